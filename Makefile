@@ -11,7 +11,7 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage hooks 
   life-timeline log-rotation pod-env pod-inside pod-life pod-namespaces pod-refused pod-volumes probes)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup testsetup run test check types lint boundaries unit integration integration-containerd \
+.PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
   integration-embedded validation cluster-tools critest sim generate generated fmt dist clean
 
 help: ## Show this list
@@ -29,7 +29,7 @@ run: setup ## Run examples/hello.yaml on this machine (ARGS="--once" ends it by 
 test: testsetup ## Run every check; each part runs and reports, whatever the others do
 	+@$(RUN_PARTS) check unit integration-containerd integration-embedded validation
 
-check: types lint boundaries generated ## Types, lint, import directions, generated files
+check: types lint boundaries words generated ## Types, lint, import directions, words, generated files
 
 types:
 	@$(NODE) node_modules/typescript/bin/tsc --pretty false
@@ -39,6 +39,9 @@ lint:
 
 boundaries:
 	@$(NODE) tools/check-boundaries.ts
+
+words:
+	@$(NODE) tools/check-words.ts
 
 unit: ## Unit and contract tests
 	@$(TEST) $(UNIT)

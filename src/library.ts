@@ -1,6 +1,6 @@
 /**
- * What `import … from 'nodelet'` offers: a node agent to put into a program of one's own, with a runtime, sources or a
- * machine of one's own behind it.
+ * The exports of `import … from 'nodelet'`: a node agent to embed into another program, with its own runtime, sources or
+ * host.
  *
  *     const host = createLinuxHost();
  *     const cri = connectCri('unix:///run/containerd/containerd.sock', { clock: host.clock, runtimeRequestTimeoutMs });

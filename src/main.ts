@@ -8,12 +8,12 @@ import { createLinuxHost } from './host/linux/linux-host.ts';
 import { readMachineFacts } from './host/linux/proc/read-machine-facts.ts';
 import { endProcess } from './host/linux/process/end-process.ts';
 
-/** A terminal that is closed ends us as a request does: pods stop, nothing stays behind. */
+/** A closed terminal counts as a request to stop: pods are stopped and nothing is left behind. */
 const INTERRUPTS = { SIGINT: 'SIGINT', SIGTERM: 'SIGTERM', SIGHUP: 'SIGTERM' } as const;
 
 const terminal = processTerminal();
-/** Whether the command ends by itself when it is interrupted: such a command may have work that hangs. */
-let takesInterrupts = false;
+/** Whether the command handles interrupts itself. Such a command may have hanging work when it ends. */
+let handlesInterrupts = false;
 
 const context: CommandContext = {
   terminal,
@@ -28,7 +28,7 @@ const context: CommandContext = {
 };
 
 function onInterrupt(listener: (interrupt: Interrupt) => void): () => void {
-  takesInterrupts = true;
+  handlesInterrupts = true;
   const handlers = Object.entries(INTERRUPTS).map(
     ([signal, interrupt]) => [signal, () => listener(interrupt)] as const,
   );
@@ -38,18 +38,18 @@ function onInterrupt(listener: (interrupt: Interrupt) => void): () => void {
   };
 }
 
-/** The state of the program is not known any more. The next start finds everything again, so ending is the way on. */
-function endAfterBug(error: unknown): void {
+/** After a bug the state of the process is unknown. It exits, and the next process recovers. */
+function exitAfterBug(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  void terminal.stderr.write(`nodelet: a bug: ${text}\n`).finally(() => void end(EXIT.bug));
+  void terminal.stderr.write(`nodelet: a bug: ${text}\n`).finally(() => void exit(EXIT.bug));
 }
 
-async function end(exitCode: number): Promise<never> {
-  return takesInterrupts ? endProcess(exitCode) : process.exit(exitCode);
+async function exit(exitCode: number): Promise<never> {
+  return handlesInterrupts ? endProcess(exitCode) : process.exit(exitCode);
 }
 
-process.on('uncaughtException', endAfterBug);
-process.on('unhandledRejection', endAfterBug);
+process.on('uncaughtException', exitAfterBug);
+process.on('unhandledRejection', exitAfterBug);
 
-// What a command leaves open (a connection, a watch) must not keep the process.
-await end(await runCommandLine(process.argv.slice(2), context));
+// Open connections and watches of a command must not keep the process alive.
+await exit(await runCommandLine(process.argv.slice(2), context));

@@ -63,7 +63,9 @@ export function retiredWords(path: string, text: string): string[] {
     if (line.endsWith('words: quoted')) return [];
     const at = `${path}:${index + 1}`;
     const words = splitWords(line).flatMap((word) =>
-      WORDS.filter(({ pattern, except }) => pattern.test(word) && !except?.test(path)).map(({ instead }) => `${at}: "${word}": write ${instead}`),
+      WORDS.filter(({ pattern, except }) => pattern.test(word) && !except?.test(path)).map(
+        ({ instead }) => `${at}: "${word}": write ${instead}`,
+      ),
     );
     const phrases = PHRASES.flatMap(({ pattern, instead }) => {
       const found = pattern.exec(line);

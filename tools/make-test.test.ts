@@ -12,6 +12,7 @@ const COMMANDS = {
   types: 'typescript/bin/tsc',
   lint: 'check --error-on-warnings',
   boundaries: 'tools/check-boundaries.ts',
+  words: 'tools/check-words.ts',
   generated: 'tools/generate.ts',
   unit: 'src/**/*.test.ts',
   'integration-containerd': 'test/integration/**/*.test.ts',

@@ -11,7 +11,7 @@ async function settingsOf(...flags: string[]): Promise<AgentSettings> {
   return agentSettings(settings, { hostname: 'box', memoryBytes: 2 ** 30, addresses: [] });
 }
 
-test('agentSettings() pulls images as kubelet does by default', async () => {
+test("agentSettings() has kubelet's defaults for image pulls", async () => {
   const { rate, verification, providers } = (await settingsOf()).imagePulls;
   assert.deepEqual(
     { rate, verification, providers },
@@ -23,7 +23,7 @@ test('agentSettings() pulls images as kubelet does by default', async () => {
   );
 });
 
-test('agentSettings() takes what flags say about image pulls', async () => {
+test('agentSettings() reads the flags of image pulls', async () => {
   const { rate, verification, providers } = (
     await settingsOf(
       '--registry-qps=7',

@@ -3,9 +3,9 @@ import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { AgentSettings } from './agent.ts';
+import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { TOKENS_GATE } from './config/validate-token-attributes.ts';
-import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** Where log collectors read; fixed in kubelet. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';

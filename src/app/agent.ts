@@ -8,23 +8,23 @@ import type { AgentView } from '../kubelet/explain/agent-view.ts';
 import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
 import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
+import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
-import type { OwnNode } from '../kubelet/node/node-cache.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
-/** The slice of the configuration that the agent itself works with. Milliseconds and bytes, already parsed. */
+/** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
 export interface AgentSettings {
   readonly nodeName: string;
-  /** Addresses of this machine that pods on the host network show; primary first. */
+  /** The addresses of the node, primary first; pods on the host network have them too. */
   readonly hostIPs: readonly string[];
-  /** kubelet's `--root-dir`: `pods/<uid>/…` live below it. */
+  /** kubelet's `--root-dir`, the parent of `pods/<uid>/…`. */
   readonly rootDir: string;
   readonly podLogsDir: string;
-  /** Where links to the logs of containers are made for log collectors; absent: nowhere. */
+  /** The folder of links to container logs for log collectors; absent: no links. */
   readonly containerLogsDir?: string;
-  /** Below which `kubepods` is made: `/` for kubelet's own layout. */
+  /** The parent cgroup of `kubepods`: `/` for kubelet's own layout. */
   readonly cgroupRoot: string;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
@@ -35,20 +35,20 @@ export interface AgentSettings {
   readonly cpuCfsQuotaPeriodMs: number;
   readonly seccompDefault: boolean;
   readonly maxContainerRestartPeriodMs: number;
-  /** How often a pod is looked at when nothing happens. */
+  /** The period of syncs without an event. */
   readonly syncFrequencyMs: number;
   readonly serializeImagePulls: boolean;
   readonly maxParallelImagePulls: number | undefined;
   readonly imagePulls: ImagePullSettings;
   readonly memoryCapacityBytes: number;
   readonly containerLogs: LogRotationPolicy;
-  /** What containers may swap out; absent: nothing. */
+  /** Absent: NoSwap. */
   readonly swapBehavior?: 'NoSwap' | 'LimitedSwap' | undefined;
-  /** Cgroup v2 only; absent: out of memory, a container dies as a whole. */
+  /** Cgroup v2 only; absent: the OOM killer kills all processes of a container. */
   readonly singleProcessOOMKill?: boolean | undefined;
-  /** Ids in the user namespace of a pod; absent: 65536. */
+  /** The number of IDs in the user namespace of a pod; absent: 65536. */
   readonly userNamespaceIdsPerPod?: number | undefined;
-  /** Sysctls that pods may set though others feel it: names, or beginnings with a `*`; absent: none. */
+  /** Unsafe sysctls that pods may set: names, or prefixes with a `*`; absent: none. */
   readonly allowedUnsafeSysctls?: readonly string[] | undefined;
   /** The feature gate EnvFiles; absent: on. */
   readonly envFiles?: boolean | undefined;
@@ -56,48 +56,49 @@ export interface AgentSettings {
   readonly containerStopSignals?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
-  /** How changes of ConfigMaps and Secrets are found out; absent: by watching. */
+  /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
   readonly changeDetection?: ChangeDetection;
-  /** How fast events are written to the API server; absent: 50 a second, 100 at once. */
+  /** The rate limit of events to the API server; absent: 50 per second, burst 100. */
   readonly eventRate?: RequestRateLimit;
-  /** Names of images that are never removed. */
+  /** Names of images that garbage collection keeps. */
   readonly keptImages?: readonly string[];
 }
 
+/** What an agent is built from. */
 export interface AgentParts {
   readonly host: Host;
   readonly cri: Cri;
-  /** Absent: the runtime tells nothing by itself, and a relist has to find out. */
+  /** `undefined`: the runtime has no events, and PLEG relists every second. */
   readonly runtimeEvents: RuntimeEvents | undefined;
   readonly sources: readonly PodSource[];
-  /** Absent: the node stands alone, and statuses and mirror pods are written to nobody. */
+  /** Absent: the agent is standalone and writes no statuses or mirror pods. */
   readonly apiServer?: ApiServer;
-  /** The same server, where events do not use up what other requests are allowed; absent: they do. */
+  /** The same server with its own rate limit for events; absent: they share the limit of other requests. */
   readonly eventApiServer?: ApiServer;
-  /** The same server, where the node's own status and lease wait for no other requests; absent: they do. */
+  /** The same server with its own rate limit for node status and lease; absent: they share the common limit. */
   readonly nodeApiServer?: ApiServer;
-  /** As what this machine is a node; absent: it keeps nothing back from pods, and a cluster has it from somebody else. */
+  /** The node object to maintain; absent: none is written, and nothing is reserved from pods. */
   readonly node?: NodeSettings;
-  /** Shows to others what the API server has of that node; absent: nobody looks. */
-  readonly ownNode?: OwnNode | undefined;
+  /** Receives the node object of the API server, for other components to read; absent: none read it. */
+  readonly ownNode?: NodeCache | undefined;
   /**
-   * Calls back when networks of pods may have come or gone, and returns the function that ends it; absent: the runtime
-   * has to be asked, since CRI has no event for that.
+   * Subscribes to changes of pod networks and returns the function that unsubscribes; absent: the runtime is polled,
+   * since CRI has no such event.
    */
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
 }
 
-/** A whole node agent. */
+/** A node agent. */
 export interface Agent extends AgentView {
-  /** Works until the signal aborts, then lets go of everything and leaves the containers running. */
+  /** Runs until the signal aborts, then stops and leaves the containers running. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Takes every pod out of the desired set and resolves when nothing of them is left; `run` must be going on. From
-   * then on the sources are not listened to any more.
+   * Removes every pod from the desired pods and resolves when no trace of them is left. Requires `run` to be running.
+   * The sources are ignored from then on.
    */
   drain(): Promise<void>;
-  /** What is wrong with the work on pods as a whole, in kubelet's words; nothing while it goes on. */
+  /** Why the sync loop is unhealthy, in kubelet's words; `undefined` while it is healthy. */
   syncLoopUnhealthyReason(): string | undefined;
 }

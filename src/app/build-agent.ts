@@ -5,7 +5,13 @@ import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { readAgentFacts } from './agent-facts.ts';
-import { type AgentObjects, buildEventWriter, buildObjects, buildPodWriters, type PodWriters } from './build-cluster.ts';
+import {
+  type AgentObjects,
+  buildEventWriter,
+  buildObjects,
+  buildPodWriters,
+  type PodWriters,
+} from './build-cluster.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -75,7 +81,7 @@ interface SignalListeners {
   readonly reports: AgentReports;
 }
 
-/** Who wakes whom. Listeners of one signal are called in the order of these lines. */
+/** Which part wakes which. Listeners of one signal are called in the order of these lines. */
 function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
   const { pods, cluster, imagePulls, writers, housekeeping, reports } = listeners;
   signals.podObserved.subscribe((uid) => housekeeping.containers.onPodObserved(uid));

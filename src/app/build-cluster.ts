@@ -1,16 +1,16 @@
 import type { Node, Pod } from '../api/generated/core-v1.ts';
 import { podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
-import { boundApiServer } from '../kubelet/api-client/api-timeouts.ts';
-import { nodeReference, podReference } from '../kubelet/events/event-objects.ts';
+import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
+import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { ClusterObjects, type ClusterObjectsDeps } from '../kubelet/objects/cluster-objects.ts';
 import { type ChangeDetection, FetchedObjects, objectTtlMs } from '../kubelet/objects/fetched-objects.ts';
 import { ManifestObjects } from '../kubelet/objects/manifest-objects.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
-import { followRuntimeClasses, RuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
+import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
 import type { SourceName } from '../kubelet/sources/pod-source.ts';
@@ -36,7 +36,7 @@ export function buildEventWriter(
   if (!apiServer) return { run: async () => undefined, record() {} };
   const { clock, random } = host;
   const { nodeName, eventRate = EVENT_RATE } = settings;
-  const api = boundApiServer(eventApiServer ?? apiServer, { clock, random });
+  const api = withApiTimeouts(eventApiServer ?? apiServer, { clock, random });
   const writer = new EventWriter({ api, nodeName, rate: eventRate, clock, random, log });
   podEvents.subscribe((pod, { fieldPath, ...event }) =>
     writer.record({ ...event, involvedObject: podReference(pod, fieldPath) }),
@@ -66,25 +66,24 @@ export function buildObjects(
   life: AbortSignal,
 ): AgentObjects {
   const { clock, random } = host;
-  const onClassChange = (name: string): void => signals.runtimeClassChanged.raise(name);
-  const runtimeClasses = new RuntimeClasses({ clock, changed: onClassChange });
-  const changed = (uid: string): void => signals.podObjectChanged.raise(uid);
-  if (!apiServer) return manifestObjects(runtimeClasses, changed);
-  const api = boundApiServer(apiServer, { clock, random });
-  const deps = { api, changed, clock, random, log };
+  const runtimeClasses = new RuntimeClasses({ clock, onChange: (name) => signals.runtimeClassChanged.raise(name) });
+  const onChange = (uid: string): void => signals.podObjectChanged.raise(uid);
+  if (!apiServer) return manifestObjects(runtimeClasses, onChange);
+  const api = withApiTimeouts(apiServer, { clock, random });
+  const deps: ClusterObjectsDeps = { api, onChange, clock, random, log };
   const services = new Services(deps);
   return {
     objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
     tokens: new ServiceAccountTokens(deps, life),
     runtimeClasses,
     services,
-    run: (signal) => Promise.all([services.run(signal), followRuntimeClasses(runtimeClasses, deps, signal)]),
+    run: (signal) => Promise.all([services.run(signal), watchRuntimeClasses(runtimeClasses, deps, signal)]),
     setSourceObjects() {},
   };
 }
 
-function manifestObjects(runtimeClasses: RuntimeClasses, changed: (uid: string) => void): AgentObjects {
-  const objects = new ManifestObjects({ changed });
+function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string) => void): AgentObjects {
+  const objects = new ManifestObjects({ onChange });
   runtimeClasses.set('node', []); // the manifests are the only source of classes
   return {
     objects,
@@ -138,7 +137,7 @@ export function buildPodWriters(
 ): PodWriters {
   if (!apiServer) return { run: async () => undefined, onPodChanged() {}, onSourceReported() {} };
   const { clock, random } = host;
-  const api = boundApiServer(apiServer, { clock, random });
+  const api = withApiTimeouts(apiServer, { clock, random });
   const statusWriter = createStatusWriter({
     statuses,
     api,
@@ -146,7 +145,7 @@ export function buildPodWriters(
     random,
     log,
     apiPodOf: (pod) => loop.index.apiPodOf(pod),
-    mayRun: (uid) => !loop.rejected.has(uid) && workers.query(couldHaveRunningContainers, uid),
+    hasRunningContainers: (uid) => !loop.rejected.has(uid) && workers.query(couldHaveRunningContainers, uid),
     podCanBeDeleted: (uid) => isFinished(uid, loop, workers),
   });
   const mirrorWriter = createMirrorWriter({

@@ -1,4 +1,4 @@
-import { boundApiServer } from '../kubelet/api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
 import { CredentialProvider } from '../kubelet/images/credential-provider.ts';
 import type { ImageDeps } from '../kubelet/images/ensure-image.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
@@ -6,7 +6,7 @@ import { type NodeLoginSettings, NodeLogins } from '../kubelet/images/node-login
 import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
 import { pullCredentials } from '../kubelet/images/pull-credentials.ts';
 import type { PulledImage } from '../kubelet/images/pull-image.ts';
-import { PullRate, type PullRateLimit } from '../kubelet/images/pull-rate.ts';
+import { type PullRateLimit, PullRateLimiter } from '../kubelet/images/pull-rate.ts';
 import { PullRecords } from '../kubelet/images/pull-records.ts';
 import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
 import type { PodTokens } from '../kubelet/tokens/pod-tokens.ts';
@@ -50,13 +50,12 @@ export async function buildImagePulls(parts: AgentParts, tokens: PodTokens, life
       images,
       pulls: new SharedPulls<PulledImage>(settings),
       backoff,
-      rate: new PullRate(rate, clock),
+      rate: new PullRateLimiter(rate, clock),
       credentials: (repository, request, signal) =>
         pullCredentials(repository, request, { nodeLogins, providers }, signal),
       verification: policy && { policy, records },
     },
-    onImagesCollected: (imageIds, beganMs) =>
-      policy ? records.prune(new Set(imageIds), beganMs) : Promise.resolve(),
+    onImagesCollected: (imageIds, beganMs) => (policy ? records.prune(new Set(imageIds), beganMs) : Promise.resolve()),
     onPodGone: (uid) => backoff.forget(uid),
   };
 }
@@ -71,6 +70,6 @@ async function buildCredentialProviders(
   if (!paths) return [];
   const support = apiServer ? 'available' : 'standalone';
   const specs = await readCredentialProviders(paths, fs, providerEnv, serviceAccountTokens ? support : 'disabled');
-  const accounts = apiServer && { api: boundApiServer(apiServer, { clock, random }), tokens };
+  const accounts = apiServer && { api: withApiTimeouts(apiServer, { clock, random }), tokens };
   return specs.map((spec) => new CredentialProvider(spec, { processes, clock, log, accounts }, life));
 }

@@ -1,7 +1,7 @@
 import type { Node } from '../api/generated/core-v1.ts';
-import { boundApiServer } from '../kubelet/api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
-import { createNodeKeeper } from '../kubelet/node/lifecycle/node-manager.ts';
+import { createNodeManager } from '../kubelet/node/lifecycle/node-manager.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
@@ -41,19 +41,19 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings) return NO_NODE;
   const { clock, random, fs, network, addresses, cgroupStats } = host;
-  const api = boundApiServer(agent.nodeApiServer ?? apiServer, { clock, random });
+  const api = withApiTimeouts(agent.nodeApiServer ?? apiServer, { clock, random });
   const readiness = new RuntimeReadiness({ runtime: cri.runtime, clock, log });
   const size = { cpuCount: facts.hostFacts.cpuCount, memoryBytes: agent.settings.memoryCapacityBytes };
   const { images } = cri;
   const gatherer = new NodeGatherer(settings, size, { fs, cgroupStats, images, readiness, addresses, network, clock });
   const own = agent.ownNode;
-  const keeper = createNodeKeeper(settings, { api, gatherer, readiness, events, clock, random, log, own });
+  const keeper = createNodeManager(settings, { api, gatherer, readiness, events, clock, random, log, cache: own });
   return {
     current: () => keeper.current(),
-    known: keeper.known,
+    known: keeper.synced,
     refresh: (signal) => keeper.refresh(signal),
     async run(signal) {
-      const recheck = (): void => readiness.lookAgain();
+      const recheck = (): void => readiness.checkSoon();
       const subscriptions = [health.subscribe(recheck), agent.onNetworkChange?.(recheck)];
       events.record('Normal', 'Starting', 'Starting kubelet.');
       if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);

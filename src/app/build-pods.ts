@@ -138,7 +138,7 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
     log,
     exec: execInContainer(cri.runtime),
     hostIP: hostIPs[0] ?? '127.0.0.1',
-    changed: (uid) => signals.podProbed.raise(uid),
+    onResultChanged: (uid) => signals.podProbed.raise(uid),
   });
   const publisher = new PodStatusPublisher({
     observed: runtime.observed,

@@ -4,7 +4,7 @@ import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import type { Host } from '../host/host.ts';
 import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
-import { OwnNode } from '../kubelet/node/node-cache.ts';
+import { NodeCache } from '../kubelet/node/node-cache.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
 import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
@@ -52,11 +52,8 @@ async function buildKubeletAgent(
   const { clock, network, addresses } = host;
   const node = nodeSettings(settings);
   const addressReader = new AddressReader(node, { addresses, network, clock });
-  const ownNode = new OwnNode(node.nodeName);
-  const [cluster, view] = await Promise.all([
-    joinCluster(settings, process, log, signal),
-    addressReader.read(signal),
-  ]);
+  const ownNode = new NodeCache(node.nodeName);
+  const [cluster, view] = await Promise.all([joinCluster(settings, process, log, signal), addressReader.read(signal)]);
   const connection = runtime.connect({ clock, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout });
   const built = await buildConnectedAgent(
     {

@@ -10,7 +10,7 @@ async function settingsOf(...flags: readonly string[]): Promise<KubeletServerSet
   return kubeletServerSettings(settings);
 }
 
-test('kubeletServerSettings(): what kubelet does unless it is told otherwise', async () => {
+test("kubeletServerSettings() has kubelet's defaults", async () => {
   const { configuration: _, ...settings } = await settingsOf('--kubeconfig=/k');
   assert.deepEqual(settings, {
     place: {
@@ -28,8 +28,13 @@ test('kubeletServerSettings(): what kubelet does unless it is told otherwise', a
   });
 });
 
-test('kubeletServerSettings(): what it is told', async () => {
-  const { address: place, authentication, authorization, debugging } = await settingsOf(
+test('kubeletServerSettings() reads flags', async () => {
+  const {
+    address: place,
+    authentication,
+    authorization,
+    debugging,
+  } = await settingsOf(
     '--address=127.0.0.1',
     '--port=1234',
     '--client-ca-file=/etc/ca.crt',

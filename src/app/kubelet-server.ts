@@ -15,7 +15,7 @@ import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve
 import type { KubeletSettings } from './config/load-config.ts';
 
 const CONFIGURATION_VERSION = 'kubelet.config.k8s.io/v1beta1';
-/** How long the API server may take to say who somebody is, or what he may. */
+/** The timeout of a TokenReview or SubjectAccessReview. */
 const REVIEW_MS = 10_000;
 
 const TLS_VERSIONS: Readonly<Record<string, TlsVersion>> = {
@@ -34,7 +34,7 @@ export interface KubeletServerSettings {
   /** The feature gate ExtendWebSocketsToKubelet. */
   readonly tunnels: boolean;
   readonly debugging: boolean;
-  /** What `/configz` shows. */
+  /** The content of `/configz`. */
   readonly configuration: unknown;
 }
 
@@ -45,11 +45,11 @@ export interface KubeletServerParts {
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
   readonly certificate: ServingCertificate;
-  /** Absent: the node has no API server that could say who may do what. */
+  /** Authenticates and authorizes clients; absent without an API server. */
   readonly reviews?: ApiReviews | undefined;
-  /** What is wrong with the work on pods as a whole, if anything. */
+  /** Why the sync loop is unhealthy; `undefined` while it is healthy. */
   readonly syncLoopUnhealthyReason: () => string | undefined;
-  /** Hears of the port once it is listened on. */
+  /** Called with the port once the server listens. */
   readonly onListening?: ((port: number) => void) | undefined;
 }
 
@@ -84,12 +84,12 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
   };
 }
 
-/** What the cluster asks of a node on :10250. It runs until its signal aborts, and rejects when it cannot listen. */
+/** Creates kubelet's HTTPS server on :10250. `run` serves until the signal aborts and rejects if it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
   const { host, log, settings, view, runtime, reviews, certificate, onListening: listening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
-  const asking = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
+  const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
     ['ping', healthy],
     ['log', healthy],
@@ -99,12 +99,12 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     ...{ view, runtime, fs, clock, network, log },
     ...{ splitStreams, tunnels, debugging, configuration, checks },
     build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
-    authenticate: createAuthenticate(authentication, asking),
-    authorize: createAuthorize(authorization, { ...asking, nodeName: view.nodeName }),
+    authenticate: createAuthenticate(authentication, reviewDeps),
+    authorize: createAuthorize(authorization, { ...reviewDeps, nodeName: view.nodeName }),
   });
   const serving = { network, fs, log, certificate, ...(listening && { listening }) };
   return { run: (signal) => serveKubeletApi(settings.address, handler, serving, signal) };
 }
 
-/** An answer at all is the proof. */
+/** Any response proves that the server works. */
 function healthy(): undefined {}

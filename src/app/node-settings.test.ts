@@ -53,7 +53,7 @@ test('nodeSettings() has kubelet’s defaults', async () => {
   });
 });
 
-test('nodeSettings() takes what flags say', async () => {
+test('nodeSettings() reads flags', async () => {
   const settings = await settingsOf(
     '--hostname-override=Node-1',
     '--node-labels=node.kubernetes.io/a=b',
@@ -78,7 +78,7 @@ test('nodeSettings() takes what flags say', async () => {
   assert.equal(settings.podsCgroup, '/parent/kubepods');
 });
 
-test('nodeSettings() declares WebSockets only of our own runtime', async () => {
+test('nodeSettings() declares WebSockets only for the embedded runtime', async () => {
   const { declaredFeatures } = await settingsOf('--container-runtime-endpoint=embedded');
   assert.deepEqual(declaredFeatures, ['ExtendWebSocketsToKubelet', ...DECLARED]);
   const off = '--feature-gates=ExtendWebSocketsToKubelet=false';

@@ -5,16 +5,16 @@ import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { parseNodeIps } from './config/validate-flags.ts';
 
-/** Of those that kubelet v1.36 declares, what works here. Whoever makes another one work adds it. */
+/** The declared features of kubelet v1.36 that are implemented here. */
 const DECLARED_FEATURES = [
   'InPlacePodLevelResourcesVerticalScaling',
   'InPlacePodVerticalScalingInitContainers',
   'RestartAllContainersOnContainerExits',
 ];
 
-/** The slice of kubelet's configuration that the node object is made from. */
+/** The slice of kubelet's configuration that the node object is built from. */
 export function nodeSettings({ config, parsed, flags, nodeName, featureGates }: KubeletSettings): NodeSettings {
-  // Of WebSockets to commands only our own runtime knows; for others the API server has to speak SPDY.
+  // Only the embedded runtime streams over WebSockets; for other runtimes the API server must use SPDY.
   const takesWebSockets = config.containerRuntimeEndpoint === EMBEDDED && featureGates.get('ExtendWebSocketsToKubelet');
   const cgroups = { cgroupRoot: config.cgroupRoot || '/' };
   return {

@@ -17,7 +17,7 @@ export class Signal<Args extends readonly unknown[]> {
 
 /**
  * The notifications between the parts of one agent: a part raises a signal without knowing which parts it wakes.
- * `build-agent.ts` subscribes all listeners, so that it shows who wakes whom and in which order.
+ * `build-agent.ts` subscribes all listeners, and shows which part wakes which, and in which order.
  */
 export class PodSignals {
   /** PLEG observed a change of the pod in the runtime. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadKubeletConfig } from './config/load-config.ts';
 import { silentLog } from '../base/log.ts';
 import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
 import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
-import { OwnNode } from '../kubelet/node/node-cache.ts';
+import { NodeCache } from '../kubelet/node/node-cache.ts';
+import { loadKubeletConfig } from './config/load-config.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 1234 };
@@ -21,7 +21,7 @@ async function setUp(...flags: readonly string[]) {
   const parts = { host, view, runtime, syncLoopUnhealthyReason, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   const log = { ...silentLog, info: () => listening.resolve() };
-  const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new OwnNode('box') }, life.signal);
+  const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new NodeCache('box') }, life.signal);
   return { ...host, life, run, listening: listening.promise };
 }
 

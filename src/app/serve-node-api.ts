@@ -2,7 +2,7 @@ import { errorText } from '../base/error-text.ts';
 import type { Log } from '../base/log.ts';
 import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import type { Host } from '../host/host.ts';
-import type { OwnNode } from '../kubelet/node/node-cache.ts';
+import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import { openServingCertificate, servingCertificateSettings } from './cluster/cluster-certificates.ts';
 import type { NodeCluster } from './cluster/connect-cluster.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -14,7 +14,7 @@ export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime
   readonly log: Log;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
-  readonly ownNode: OwnNode;
+  readonly ownNode: NodeCache;
 }
 
 /** Serves kubelet's API on :10250 until the signal aborts. Rejects with a `StartError` when it cannot listen. */
@@ -57,6 +57,8 @@ export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiPart
   } catch (error) {
     if (isListening || signal.aborted) throw error;
     const listenAddress = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-    throw new StartupError(`cannot serve the API of the node on ${listenAddress}: ${errorText(error)}`, { cause: error });
+    throw new StartupError(`cannot serve the API of the node on ${listenAddress}: ${errorText(error)}`, {
+      cause: error,
+    });
   }
 }

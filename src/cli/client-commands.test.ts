@@ -76,7 +76,7 @@ test('ps has a column for namespaces if one differs from default', async (t) => 
 
 test('ps reports invalid manifests', async (t) => {
   const { context, written, agent } = await setUp(t);
-  agent.refuse({ source: '/m/a.yaml', errors: ['/m/a.yaml:1:1: no', 'EACCES'] });
+  agent.addManifestErrors({ source: '/m/a.yaml', errors: ['/m/a.yaml:1:1: no', 'EACCES'] });
   await psCommand({ ...client, namespace: 'other', output: 'table' }, context);
   assert.deepEqual(written, {
     stdout: '',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AsyncQueue } from './async-queue.ts';
 
-test('read() yields what was pushed before and while it waits, in order', async () => {
+test('read() yields items pushed before and during the read, in order', async () => {
   const queue = new AsyncQueue<number>();
   queue.push(1);
   queue.push(2);
@@ -16,17 +16,17 @@ test('read() yields what was pushed before and while it waits, in order', async 
   assert.equal((await waiting).value, 4);
 });
 
-test('break() lets the reader have the rest first, then throws the first reason', async () => {
+test('fail() throws the first reason after the queued items', async () => {
   const queue = new AsyncQueue<number>();
   const reader = queue.read();
-  const seen: number[] = [];
+  const received: number[] = [];
   const reading = (async () => {
-    for await (const item of reader) seen.push(item);
+    for await (const item of reader) received.push(item);
   })();
   queue.push(1);
   queue.fail(new Error('first'));
   queue.fail(new Error('second'));
   queue.push(2);
   await assert.rejects(reading, /first/);
-  assert.deepEqual(seen, [1, 2]);
+  assert.deepEqual(received, [1, 2]);
 });

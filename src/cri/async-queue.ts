@@ -1,25 +1,25 @@
-/** Carries items from whoever pushes them to one reader, in order and without limit. */
+/** An unbounded FIFO queue with one reader. */
 export class AsyncQueue<T> {
   readonly #items: T[] = [];
   #wake = Promise.withResolvers<void>();
-  #broken: { readonly reason: unknown } | undefined;
+  #failed: { readonly reason: unknown } | undefined;
 
   push(item: T): void {
     this.#items.push(item);
     this.#wake.resolve();
   }
 
-  /** The reader throws this after what was pushed before; the first reason counts. */
+  /** The reader throws `reason` after the items pushed before. The first reason is kept. */
   fail(reason: unknown): void {
-    this.#broken ??= { reason };
+    this.#failed ??= { reason };
     this.#wake.resolve();
   }
 
   async *read(): AsyncGenerator<T, undefined> {
     while (true) {
       yield* this.#items.splice(0);
-      if (this.#items.length > 0) continue; // pushed while the reader was busy with the last of them
-      if (this.#broken) throw this.#broken.reason;
+      if (this.#items.length > 0) continue; // pushed while the reader processed the last batch
+      if (this.#failed) throw this.#failed.reason;
       await this.#wake.promise;
       this.#wake = Promise.withResolvers();
     }

@@ -17,7 +17,7 @@ function fakeWith(containerEvents: boolean) {
   };
 }
 
-test('chooseRuntimeEvents() takes those of CRI where there are any', async () => {
+test('chooseRuntimeEvents() prefers the events of CRI', async () => {
   const { choose } = fakeWith(true);
   const events = await choose();
   assert.ok(events);
@@ -27,17 +27,17 @@ test('chooseRuntimeEvents() takes those of CRI where there are any', async () =>
   }
 });
 
-test('chooseRuntimeEvents() finds that there are none', async () => {
+test('chooseRuntimeEvents() returns undefined without any events', async () => {
   assert.equal(await fakeWith(false).choose(), undefined);
 });
 
-test('chooseRuntimeEvents() rejects when the runtime cannot be asked', async () => {
+test('chooseRuntimeEvents() rejects when the runtime cannot be reached', async () => {
   const { fake, choose } = fakeWith(true);
   fake.failures.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'down') }));
   await assert.rejects(choose(), { code: 'Unavailable', message: 'down' });
 });
 
-test('a watch ends by throwing when the stream breaks', async () => {
+test('a watch throws when the stream fails', async () => {
   const { fake, choose } = fakeWith(true);
   const events = await choose();
   assert.ok(events);

@@ -1,8 +1,8 @@
 import { type ContainerdEventsOptions, containerdEvents } from './containerd-events.ts';
 import { hasCode } from './cri-error.ts';
 import { criEvents } from './cri-events.ts';
-import { withFallback } from './with-fallback.ts';
 import type { RuntimeEvents } from './runtime-events.ts';
+import { withFallback } from './with-fallback.ts';
 
 export interface ChooseOptions extends Omit<ContainerdEventsOptions, 'endpoint'> {
   /** Absent for a runtime in this process. */
@@ -10,8 +10,8 @@ export interface ChooseOptions extends Omit<ContainerdEventsOptions, 'endpoint'>
 }
 
 /**
- * The events that this runtime really has: CRI's own, else containerd's, else none (`undefined`), and a relist has to
- * find out. Rejects when the runtime cannot be asked.
+ * Picks the event source that the runtime serves: CRI's, else containerd's, else none (`undefined`), and relisting must
+ * find changes. Rejects if the runtime cannot be reached.
  */
 export async function chooseRuntimeEvents(
   options: ChooseOptions,

@@ -6,13 +6,13 @@ import { callStream, callUnary } from './grpc-call.ts';
 import { instrument } from './instrument.ts';
 import { buildCri, type Cri } from './services.ts';
 
-/** As kubelet's: an answer may be 16 MiB, and a runtime that comes back is found within three seconds. */
+/** kubelet's values: responses of up to 16 MiB, and a reconnect within three seconds. */
 const CHANNEL_OPTIONS = {
   'grpc.max_receive_message_length': 16 * 1024 * 1024,
   'grpc.max_send_message_length': -1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 3000,
-  // A connection of its own: closing it closes the socket, and two clients in one process do not share their back-off.
+  // Not shared: `close` closes the socket, and two clients in one process do not share a back-off.
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
@@ -21,7 +21,7 @@ const CHANNEL_OPTIONS = {
 
 export interface ConnectOptions {
   readonly clock: Clock;
-  /** kubelet's `runtimeRequestTimeout`; what each rpc makes of it is in deadlines.ts. */
+  /** kubelet's `runtimeRequestTimeout`; deadlines.ts derives the timeout of each RPC. */
   readonly runtimeRequestTimeoutMs: number;
 }
 
@@ -30,8 +30,8 @@ export interface CriConnection extends Cri {
 }
 
 /**
- * A client of the runtime behind `endpoint`. It connects with the first call and again after a loss; a call while
- * nobody listens there fails with `Unavailable` instead of waiting.
+ * Creates a client of the runtime at `endpoint`. It connects with the first call, and reconnects after a loss. A call to
+ * a socket without a listener fails with `Unavailable` instead of waiting.
  */
 export function connectCri(endpoint: string, { clock, runtimeRequestTimeoutMs }: ConnectOptions): CriConnection {
   const client = connectSocket(endpoint);
@@ -49,7 +49,7 @@ export function connectCri(endpoint: string, { clock, runtimeRequestTimeoutMs }:
   return { ...instrument(cri), close: () => client.close() };
 }
 
-/** The gRPC client below, for services other than CRI on the same socket. */
+/** A plain gRPC client, also for other services on the same socket. */
 export function connectSocket(endpoint: string): Client {
   return new Client(`unix:${parseEndpoint(endpoint)}`, credentials.createInsecure(), CHANNEL_OPTIONS);
 }

@@ -13,38 +13,38 @@ import type { RuntimeService } from './services.ts';
 import { waitUntilStopped } from './wait-until-stopped.ts';
 
 export interface ContainerdEventsOptions {
-  /** Of containerd, which serves CRI and its own events on one socket. */
+  /** The socket of containerd, which serves CRI and its event service. */
   readonly endpoint: string;
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** Where containerd's CRI keeps its containers. */
+/** The containerd namespace of CRI containers. */
 const NAMESPACE = 'k8s.io';
 const TOPICS = ['/containers/create', '/containers/delete', '/tasks/start', '/tasks/delete'];
 
-/** How long to wait for a marker before the next is sent. */
-const MARKER_MS = 5;
+/** Interval at which markers are published. */
+const MARKER_INTERVAL_MS = 5;
 
 /**
- * Over containerd's own event service, for those (before 1.7) whose CRI has no GetContainerEvents.
+ * Events of containerd's own event service, for versions before 1.7, whose CRI has no GetContainerEvents.
  *
- * It does not say when a subscription is live, so we publish markers until one comes back on it. And it tells of an
- * exit before CRI shows it, so `stopped` is held back until CRI does.
+ * The service does not report when a subscription is active, so markers are published until one is received. It reports
+ * an exit before CRI does, so `stopped` is delayed until CRI shows it.
  */
 export function containerdEvents(options: ContainerdEventsOptions): RuntimeEvents {
   return {
     async *watch(signal) {
       const client = connectSocket(options.endpoint);
-      const over = new AbortController();
+      const closed = new AbortController();
       const queue = new AsyncQueue<RuntimeEvent>();
-      const work = AbortSignal.any([signal, over.signal]);
+      const work = AbortSignal.any([signal, closed.signal]);
       subscribe({ ...options, client, queue }, work).catch((reason: unknown) => queue.fail(reason));
       try {
         yield* queue.read();
       } finally {
-        over.abort();
+        closed.abort();
         client.close();
       }
     },
@@ -56,7 +56,7 @@ interface Subscription extends ContainerdEventsOptions {
   readonly queue: AsyncQueue<RuntimeEvent>;
 }
 
-/** Never resolves: rejects when the stream breaks, ends, or the signal aborts. */
+/** Never resolves. Rejects when the stream fails, ends, or the signal aborts. */
 async function subscribe(subscription: Subscription, signal: AbortSignal): Promise<never> {
   const { queue, random } = subscription;
   const marker = `/nodelet/subscribed/${Buffer.from(random.bytes(8)).toString('hex')}`;
@@ -84,13 +84,13 @@ async function publishMarkers(subscription: Subscription, topic: string, signal:
   const request = PublishRequest.fromPartial({ topic, event });
   while (true) {
     await callUnary(callOptions(subscription, 'publish'), request, signal);
-    await subscription.clock.sleep(MARKER_MS, signal);
+    await subscription.clock.sleep(MARKER_INTERVAL_MS, signal);
   }
 }
 
 async function* envelopes(subscription: Subscription, filters: readonly string[], signal: AbortSignal) {
   const messages = callStream(callOptions(subscription, 'subscribe'), { filters }, signal);
-  for await (const message of messages) yield message as Envelope; // what the method's codec makes
+  for await (const message of messages) yield message as Envelope; // the type of the method's codec
 }
 
 function callOptions({ client, clock }: Subscription, method: 'publish' | 'subscribe') {
@@ -109,7 +109,7 @@ function enqueue(subscription: Subscription, { topic, event }: Envelope, signal:
   else if (topic === '/tasks/start') queue.push({ kind: 'started', id: TaskStart.decode(bytes).containerId });
   else if (topic === '/tasks/delete') {
     const { containerId, id } = TaskDelete.decode(bytes);
-    if (id !== '' && id !== containerId) return; // a command that ran inside, not the container
+    if (id !== '' && id !== containerId) return; // an exec in the container, not the container itself
     waitUntilStopped(containerId, subscription, signal).then(
       (podUid) => queue.push({ kind: 'stopped', id: containerId, ...(podUid ? { podUid } : {}) }),
       (reason: unknown) => queue.fail(reason),

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../base/expected-error.ts';
 
-/** gRPC's codes by the names that Go prints, at the index of their number. */
+/** gRPC codes by their Go names, at the index of their number. */
 const CODES = [
   'OK',
   'Canceled',
@@ -23,11 +23,11 @@ const CODES = [
 
 export type CriCode = Exclude<(typeof CODES)[number], 'OK'>;
 
-/** What a runtime answers when it does not do what was asked. `message` is the runtime's own text, for users to see. */
+/** An error of a CRI call. `message` is the runtime's own text, which users see. */
 export class CriError extends ExpectedError {
   override readonly name = 'CriError';
   readonly code: CriCode;
-  /** The rpc as the protocol spells it (`RunPodSandbox`), where it is known. */
+  /** The RPC's name in the protocol (`RunPodSandbox`), if known. */
   readonly method: string | undefined;
 
   constructor(code: CriCode, message: string, options: ErrorOptions & { readonly method?: string } = {}) {
@@ -37,13 +37,13 @@ export class CriError extends ExpectedError {
   }
 }
 
-/** A number that gRPC does not know counts as `Unknown`, as in every gRPC library. */
+/** Unknown numbers become `Unknown`, as in every gRPC library. */
 export function codeFromNumber(number: number): CriCode {
   const code = CODES[number];
   return code === undefined || code === 'OK' ? 'Unknown' : code;
 }
 
-/** A name that gRPC does not know counts as `Unknown`. */
+/** Unknown names become `Unknown`. */
 export function codeFromName(name: string): CriCode {
   return CODES.find((code): code is CriCode => code === name && code !== 'OK') ?? 'Unknown';
 }
@@ -60,7 +60,7 @@ export function hasCode(error: unknown, code: CriCode): error is CriError {
   return error instanceof CriError && error.code === code;
 }
 
-/** The text that kubelet puts into events and statuses: Go's, without the code where it says nothing about a pull. */
+/** kubelet's text for events and statuses: Go's gRPC error, without the code for a pull that failed with `Unknown`. */
 export function rpcErrorText(error: CriError): string {
   if (error.method === 'PullImage' && error.code === 'Unknown') return error.message;
   return `rpc error: code = ${error.code} desc = ${error.message}`;

@@ -11,8 +11,8 @@ const KINDS = {
 } as const;
 
 /**
- * Over GetContainerEvents. A runtime does not say when it has begun to send; it has once it has answered two calls that
- * were made later on the same connection, as far as a client can tell.
+ * Events of GetContainerEvents. A runtime does not report when a stream is active. It counts as active once the runtime
+ * has answered two later calls on the same connection.
  */
 export function criEvents(runtime: RuntimeService): RuntimeEvents {
   return {
@@ -21,7 +21,7 @@ export function criEvents(runtime: RuntimeService): RuntimeEvents {
       const watched = AbortSignal.any([signal, left.signal]);
       const events = runtime.getContainerEvents({}, watched)[Symbol.asyncIterator]();
       let next = events.next();
-      next.catch(() => {}); // thrown below, by whoever awaits it next
+      next.catch(() => {}); // thrown by the next await below
       try {
         await Promise.race([next, roundTrips(runtime, watched)]);
         yield { kind: 'subscribed' };
@@ -30,7 +30,7 @@ export function criEvents(runtime: RuntimeService): RuntimeEvents {
           next = events.next();
         }
       } finally {
-        left.abort(); // a generator's return() waits for its pending next(), which only this ends
+        left.abort(); // return() of a generator waits for its pending next(), which only this abort ends
         await events.return?.();
       }
       throw new CriError('Unavailable', 'the runtime ended the stream', { method: 'GetContainerEvents' });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { goJson } from './cri-message-json.ts';
 import { ContainerConfig, NamespaceMode, PodSandboxConfig, Protocol } from './generated/runtime-v1.ts';
 
-test('a container configuration has the names of the protocol, and values that can be read', () => {
+test('a container configuration has protocol names and readable values', () => {
   const config = ContainerConfig.fromPartial({
     envs: [{ key: 'A', value: new TextEncoder().encode('B') }],
     logPath: 'c.log',
@@ -18,7 +18,7 @@ test('a container configuration has the names of the protocol, and values that c
   });
 });
 
-test('a sandbox configuration says what is set and nothing else', () => {
+test('a sandbox configuration contains only set fields', () => {
   const config = PodSandboxConfig.fromPartial({
     portMappings: [{ protocol: Protocol.UDP, containerPort: 53 }],
     linux: {

@@ -1,7 +1,7 @@
-/** Maps that users fill: their keys are not ours. */
-const USERS_KEYS = new Set(['labels', 'annotations', 'unified', 'sysctls']);
+/** Maps with keys of users, which are not renamed. */
+const USER_MAPS = new Set(['labels', 'annotations', 'unified', 'sysctls']);
 
-/** A CRI message as Go prints it: the protocol's names, text for bytes, and nothing that is not set. */
+/** A CRI message as Go's JSON: protocol field names, bytes as text, unset fields omitted. */
 export function goJson(message: object): unknown {
   return JSON.parse(JSON.stringify(message, goValue));
 }
@@ -9,7 +9,7 @@ export function goJson(message: object): unknown {
 function goValue(key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (value instanceof Uint8Array) return new TextDecoder().decode(value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || USERS_KEYS.has(key)) return value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || USER_MAPS.has(key)) return value;
   const members = Object.entries(value).filter(([, member]) => isSet(member));
   return Object.fromEntries(members.map(([name, member]) => [snakeCase(name), member]));
 }

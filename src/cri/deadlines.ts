@@ -1,18 +1,18 @@
 import type { CriMethod } from './services.ts';
 
-/** Milliseconds after which a call is given up; `undefined`: never. */
+/** Timeout of a call in milliseconds; `undefined`: none. */
 export function deadlineFor(method: CriMethod, request: unknown, runtimeRequestTimeoutMs: number): number | undefined {
   switch (method) {
     case 'runPodSandbox':
       return 2 * runtimeRequestTimeoutMs;
     case 'stopContainer':
-      return runtimeRequestTimeoutMs + ownTimeoutMs(request);
+      return runtimeRequestTimeoutMs + requestTimeoutMs(request);
     case 'execSync': {
-      const own = ownTimeoutMs(request);
+      const own = requestTimeoutMs(request);
       return own === 0 ? undefined : runtimeRequestTimeoutMs + own;
     }
     case 'checkpointContainer':
-      return Math.max(runtimeRequestTimeoutMs, ownTimeoutMs(request));
+      return Math.max(runtimeRequestTimeoutMs, requestTimeoutMs(request));
     case 'pullImage':
     case 'getContainerEvents':
       return undefined;
@@ -22,7 +22,7 @@ export function deadlineFor(method: CriMethod, request: unknown, runtimeRequestT
 }
 
 /** The `timeout` field is in seconds in every request that has one. */
-function ownTimeoutMs(request: unknown): number {
+function requestTimeoutMs(request: unknown): number {
   if (typeof request !== 'object' || request === null || !('timeout' in request)) return 0;
   return typeof request.timeout === 'bigint' ? 1000 * Number(request.timeout) : 0;
 }

@@ -1,4 +1,4 @@
-/** The path of the socket behind `unix:///path`, or `/path` as older configurations have it. Throws for all else. */
+/** Returns the socket path of `unix:///path`, or of `/path` in older configurations. Throws for other endpoints. */
 export function parseEndpoint(endpoint: string): string {
   const path = endpoint.startsWith('unix://') ? endpoint.slice('unix://'.length) : endpoint;
   if (path.startsWith('/') && path.length > 1) return path;

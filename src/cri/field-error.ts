@@ -1,6 +1,6 @@
 import { type CriCode, CriError } from './cri-error.ts';
 
-/** A refusal that begins with a path in the CRI message, which whoever knows more of the message can make longer. */
+/** An error about a field of a CRI message. `withFieldPrefix` extends the path of the field. */
 class FieldError extends CriError {
   readonly field: string;
   readonly why: string;
@@ -13,19 +13,19 @@ class FieldError extends CriError {
 }
 
 /**
- * The caller asked for what cannot be: `field` is the path in the CRI message, as the protocol spells it, from the part on
- * that is looked at.
+ * The error of an invalid field. `field` is its path in the protocol, relative to the part of the message that is being
+ * validated.
  */
 export function invalidField(field: string, why: string, options?: ErrorOptions): CriError {
   return new FieldError('InvalidArgument', field, why, options);
 }
 
-/** The caller asked for what is not so at the moment. */
+/** The error of a valid field whose request cannot be fulfilled in the current state. */
 export function failedPrecondition(field: string, why: string): CriError {
   return new FieldError('FailedPrecondition', field, why);
 }
 
-/** For errors about a part of a message: names it as a part of `field`. Others stay as they are. */
+/** Prefixes the field path of errors that `work` throws with `field`. Other errors are not changed. */
 export async function withFieldPrefix<T>(field: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

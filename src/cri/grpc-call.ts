@@ -9,7 +9,7 @@ export interface CallOptions extends CallLimits {
   readonly metadata: Metadata;
 }
 
-/** Settles as soon as the signal aborts or the deadline passes, whatever the server does. */
+/** Settles as soon as the signal aborts or the deadline passes, even if the server does not answer. */
 export function callUnary(options: CallOptions, request: unknown, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
@@ -34,8 +34,8 @@ export function callUnary(options: CallOptions, request: unknown, signal: AbortS
 }
 
 /**
- * The call lasts as long as the iteration: a consumer that leaves, even while it waits for the next message, cancels
- * it. A message is read off the wire only when there is room for it.
+ * The call lasts as long as the iteration: a consumer that leaves, even while it waits for the next message, cancels it.
+ * A message is read from the connection only when there is room for it.
  */
 export function callStream(options: CallOptions, request: unknown, signal: AbortSignal): AsyncIterable<unknown> {
   return {
@@ -45,7 +45,7 @@ export function callStream(options: CallOptions, request: unknown, signal: Abort
       return {
         next: () => messages.next(),
         async return() {
-          left.abort(); // a generator's own return() would wait for the next message first
+          left.abort(); // return() of a generator would wait for the next message
           await messages.return(undefined);
           return { done: true, value: undefined };
         },
@@ -69,26 +69,26 @@ async function* readStream(
     request,
     metadata,
   );
-  call.on('error', () => {}); // cancelling below is told as an error when nobody iterates any more
-  let givenUp: { readonly reason: unknown } | undefined;
+  call.on('error', () => {}); // the cancel below emits an error after the iteration has ended
+  let cancelled: { readonly reason: unknown } | undefined;
   const stopWatching = watchLimits(options, signal, (reason) => {
-    givenUp ??= { reason };
+    cancelled ??= { reason };
     call.cancel();
   });
   left.addEventListener('abort', () => call.cancel(), { once: true });
   try {
     for await (const message of call) {
-      if (givenUp) break;
+      if (cancelled) break;
       yield message;
     }
   } catch (error) {
     if (left.aborted) return;
-    if (!givenUp) throw toCriError(error, method);
+    if (!cancelled) throw toCriError(error, method);
   } finally {
     stopWatching();
     call.cancel();
   }
-  if (givenUp) throw givenUp.reason;
+  if (cancelled) throw cancelled.reason;
 }
 
 function encode({ requestType }: CallOptions['method'], message: unknown): Buffer {
@@ -96,7 +96,7 @@ function encode({ requestType }: CallOptions['method'], message: unknown): Buffe
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** As plain bytes: what is read from a `Buffer` would hold `Buffer`s. */
+/** Decodes from plain bytes: messages decoded from a `Buffer` would contain `Buffer`s. */
 function decode({ responseType }: CallOptions['method'], bytes: Buffer): unknown {
   return responseType.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }

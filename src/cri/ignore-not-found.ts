@@ -1,6 +1,6 @@
 import { isNotFound } from './cri-error.ts';
 
-/** For calls about something that may have disappeared meanwhile: `undefined` then, instead of a `NotFound`. */
+/** Resolves with `undefined` instead of rejecting with `NotFound`, for objects that may have been removed. */
 export async function ignoreNotFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -5,7 +5,7 @@ import { CriError } from './cri-error.ts';
 import { connectInProcess } from './in-process.ts';
 import { buildCri, type Cri, type ErasedUnary } from './services.ts';
 
-/** Every unary rpc answers with this function. */
+/** A runtime that answers every unary RPC with this function. */
 function criOf(unary: ErasedUnary): Cri {
   return buildCri({ unary: () => unary, stream: () => async function* () {} });
 }
@@ -16,13 +16,13 @@ function connect(clock: VirtualClock, unary: ErasedUnary): Cri {
   return connectInProcess(criOf(unary), { clock, runtimeRequestTimeoutMs: 1_000 });
 }
 
-test('connectInProcess() hands requests and answers over as they are', async () => {
+test('connectInProcess() passes requests and responses unchanged', async () => {
   const { runtime } = connect(new VirtualClock(), async (request) => request);
   const request = { containerId: 'c' };
   assert.equal(await runtime.startContainer(request, never), request);
 });
 
-test('connectInProcess() names the rpc in a failure', async () => {
+test('connectInProcess() names the RPC in an error', async () => {
   const { runtime } = connect(new VirtualClock(), async () => {
     throw new CriError('NotFound', 'no such container');
   });
@@ -34,7 +34,7 @@ test('connectInProcess() names the rpc in a failure', async () => {
   });
 });
 
-test('connectInProcess() makes a failure that is none of CRI an unknown one', async () => {
+test('connectInProcess() turns other errors into CriErrors with code Unknown', async () => {
   const { runtime } = connect(new VirtualClock(), async () => {
     throw new TypeError('oh');
   });
@@ -45,18 +45,18 @@ test('connectInProcess() makes a failure that is none of CRI an unknown one', as
   });
 });
 
-test('connectInProcess() gives a call up after its deadline, and tells whoever answers it', async () => {
+test('connectInProcess() rejects a call after its deadline, and aborts the signal of the runtime', async () => {
   const clock = new VirtualClock();
-  let told: AbortSignal | undefined;
+  let received: AbortSignal | undefined;
   const { runtime } = connect(clock, (_, signal) => {
-    told = signal;
+    received = signal;
     return new Promise(() => {});
   });
   const call = runtime.startContainer({ containerId: 'c' }, never);
   const rejected = assert.rejects(call, { code: 'DeadlineExceeded', method: 'StartContainer' });
   await clock.advance(1_000);
   await rejected;
-  assert.equal(told?.aborted, true);
+  assert.equal(received?.aborted, true);
 });
 
 test('connectInProcess() settles as soon as the signal aborts, with its reason', async () => {

@@ -6,8 +6,8 @@ import { instrument } from './instrument.ts';
 import { buildCri, type Cri, erasedCalls } from './services.ts';
 
 /**
- * A runtime in this process, as a client sees one behind a socket: the same deadlines, failures that name their rpc, and
- * a call that settles as soon as its signal aborts. No bytes in between.
+ * Connects to a runtime in this process with the semantics of a socket: the same deadlines, errors that name their RPC,
+ * and calls that settle as soon as their signal aborts. Nothing is serialized.
  */
 export function connectInProcess(cri: Cri, { clock, runtimeRequestTimeoutMs }: ConnectOptions): CriConnection {
   const calls = erasedCalls(cri);

@@ -1,14 +1,14 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { buildCri, type Cri, type ErasedStream, erasedCalls, type Method } from './services.ts';
 
-/** What subscribers of `nodelet.cri.rpc` get. One object per call, so that they can hang what they need on it. */
+/** Message of the `nodelet.cri.rpc` channel. One object per call, to which subscribers can attach their own state. */
 export interface RpcTrace {
-  /** As the protocol spells it: `RunPodSandbox`. */
+  /** The RPC's name in the protocol: `RunPodSandbox`. */
   readonly method: string;
   readonly request: unknown;
-  /** A unary call's, once it has ended well. */
+  /** The result of a successful unary call. */
   readonly result?: unknown;
-  /** Once it has failed. */
+  /** The error of a failed call. */
   readonly error?: unknown;
 }
 
@@ -16,7 +16,7 @@ export const RPC_CHANNEL = 'nodelet.cri.rpc';
 
 const rpc = tracingChannel<object>(RPC_CHANNEL);
 
-/** The same services, every call of which is told on `nodelet.cri.rpc`; a stream counts as one call until it ends. */
+/** Wraps the services so that every call is published on `nodelet.cri.rpc`. A stream is one call until it ends. */
 export function instrument(cri: Cri): Cri {
   const calls = erasedCalls(cri);
   return buildCri({

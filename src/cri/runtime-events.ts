@@ -1,15 +1,15 @@
-/** Something changed about this container or sandbox: look again. */
+/** A container or sandbox changed: read its status again. */
 export type RuntimeEvent =
   | { readonly kind: 'subscribed' }
   | {
       readonly kind: 'created' | 'started' | 'stopped' | 'deleted';
-      /** Of the container, or of the sandbox. */
+      /** Id of the container or sandbox. */
       readonly id: string;
       readonly podUid?: string;
     };
 
-/** Where the runtime tells of changes. */
+/** The event source of a runtime. */
 export interface RuntimeEvents {
-  /** First yields `subscribed` once nothing can be missed any more; ends by throwing when the stream breaks. */
+  /** Yields `subscribed` first, once no event can be missed. Throws when the stream fails. */
   watch(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }

@@ -24,21 +24,21 @@ import {
 
 export interface ServeOptions {
   readonly socketPath: string;
-  /** Permission bits of the socket; who may write to it may call every rpc. */
+  /** Permission bits of the socket. Write permission allows every RPC. */
   readonly mode: number;
   readonly fs: Pick<FileSystem, 'changeMode' | 'rename' | 'remove'>;
   readonly clock: Pick<Clock, 'deadline'>;
 }
 
-/** How long a client may take to read the last answers; a connection on which nothing happens stays open otherwise. */
+/** Time limit for clients to read the last responses. Idle connections would stay open otherwise. */
 const SHUTDOWN_TIMEOUT_MS = 1_000;
 
 export interface CriServer {
-  /** Ends every call with `Unavailable`, and resolves when no handler runs any more and the socket is gone. */
+  /** Ends every call with `Unavailable`. Resolves when no handler runs and the socket is removed. */
   close(): Promise<void>;
 }
 
-/** Serves CRI on a unix socket, in the place of whatever lies at that path. */
+/** Serves CRI on a unix socket. Replaces an existing file at that path. */
 export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cri: Cri): Promise<CriServer> {
   const server = new Server({
     'grpc.max_receive_message_length': 16 * 1024 * 1024,
@@ -48,12 +48,13 @@ export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cr
   const calls = erasedCalls(cri);
   for (const method of criMethods()) register(server, method, calls, running);
 
-  // Bound beside its place, so that nobody can connect before the mode is set, and a stale socket is replaced at once.
-  const unnamed = `${socketPath}.new`;
-  await fs.remove(unnamed);
-  await bind(server, unnamed);
-  await fs.changeMode(unnamed, mode);
-  await fs.rename(unnamed, socketPath);
+  // Bound to a temporary path and renamed: no client can connect before the mode is set, and a stale socket is replaced
+  // atomically.
+  const temporary = `${socketPath}.new`;
+  await fs.remove(temporary);
+  await bind(server, temporary);
+  await fs.changeMode(temporary, mode);
+  await fs.rename(temporary, socketPath);
   return {
     async close() {
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
@@ -65,7 +66,7 @@ export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cr
   };
 }
 
-/** The calls that are being answered, each with the signal that its handler obeys. */
+/** The calls in progress, each with the abort controller of its handler. */
 class RunningCalls {
   readonly #calls = new Map<AbortController, Promise<void>>();
 
@@ -128,7 +129,7 @@ async function answerStream(
     const messages = stream(call.request, signal)[Symbol.asyncIterator]();
     try {
       let next = messages.next();
-      // The handler runs now: a client that gets the headers knows that it misses nothing any more.
+      // The handler runs now: the headers signal to the client that it misses no event.
       call.sendMetadata(new Metadata());
       for (let result = await next; !result.done; result = await next) {
         if (!call.write(result.value)) await waitForDrain(call, signal);
@@ -137,7 +138,7 @@ async function answerStream(
     } finally {
       await messages.return?.();
     }
-    signal.throwIfAborted(); // it may have ended because of this
+    signal.throwIfAborted(); // the abort may have ended it
     call.end();
   } catch (error) {
     call.emit('error', toGrpcError(error));

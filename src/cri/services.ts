@@ -1,9 +1,9 @@
 import { ImageServiceDefinition, type MessageFns, RuntimeServiceDefinition } from './generated/runtime-v1.ts';
 
-/** Rejects with a `CriError`, or with the signal's reason once that has aborted. */
+/** Rejects with a `CriError`, or with the signal's reason after an abort. */
 export type Unary<Request, Response> = (request: Request, signal: AbortSignal) => Promise<Response>;
 
-/** The call starts when the iteration does, and ends with it. Throws as `Unary` rejects. */
+/** The call starts and ends with the iteration. Throws what `Unary` rejects with. */
 export type ServerStream<Request, Response> = (request: Request, signal: AbortSignal) => AsyncIterable<Response>;
 
 type CallOf<M> = M extends { requestType: MessageFns<infer Request>; responseType: MessageFns<infer Response> }
@@ -14,12 +14,12 @@ type CallOf<M> = M extends { requestType: MessageFns<infer Request>; responseTyp
 
 type ServiceOf<D extends ServiceDefinition> = { readonly [Key in keyof D['methods']]: CallOf<D['methods'][Key]> };
 
-/** Sandboxes and containers: a function per rpc, so that a service can be wrapped, recorded or answered in memory. */
+/** Sandboxes and containers: one function per RPC, so that services can be wrapped, recorded or faked. */
 export type RuntimeService = ServiceOf<RuntimeServiceDefinition>;
 
 export type ImageService = ServiceOf<ImageServiceDefinition>;
 
-/** All of CRI v1, whoever serves it. */
+/** All services of CRI v1. */
 export interface Cri {
   readonly runtime: RuntimeService;
   readonly images: ImageService;
@@ -29,7 +29,7 @@ export type RuntimeMethod = keyof RuntimeService;
 export type ImageMethod = keyof ImageService;
 export type CriMethod = RuntimeMethod | ImageMethod;
 
-/** What ts-proto writes for a service. */
+/** A service definition of ts-proto. */
 interface ServiceDefinition {
   readonly fullName: string;
   readonly methods: Readonly<Record<string, MethodDefinition>>;
@@ -42,7 +42,7 @@ interface MethodDefinition {
   readonly responseStream: boolean;
 }
 
-/** One rpc for code that treats all of them alike. */
+/** One RPC, for code that handles all of them alike. */
 export interface Method extends MethodDefinition {
   /** The function's name in the service object: `runPodSandbox`. */
   readonly key: CriMethod;
@@ -55,7 +55,7 @@ export type ErasedStream = ServerStream<unknown, unknown>;
 
 const CRI_DEFINITIONS = { runtime: RuntimeServiceDefinition, images: ImageServiceDefinition } as const;
 
-/** Every rpc of CRI. */
+/** All RPCs of CRI. */
 export function criMethods(): readonly Method[] {
   return Object.values(CRI_DEFINITIONS).flatMap(methodsOf);
 }
@@ -63,12 +63,12 @@ export function criMethods(): readonly Method[] {
 function methodsOf(definition: ServiceDefinition): readonly Method[] {
   return Object.entries(definition.methods).map(([key, method]) => ({
     ...method,
-    key: key as CriMethod, // the definitions' keys are what the type is made of
+    key: key as CriMethod, // the type is derived from the keys of the definitions
     path: `/${definition.fullName}/${method.name}`,
   }));
 }
 
-/** Makes a service object from what makes one rpc. */
+/** Creates the function of each RPC. */
 export interface CallMaker {
   unary(method: Method): ErasedUnary;
   stream(method: Method): ErasedStream;
@@ -87,8 +87,8 @@ function buildService<D extends ServiceDefinition>(definition: D, make: CallMake
 }
 
 /**
- * The calls of a service object, for a caller that holds each rpc's codec. The caller must pass requests of the
- * method's own type: what `method.requestType` made.
+ * The untyped calls of a service object, for a caller that has the codec of each RPC. Requests must be of the method's
+ * `requestType`.
  */
 export function erasedCalls(cri: Cri): CallMaker {
   const calls = { ...cri.runtime, ...cri.images } as Readonly<Record<string, unknown>>;

@@ -8,16 +8,16 @@ import { callUnary } from './grpc-call.ts';
 import type { RuntimeService } from './services.ts';
 
 export interface UnstickOptions {
-  /** Of containerd, which serves CRI and its own tasks on one socket. */
+  /** The socket of containerd, which serves CRI and its task service. */
   readonly endpoint: string;
   readonly clock: Clock;
 }
 
-/** Where containerd's CRI keeps its containers. */
+/** The containerd namespace of CRI containers. */
 const NAMESPACE = 'k8s.io';
-const DELETE_MS = 10_000;
+const DELETE_TIMEOUT_MS = 10_000;
 
-/** Its request has the container's id as field 1, as this message does; its answer says nothing that we need. */
+/** The request has the container id as field 1, like `ContainerDelete`. The response is not used. */
 const DELETE_TASK = {
   name: 'Delete',
   path: '/containerd.services.tasks.v1.Tasks/Delete',
@@ -26,11 +26,12 @@ const DELETE_TASK = {
 };
 
 /**
- * The same service, on which a container can be removed even after a start that was broken off.
+ * Wraps the service so that RemoveContainer also works after an interrupted start.
  *
- * When the caller of StartContainer dies at the wrong moment, containerd (1.6) shows the container as exited and yet
- * keeps a task for it, of which its CRI knows nothing: no later call ends it, and RemoveContainer is refused for ever.
- * So a refusal is answered by deleting the task. One that has a live process stays, and the refusal with it.
+ * When the caller of StartContainer dies at the wrong moment, containerd 1.6 reports the container as exited but keeps a
+ * task for it that its CRI plugin does not know: no later call stops the task, and RemoveContainer fails forever. So
+ * after such an error the task is deleted and the removal is repeated. A task with a live process stays, and the error
+ * is returned.
  */
 export function unstickContainers(runtime: RuntimeService, options: UnstickOptions): RuntimeService {
   return {
@@ -48,13 +49,13 @@ export function unstickContainers(runtime: RuntimeService, options: UnstickOptio
   };
 }
 
-/** `false` when there is none, when it still runs, or when this is not containerd. */
+/** `false` if there is no task, if it still runs, or if the runtime is not containerd. */
 async function deleteTask(id: string, { endpoint, clock }: UnstickOptions, signal: AbortSignal): Promise<boolean> {
   const client = connectSocket(endpoint);
   const metadata = new Metadata();
   metadata.set('containerd-namespace', NAMESPACE);
   try {
-    await callUnary({ client, clock, method: DELETE_TASK, metadata, deadlineMs: DELETE_MS }, { id }, signal);
+    await callUnary({ client, clock, method: DELETE_TASK, metadata, deadlineMs: DELETE_TIMEOUT_MS }, { id }, signal);
     return true;
   } catch {
     signal.throwIfAborted();

@@ -2,10 +2,10 @@ import { CriError, rpcErrorText } from './cri-error.ts';
 import type { VersionResponse } from './generated/runtime-v1.ts';
 import type { RuntimeService } from './services.ts';
 
-/** The version of the runtime API inside CRI v1 that kubelet speaks; every runtime answers with it. */
+/** kubelet's runtime API version inside CRI v1; every runtime returns it. */
 const SUPPORTED_VERSION = '0.1.0';
 
-/** Asks the runtime behind `endpoint` for its version, and refuses one that does not speak CRI v1. */
+/** Requests the version of the runtime at `endpoint`. Rejects if the runtime does not support CRI v1. */
 export async function checkRuntimeVersion(
   runtime: RuntimeService,
   endpoint: string,

@@ -14,8 +14,8 @@ const LIFE = new AbortController().signal;
 const GONE = new CriError('NotFound', 'not found', { method: 'ContainerStatus' });
 
 /**
- * A runtime that shows the end of `web`, of `quick` (whose start is not shown before its end), or of the sandbox `box` so
- * much later; it has nothing else.
+ * A runtime that reports the exit of `web`, of `quick` (which is reported as created until its exit), or of the sandbox
+ * `box` after this delay. It has no other containers.
  */
 function slowRuntime(clock: VirtualClock, shownMs: number): WaitUntilStoppedDeps['runtime'] & { looks: number } {
   const isShown = (): boolean => clock.monotonic() >= shownMs;
@@ -37,16 +37,16 @@ function slowRuntime(clock: VirtualClock, shownMs: number): WaitUntilStoppedDeps
 }
 
 const cases: Record<string, { id: string; shownMs: number; uid: string | undefined; atMs: number }> = {
-  'a container that CRI shows at once': { id: 'web', shownMs: 0, uid: 'u1', atMs: 0 },
-  'a container that CRI shows a little later': { id: 'web', shownMs: 5, uid: 'u1', atMs: 7 },
-  'a container that CRI shows after a minute': { id: 'web', shownMs: 60_000, uid: 'u1', atMs: 60_415 },
-  'a container whose start CRI does not show yet': { id: 'quick', shownMs: 5, uid: 'u1', atMs: 7 },
+  'a container that CRI reports at once': { id: 'web', shownMs: 0, uid: 'u1', atMs: 0 },
+  'a container that CRI reports a little later': { id: 'web', shownMs: 5, uid: 'u1', atMs: 7 },
+  'a container that CRI reports after a minute': { id: 'web', shownMs: 60_000, uid: 'u1', atMs: 60_415 },
+  'a container whose start CRI does not report yet': { id: 'quick', shownMs: 5, uid: 'u1', atMs: 7 },
   'a sandbox': { id: 'box', shownMs: 3, uid: 'u2', atMs: 3 },
-  'one that CRI does not know': { id: 'other', shownMs: 0, uid: undefined, atMs: 0 },
+  'an unknown id': { id: 'other', shownMs: 0, uid: undefined, atMs: 0 },
 };
 
 for (const [name, { id, shownMs, uid, atMs }] of Object.entries(cases)) {
-  test(`${name} is waited for`, async () => {
+  test(`waitUntilStopped() of ${name}`, async () => {
     const clock = new VirtualClock();
     const began = clock.monotonic();
     const stopped = waitUntilStopped(id, { runtime: slowRuntime(clock, began + shownMs), clock }, LIFE);
@@ -55,7 +55,7 @@ for (const [name, { id, shownMs, uid, atMs }] of Object.entries(cases)) {
   });
 }
 
-test('nobody is waited for any longer than the signal says', async () => {
+test('waitUntilStopped() rejects when the signal aborts', async () => {
   const clock = new VirtualClock();
   const life = new AbortController();
   const runtime = slowRuntime(clock, Number.POSITIVE_INFINITY);

@@ -10,25 +10,25 @@ export interface WaitUntilStoppedDeps {
 
 const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 
-/** A container that ends at once has ended before CRI shows even its start: created is not stopped. */
+/** A container that exits at once may still be reported as created: CRI lags behind the event. */
 const NOT_STOPPED_STATES: ReadonlySet<ContainerState> = new Set([
   ContainerState.CONTAINER_CREATED,
   ContainerState.CONTAINER_RUNNING,
 ]);
 
-/** Between looks: usually CRI is a few milliseconds behind, on a machine that is worn out it may be many seconds. */
+/** Delays between polls: CRI usually lags by a few milliseconds, on an overloaded machine by many seconds. */
 const FIRST_DELAY_MS = 1;
 const MAX_DELAY_MS = 1_024;
 
-/** Resolves when CRI shows that a container or sandbox has stopped, or knows it no more; with the pod's UID if it says. */
+/** Resolves when CRI reports that a container or sandbox has stopped or is gone; with the pod's UID if known. */
 export async function waitUntilStopped(
   id: string,
   { runtime, clock }: WaitUntilStoppedDeps,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   for (let ms = FIRST_DELAY_MS; ; ms = Math.min(ms * 2, MAX_DELAY_MS)) {
-    const seen = await readState(id, runtime, signal);
-    if (!seen.runs) return seen.podUid;
+    const state = await readState(id, runtime, signal);
+    if (!state.runs) return state.podUid;
     await clock.sleep(ms, signal);
   }
 }
@@ -40,7 +40,10 @@ async function readState(
 ): Promise<{ readonly runs: boolean; readonly podUid?: string | undefined }> {
   try {
     const { status } = await runtime.containerStatus({ containerId: id, verbose: false }, signal);
-    return { runs: status !== undefined && NOT_STOPPED_STATES.has(status.state), podUid: status?.labels[POD_UID_LABEL] };
+    return {
+      runs: status !== undefined && NOT_STOPPED_STATES.has(status.state),
+      podUid: status?.labels[POD_UID_LABEL],
+    };
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from './cri-error.ts';
-import { withFallback } from './with-fallback.ts';
 import type { RuntimeEvent, RuntimeEvents } from './runtime-events.ts';
+import { withFallback } from './with-fallback.ts';
 
 const signal = new AbortController().signal;
 
-/** Tells these, then fails. */
+/** Yields these events, then fails. */
 function source(
   events: readonly RuntimeEvent[],
   code: 'Unimplemented' | 'Unavailable',
@@ -21,29 +21,29 @@ function source(
   };
 }
 
-async function told(events: RuntimeEvents, seen: RuntimeEvent[]): Promise<void> {
-  for await (const event of events.watch(signal)) seen.push(event);
+async function collect(events: RuntimeEvents, received: RuntimeEvent[]): Promise<void> {
+  for await (const event of events.watch(signal)) received.push(event);
 }
 
-test('inOrder() goes on with the next source when the first turns out not to be served, and stays with it', async () => {
+test('withFallback() switches to the next source if the first is not served, and stays with it', async () => {
   const first = source([{ kind: 'subscribed' }], 'Unimplemented');
   const second = source([{ kind: 'subscribed' }, { kind: 'stopped', id: 'c' }], 'Unavailable');
   const events = withFallback([first, second]);
-  const seen: RuntimeEvent[] = [];
-  await assert.rejects(told(events, seen), { code: 'Unavailable' });
-  assert.deepEqual(seen, [{ kind: 'subscribed' }, { kind: 'subscribed' }, { kind: 'stopped', id: 'c' }]);
-  await assert.rejects(told(events, seen), { code: 'Unavailable' });
+  const received: RuntimeEvent[] = [];
+  await assert.rejects(collect(events, received), { code: 'Unavailable' });
+  assert.deepEqual(received, [{ kind: 'subscribed' }, { kind: 'subscribed' }, { kind: 'stopped', id: 'c' }]);
+  await assert.rejects(collect(events, received), { code: 'Unavailable' });
   assert.deepEqual([first.asked, second.asked], [1, 2]);
 });
 
-test('inOrder() tells that the last one is not served either', async () => {
+test('withFallback() throws if the last source is not served either', async () => {
   const events = withFallback([source([], 'Unimplemented'), source([], 'Unimplemented')]);
-  await assert.rejects(told(events, []), { code: 'Unimplemented' });
+  await assert.rejects(collect(events, []), { code: 'Unimplemented' });
 });
 
-test('inOrder() stays with a source whose stream breaks', async () => {
+test('withFallback() stays with a source whose stream fails', async () => {
   const first = source([], 'Unavailable');
   const second = source([], 'Unavailable');
-  await assert.rejects(told(withFallback([first, second]), []), { code: 'Unavailable' });
+  await assert.rejects(collect(withFallback([first, second]), []), { code: 'Unavailable' });
   assert.equal(second.asked, 0);
 });

@@ -11,10 +11,10 @@ export interface FlowControl {
 }
 
 /**
- * Messages between the socket that receives them and the one reader.
- * 1. What was received before the end is still read; what comes after it is dropped.
- * 2. A failure is told once everything before it has been read.
- * 3. Above `MOST_UNREAD_BYTES` the flow is paused, until the reader has taken everything.
+ * A queue between the socket that receives messages and the one reader.
+ * 1. Messages received before the end are still read; later ones are dropped.
+ * 2. An error is thrown after everything before it has been read.
+ * 3. Above `MAX_UNREAD_BYTES` the sender is paused until the reader has taken everything.
  */
 export class MessageQueue implements AsyncIterable<Uint8Array> {
   readonly #flow: FlowControl;

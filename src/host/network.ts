@@ -35,8 +35,8 @@ export interface Network {
   serveUpgrades(handler: UpgradeHandler): Promise<TcpServer>;
 
   /**
-   * The other side of it for what is no WebSocket: asks for an upgrade and gives out the connection. Rejects with a
-   * `UpgradeRefused` when the server does not answer 101. The signal also ends what stands.
+   * Requests an upgrade to a byte stream. Rejects with an `UpgradeRejectedError` when the server does not respond with 101.
+   * The signal also closes an established connection.
    */
   upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<UpgradedConnection>;
 

@@ -11,7 +11,7 @@ import type { PodObjects } from './objects/pod-objects.ts';
 import { containerFieldPath } from './pod/container-field-path.ts';
 import type { HostFacts } from './resources/host-facts.ts';
 import type { Environment } from './sync/config/environment.ts';
-import { relabelledVolumes } from './sync/config/selinux-relabel.ts';
+import { relabelledVolumes } from './volumes/volume-plugins.ts';
 import type { ContainerStartContext, StartDeps } from './sync/start-container.ts';
 import { type ContainerFilesDeps, prepareContainerFiles } from './volumes/container-files.ts';
 import { containerMounts } from './volumes/container-mounts.ts';

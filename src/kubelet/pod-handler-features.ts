@@ -4,7 +4,7 @@ import type { HandlerKnowledge, RuntimeFeatures } from './pleg/runtime-features.
 import type { StatusFeatures } from './status/pod-status-view.ts';
 
 export interface PodHandlerFeaturesDeps {
-  readonly handlers: Pick<RuntimeHandlers, 'knownHandlerOf'>;
+  readonly handlers: Pick<RuntimeHandlers, 'cachedHandler'>;
   readonly features: Pick<RuntimeFeatures, 'refresh' | 'known'>;
   /** The feature gate ContainerStopSignals. */
   readonly stopSignals: boolean;
@@ -21,14 +21,14 @@ export class PodHandlerFeatures {
   /** Whether mounts below a read-only mount of the pod can be read-only too. Asks the runtime if necessary. */
   async recursiveReadOnly(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { handlers, features } = this.#deps;
-    const handler = handlers.knownHandlerOf(pod);
+    const handler = handlers.cachedHandler(pod);
     return handler !== undefined && hasRecursiveReadOnly(await features.refresh(handler, signal));
   }
 
   /** The features that the pod's status depends on, as last known. */
   statusFeatures(pod: Pod): StatusFeatures {
     const { handlers, features, stopSignals } = this.#deps;
-    const handler = handlers.knownHandlerOf(pod);
+    const handler = handlers.cachedHandler(pod);
     const recursiveReadOnly = handler !== undefined && hasRecursiveReadOnly(features.known(handler));
     return { stopSignals, recursiveReadOnly };
   }

@@ -15,7 +15,7 @@ import { indexPods, type PodIndex } from './sources/pod-index.ts';
 import type { PodSource, SourceError, SourceSnapshot } from './sources/pod-source.ts';
 import type { SourceObjects } from './sources/source-objects.ts';
 import { isTerminal } from './status/pod-phase.ts';
-import { haveGatesMoved } from './status/readiness-gates.ts';
+import { haveGatesChanged } from './status/readiness-gates.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
 /** Grace period of an orphan, as in kubelet. */
@@ -166,15 +166,15 @@ export class SyncLoop {
       this.#rejected.set(pod.metadata.uid, pod);
       return reject(pod, rejection);
     }
-    resizes.admitted(pod);
-    resizes.asked(wanted, true);
+    resizes.onPodAdmitted(pod);
+    resizes.onPodUpdated(wanted, true);
     this.#killOrphansWithSameName(pod);
     workers.update(pod);
   }
 
   #update(pod: Pod): void {
     const { workers, resizes } = this.#deps;
-    resizes.asked(pod, false);
+    resizes.onPodUpdated(pod, false);
     this.#grantResizes();
     workers.update(resizes.allocated(pod));
   }
@@ -185,8 +185,8 @@ export class SyncLoop {
 
   #grantResizes(): void {
     const { resizes, workers } = this.#deps;
-    if (!resizes.isAnyWaiting || !this.#areSourcesReady()) return;
-    for (const pod of resizes.grant(this.#index.podByUid, this.#active())) workers.update(pod);
+    if (!resizes.hasPending || !this.#areSourcesReady()) return;
+    for (const pod of resizes.retryPending(this.#index.podByUid, this.#active())) workers.update(pod);
   }
 
   #areSourcesReady(): boolean {
@@ -196,7 +196,7 @@ export class SyncLoop {
   /** Only readiness gates matter: other components write their conditions, and the rest of the status is our own. */
   #reconcile(pod: Pod): void {
     const worker = this.#deps.workers.all.get(pod.metadata.uid);
-    if (worker && haveGatesMoved(worker.pod, pod)) worker.update(this.#deps.resizes.allocated(pod));
+    if (worker && haveGatesChanged(worker.pod, pod)) worker.update(this.#deps.resizes.allocated(pod));
   }
 
   /** Terminates a deleted or finished pod, whether or not it has a worker yet. Nothing of it is started. */
@@ -246,7 +246,7 @@ export class SyncLoop {
       const found = await podsOnNode(signal);
       const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
       workers.syncKnownPods(wanted);
-      resizes.keepOnly(new Set([...wanted, ...workers.all.keys()]));
+      resizes.retainOnly(new Set([...wanted, ...workers.all.keys()]));
       for (const [uid, pod] of found) {
         const isWanted = wanted.has(uid) && !this.#rejected.has(uid);
         if (!isWanted) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);

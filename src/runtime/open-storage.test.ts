@@ -22,10 +22,10 @@ async function twoLayers(more: Partial<FakeImage> = {}): Promise<FakeImage> {
   return { names: ['app:1'], layers, config: { Cmd: ['sh'], User: '7' }, ...more };
 }
 
-/** What is below the storage folder, apart from folders of the layout. */
+/** Files below the storage directory, except for the directories of the layout. */
 async function leftovers({ fs, clock }: MemoryHost, storage: Storage): Promise<readonly string[]> {
   await storage.settled();
-  clock.jump(2 * HOUR_MS); // no whole layer waits for another try
+  clock.jump(2 * HOUR_MS); // past the age at which unused layers are removed
   await storage.sweep();
   const found: string[] = [];
   for await (const { path, node } of fs.readTree(ROOT, signal)) if (node.kind !== 'directory') found.push(path);
@@ -54,7 +54,7 @@ const archives: Record<string, { make: () => Promise<Uint8Array>; tags: readonly
     make: async () => gzipSync(await buildOciArchive(await twoLayers())),
     tags: ['docker.io/library/app:1'],
   },
-  'OCI layout with another machine’s image': {
+  'OCI layout with an image of another architecture': {
     make: async () => buildOciArchive(await twoLayers({ architecture: 's390x', names: ['other:1'] }), await twoLayers()),
     tags: ['docker.io/library/app:1'],
   },
@@ -100,25 +100,25 @@ test('openStorage() loads several images, which share their layers', async () =>
 });
 
 const wrong: Record<string, { make: () => Promise<Uint8Array>; message: RegExp }> = {
-  'a layer that is not what the configuration says': {
+  'a layer with another digest than in the configuration': {
     make: async () => {
       const image = await twoLayers();
       return buildOciArchive({ ...image, diffIds: [digestOf('x'), digestOf('y')] });
     },
-    message: /layer: has digest sha256:.* instead of sha256:/,
+    message: /layer: has digest sha256:.*, expected sha256:/,
   },
-  'fewer layers than the configuration says': {
+  'fewer layers than in the configuration': {
     make: async () => {
       const image = await twoLayers();
       return buildOciArchive({ ...image, diffIds: [...image.layers.map(digestOf), digestOf('x')] });
     },
-    message: /2 layers, and its configuration 3/,
+    message: /2 layers, but its configuration lists 3/,
   },
-  'a layer that leads out': {
+  'a layer that leaves its root': {
     make: async () => buildOciArchive({ layers: [await buildLayer({ '../x': '' })] }),
     message: /leads out/,
   },
-  'only images of other machines': {
+  'only images of other architectures': {
     make: async () => buildOciArchive(await twoLayers({ architecture: 's390x' })),
     message: /no image for linux\/amd64 in the archive, only linux\/s390x/,
   },
@@ -134,13 +134,13 @@ const wrong: Record<string, { make: () => Promise<Uint8Array>; message: RegExp }
     message: /bytes after the end of the archive/,
   },
   'no image at all': { make: () => buildLayer({ readme: 'x' }), message: /neither index\.json nor manifest\.json/ },
-  'an archive that is cut off': {
+  'a truncated archive': {
     make: async () => (await buildOciArchive(await twoLayers())).subarray(0, 3000),
     message: /unexpected end|no index/i,
   },
 };
 for (const [name, { make, message }] of Object.entries(wrong)) {
-  test(`openStorage() refuses ${name}, and leaves nothing`, async () => {
+  test(`openStorage() rejects ${name}, and leaves nothing`, async () => {
     const host = createMemoryHost();
     const storage = await open(host);
     await assert.rejects(storage.loader.loadArchive(await make(), {}, signal), { message });
@@ -149,7 +149,7 @@ for (const [name, { make, message }] of Object.entries(wrong)) {
   });
 }
 
-test('openStorage() leaves nothing of its own life when it is closed', async () => {
+test('openStorage() leaves no temporary files when it is closed', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
@@ -160,7 +160,7 @@ test('openStorage() leaves nothing of its own life when it is closed', async () 
   assert.deepEqual(await host.fs.readDirectory(`${ROOT}/unfinished`), []);
 });
 
-test('openStorage() changes nothing outside for a layer that puts a link where it had a folder', async () => {
+test('openStorage() changes nothing outside for a layer that replaces a directory by a link', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/etc/ssh', 0o755);
   const open1000 = { kind: 'directory', mode: 0o777, uid: 1000, gid: 1000 } as const;
@@ -176,10 +176,10 @@ test('openStorage() changes nothing outside for a layer that puts a link where i
   }
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   const { mode, uid } = (await host.fs.lstat('/c/y/z')) ?? {};
-  assert.deepEqual([mode, uid], [0o777, 1000], 'a folder that no member speaks of looks as before');
+  assert.deepEqual([mode, uid], [0o777, 1000], 'a directory that is not in the archive is unchanged');
 });
 
-test('openStorage() looks at nothing outside for a folder that a lower layer has as a link', async () => {
+test('openStorage() reads nothing outside for a directory that is a link in a lower layer', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/etc/ssh', 0o700);
   const layers = [await buildLayer({ x: { kind: 'symlink', target: '/etc' } }), await buildLayer({ 'x/ssh/key': '' })];
@@ -189,7 +189,7 @@ test('openStorage() looks at nothing outside for a folder that a lower layer has
   assert.equal((await host.fs.lstat('/c/x/ssh'))?.mode, 0o755);
 });
 
-test('openStorage() shows no image whose loading was cut off at any point', async () => {
+test('openStorage() lists no image whose loading was interrupted at any point', async () => {
   const archive = await buildOciArchive(await twoLayers());
   const operations = ['rename', 'writeAtomic', 'writeReplacing', 'makeDirectory', 'treeUsage', 'writeTree'] as const;
   for (const operation of operations) {
@@ -197,7 +197,7 @@ test('openStorage() shows no image whose loading was cut off at any point', asyn
       const world = createMemoryHost();
 
       let [count, isDead] = [0, false];
-      // From that operation on nothing happens any more, as if the process had been killed; cleaning up included.
+      // From that operation on every operation fails, including cleanups, as if the process had been killed.
       const fs = new Proxy(world.fs, {
         get(target, key) {
           const value: unknown = Reflect.get(target, key, target);
@@ -222,7 +222,7 @@ test('openStorage() shows no image whose loading was cut off at any point', asyn
   }
 });
 
-test('openStorage() keeps whole layers of an image for the next try, and opens them no more', async () => {
+test('openStorage() keeps complete layers of an image for a retry, and does not fetch them again', async () => {
   const host = createMemoryHost();
   const image = await twoLayers();
   const opened: number[] = [];
@@ -248,7 +248,7 @@ test('openStorage() keeps whole layers of an image for the next try, and opens t
   assert.deepEqual(opened, [0, 1, 1]);
 });
 
-test('openStorage() makes no copy of layers that does not fit the disk', async () => {
+test('openStorage() does not copy layers that do not fit on the disk', async () => {
   const host = createMemoryHost();
   const storage = await open(host, { driver: 'native' });
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
@@ -257,7 +257,7 @@ test('openStorage() makes no copy of layers that does not fit the disk', async (
   await assert.rejects(mounted, { name: 'SpaceError' });
 });
 
-test('openStorage() answers a removal before the files are off the disk; the next life finishes it', async () => {
+test('openStorage() answers a removal before the files are deleted; the next process finishes it', async () => {
   const host = createMemoryHost();
   const { promise: never } = Promise.withResolvers<void>();
   const removeTree = (path: string) => (path.includes('/unfinished/') ? never : host.fs.removeTree(path));
@@ -297,7 +297,7 @@ test('openStorage() sweeps what a killed process left beside layers and images',
   assert.deepEqual(await names(), before);
 });
 
-test('openStorage() leaves nothing of an image that does not fit the disk', async () => {
+test('openStorage() leaves nothing of an image that does not fit on the disk', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const gibibyte = 2 ** 30;
@@ -313,7 +313,7 @@ test('openStorage() leaves nothing of an image that does not fit the disk', asyn
   );
 });
 
-test('openStorage() moves a name to the image that came last, also over a restart', async () => {
+test('openStorage() moves a name to the newest image, also across a restart', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
@@ -331,7 +331,7 @@ test('openStorage() moves a name to the image that came last, also over a restar
   }
 });
 
-test('openStorage() gives an image one more name, which another may have had', async () => {
+test('openStorage() adds a name to an image, which another image may have had', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const other = await twoLayers({ names: ['other:1'], config: { Cmd: ['other'] } });
@@ -362,7 +362,7 @@ test('openStorage() keeps the layers of containers whose image is gone', async (
   assert.deepEqual(await leftovers(host, again), []);
 });
 
-test('openStorage() lets one layer be unpacked once, however many ask for it at a time', async () => {
+test('openStorage() unpacks a layer once for concurrent requests', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const archive = await buildOciArchive(await twoLayers());
@@ -371,7 +371,7 @@ test('openStorage() lets one layer be unpacked once, however many ask for it at 
   assert.equal(storage.images.list().length, 1);
 });
 
-test('openStorage() stops loading when it is told to, and can do it later', async () => {
+test('openStorage() stops loading when the signal aborts, and can load later', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const archive = await buildOciArchive(await twoLayers());
@@ -380,7 +380,7 @@ test('openStorage() stops loading when it is told to, and can do it later', asyn
   assert.equal((await storage.loader.loadArchive(archive, {}, signal)).length, 1);
 });
 
-test('openStorage() gives folders that a layer does not tell the looks of those below', async () => {
+test('openStorage() gives directories that are not in a layer the attributes of the lower layer', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const low = await buildLayer({
@@ -394,7 +394,7 @@ test('openStorage() gives folders that a layer does not tell the looks of those 
   assert.deepEqual([root?.mode, data?.mode, data?.uid, data?.gid], [0o711, 0o1777, 5, 6]);
 });
 
-test('openStorage() builds an image from a folder or an archive, the same from the same', async () => {
+test('openStorage() builds an image reproducibly from a directory or an archive', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await host.fs.makeDirectory('/rootfs/bin');
@@ -411,7 +411,7 @@ test('openStorage() builds an image from a folder or an archive, the same from t
 });
 
 for (const driver of ['overlayfs', 'native'] as const) {
-  test(`openStorage() with ${driver}: mounts, takes away, shows images`, async () => {
+  test(`openStorage() with ${driver}: mounts, removes, lists images`, async () => {
     const host = createMemoryHost();
     const storage = await open(host, { driver });
     assert.equal(storage.snapshots.driver, driver);
@@ -456,7 +456,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
   });
 }
 
-test('openStorage() copies where the kernel cannot map ids', async () => {
+test('openStorage() copies if the kernel cannot map ids', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
@@ -479,13 +479,13 @@ test('openStorage() copies where the kernel cannot map ids', async () => {
   assert.equal((await host.mounts.list()).length, 1);
 });
 
-test('openStorage() takes native copies where overlayfs does not work', async () => {
+test('openStorage() uses the native driver if overlayfs does not work', async () => {
   const host = createMemoryHost();
   for (let attempt = 0; attempt < 4; attempt++) host.mounts.faults.failNext('mount', 'ENODEV');
   assert.equal((await open(host)).snapshots.driver, 'native');
 });
 
-test('openStorage() takes a writable layer out of sight at once, and what cannot be removed with the next start', async () => {
+test('openStorage() hides a removed writable layer at once, and deletes the rest at the next start', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
@@ -496,8 +496,8 @@ test('openStorage() takes a writable layer out of sight at once, and what cannot
   await storage.settled();
   assert.deepEqual(await storage.snapshots.list(), []);
   const unfinished = async () => {
-    const lives = await host.fs.readDirectory(`${ROOT}/unfinished`);
-    const names = lives.map(({ name }) => host.fs.readDirectory(`${ROOT}/unfinished/${name}`));
+    const processes = await host.fs.readDirectory(`${ROOT}/unfinished`);
+    const names = processes.map(({ name }) => host.fs.readDirectory(`${ROOT}/unfinished/${name}`));
     return (await Promise.all(names)).flat().length;
   };
   assert.equal(await unfinished(), 1);
@@ -505,7 +505,7 @@ test('openStorage() takes a writable layer out of sight at once, and what cannot
   assert.equal(await unfinished(), 0);
 });
 
-test('sweep() takes away what an earlier life had mounted for a moment', async () => {
+test('sweep() removes temporary mounts of a previous process', async () => {
   const host = createMemoryHost();
   const place = `${ROOT}/unfinished/0123456789abcdef/layers-x`;
   await host.fs.makeDirectory(place);
@@ -519,7 +519,7 @@ test('sweep() takes away what an earlier life had mounted for a moment', async (
   );
 });
 
-test('untag() takes one of several names, and never the last', async () => {
+test('untag() removes one of several names, but never the last', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers({ names: ['app:1', 'app:2'] })), {}, signal);
@@ -530,7 +530,7 @@ test('untag() takes one of several names, and never the last', async () => {
   assert.deepEqual((await open(host)).images.list()[0]?.repoTags, ['docker.io/library/app:1']);
 });
 
-test('openStorage() mounts an image without layers, and knows no unknown one', async () => {
+test('openStorage() mounts an image without layers, and rejects an unknown one', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await storage.loader.loadArchive(await buildOciArchive({ names: ['empty:1'], layers: [] }), {}, signal);
@@ -545,7 +545,7 @@ function imageSpec(image: string) {
   return { image, annotations: {}, userSpecifiedImage: '', runtimeHandler: '', imageRef: '' };
 }
 
-test('openStorage() on a full disk goes on with the layers that are there, and containers and images can be removed', async () => {
+test('openStorage() on a full disk uses the existing layers, and containers and images can be removed', async () => {
   const host = createMemoryHost();
   const before = await open(host);
   await host.fs.writeFile('/image.tar', await buildOciArchive(await twoLayers()));
@@ -566,7 +566,7 @@ test('openStorage() on a full disk goes on with the layers that are there, and c
   assert.equal(storage.images.list().length, 1);
 });
 
-test('openStorage() on a full disk without any layer fails for want of space', async () => {
+test('openStorage() on a full disk without any layer fails', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory(ROOT);
   host.fs.fullFolder = ROOT;

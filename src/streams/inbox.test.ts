@@ -8,7 +8,7 @@ async function names(inbox: Inbox<{ name: string }>): Promise<readonly string[]>
   return Array.fromAsync(inbox, ({ name }) => name);
 }
 
-test('Inbox gives what came before the end, in order, and nothing after it', async () => {
+test('Inbox yields items from before the end, in order, and none after it', async () => {
   const inbox = new Inbox<{ name: string }>();
   for (const name of ['a', 'b']) inbox.put(item(name));
   inbox.end();
@@ -16,14 +16,14 @@ test('Inbox gives what came before the end, in order, and nothing after it', asy
   assert.deepEqual(await names(inbox), ['a', 'b']);
 });
 
-test('Inbox keeps only the newest where that is all that counts', async () => {
+test('Inbox with `keep: newest` drops older unread items', async () => {
   const inbox = new Inbox<{ name: string }>({ keep: 'newest' });
   for (const name of ['a', 'b', 'c']) inbox.put(item(name));
   inbox.end();
   assert.deepEqual(await names(inbox), ['c']);
 });
 
-test('Inbox drops what comes after its reader has left', async () => {
+test('Inbox drops items after its reader has left', async () => {
   const inbox = new Inbox<{ name: string }>();
   for (const name of ['a', 'b']) inbox.put(item(name));
   for await (const _ of inbox) break;

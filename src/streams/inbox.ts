@@ -1,4 +1,4 @@
-/** Told of everything that begins and ends to wait. */
+/** Notified of every item that is queued and dequeued. */
 export interface InboxObserver<T> {
   added(item: T): void;
   removed(item: T): void;
@@ -6,14 +6,14 @@ export interface InboxObserver<T> {
 
 export interface InboxOptions<T> {
   readonly observer?: InboxObserver<T>;
-  /** `newest`: what nobody has taken yet is forgotten for what comes after it. */
+  /** `newest`: a new item replaces an unread one. */
   readonly keep?: 'all' | 'newest';
 }
 
 /**
- * What waits for its one reader.
- * 1. What was there before the end is still read.
- * 2. After the reader has left, and after `discard`, whatever comes is dropped.
+ * A queue with one reader.
+ * 1. Items from before the end are still read.
+ * 2. After the reader has left, and after `discard`, new items are dropped.
  */
 export class Inbox<T extends object> implements AsyncIterable<T> {
   readonly #tally: InboxObserver<T> | undefined;
@@ -31,7 +31,7 @@ export class Inbox<T extends object> implements AsyncIterable<T> {
     return this.#waiting.length;
   }
 
-  /** Whether anybody will ever see what is put in. */
+  /** Whether new items will be read. */
   get isOpen(): boolean {
     return this.#state === 'open';
   }

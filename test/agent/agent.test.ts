@@ -1,4 +1,4 @@
-/** The whole agent, unchanged, on virtual time against a runtime and a machine in memory. */
+/** The whole agent, unchanged, on virtual time with an in-memory runtime and machine. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../src/cri/cri-error.ts';
@@ -14,7 +14,7 @@ function containerStates({ runtime }: MemoryAgent): string[] {
     .toSorted(byText);
 }
 
-/** How often containers were started, of a pod with one name among them: the runtime forgets the older ones. */
+/** The number of container starts of a pod with one container; the runtime removes older containers. */
 function startsOf({ runtime }: MemoryAgent): number {
   return 1 + Math.max(...[...runtime.containers.values()].map(({ config }) => config.metadata?.attempt ?? 0));
 }
@@ -23,12 +23,12 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-async function traces({ runtime, host }: MemoryAgent): Promise<number> {
+async function remainingResources({ runtime, host }: MemoryAgent): Promise<number> {
   const folders = await host.fs.readDirectory('/var/lib/kubelet/pods');
   return runtime.containers.size + runtime.sandboxes.size + folders.length;
 }
 
-test('a pod runs, and goes without a trace', async () => {
+test('a pod runs and leaves no resources behind', async () => {
   const it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
@@ -36,11 +36,11 @@ test('a pod runs, and goes without a trace', async () => {
   it.source.set();
   await it.host.clock.advance(0);
   assert.deepEqual(phases(it), {});
-  assert.equal(await traces(it), 0);
+  assert.equal(await remainingResources(it), 0);
   await it.stop();
 });
 
-test('init containers run one after the other before the main one', async () => {
+test('init containers run in order before the main container', async () => {
   const it = await startAgent();
   for (const name of ['first', 'second']) it.runtime.behaviours.set(name, { exits: { afterMs: 1000, code: 0 } });
   const init = (name: string) => ({ name, image: 'busybox:1' });
@@ -54,7 +54,7 @@ test('init containers run one after the other before the main one', async () => 
   await it.stop();
 });
 
-test('a container that ends is started again: at once, then when its pause ends, to the millisecond', async () => {
+test('a container that exits restarts at once, then exactly when its back-off ends', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.source.set(podOf('web'));
@@ -69,7 +69,7 @@ test('a container that ends is started again: at once, then when its pause ends,
   await it.stop();
 });
 
-test('a pod that never restarts succeeds, and keeps its dead container until it leaves its source', async () => {
+test('a pod that never restarts succeeds and keeps its dead container until it leaves its source', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 10, code: 0 } });
   it.source.set(podOf('job', { restartPolicy: 'Never' }));
@@ -78,11 +78,11 @@ test('a pod that never restarts succeeds, and keeps its dead container until it 
   assert.deepEqual(containerStates(it), ['main exited']);
   it.source.set();
   await it.host.clock.advance(0);
-  assert.equal(await traces(it), 0);
+  assert.equal(await remainingResources(it), 0);
   await it.stop();
 });
 
-test('an agent that was killed is followed by one that takes the pods over without a restart', async () => {
+test('after a kill the next agent adopts the pods without a restart', async () => {
   const world = newWorld();
   const first = await startAgent(world);
   first.source.set(podOf('web'));
@@ -98,7 +98,7 @@ test('an agent that was killed is followed by one that takes the pods over witho
   await second.stop();
 });
 
-test('what nobody wants any more is ended by the next agent', async () => {
+test('the next agent terminates pods that are no longer desired', async () => {
   const world = newWorld();
   const first = await startAgent(world);
   first.source.set(podOf('old'), podOf('kept'));
@@ -113,7 +113,7 @@ test('what nobody wants any more is ended by the next agent', async () => {
   await second.stop();
 });
 
-test('a pod is never up beside an older one of its name', async () => {
+test('a pod never runs beside an older pod of the same name', async () => {
   const world = newWorld();
   world.runtime.behaviours.set('main', { onTerminate: { afterMs: 500, code: 0 } });
   const first = await startAgent(world);
@@ -131,7 +131,7 @@ test('a pod is never up beside an older one of its name', async () => {
   await first.stop();
 });
 
-test('a pod that cannot run here is refused with its reason, and the others run', async () => {
+test('a pod that cannot run here is rejected with a reason, and the others run', async () => {
   const it = await startAgent();
   it.source.set(podOf('web'), podOf('gated', { readinessGates: [{ conditionType: 'open' }] }));
   await it.host.clock.advance(0);
@@ -142,17 +142,17 @@ test('a pod that cannot run here is refused with its reason, and the others run'
   await it.stop();
 });
 
-test('draining ends everything and leaves no control group', async () => {
+test('draining terminates all pods and removes their cgroups', async () => {
   const it = await startAgent();
   it.source.set(podOf('a'), podOf('b'));
   await it.host.clock.advance(0);
   await it.host.clock.runUntil(it.agent.drain());
-  assert.equal(await traces(it), 0);
+  assert.equal(await remainingResources(it), 0);
   assert.equal(await it.host.cgroups.exists('/kubepods'), false);
   await it.stop();
 });
 
-test('a failing sandbox is told, and tried again', async () => {
+test('a sandbox error is reported and the sandbox is retried', async () => {
   const it = await startAgent();
   it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
   it.source.set(podOf('web', { dnsPolicy: 'Default' }));
@@ -168,7 +168,7 @@ test('a failing sandbox is told, and tried again', async () => {
   await it.stop();
 });
 
-test('steps of a start are on the timeline, in order', async () => {
+test('the steps of a start are on the timeline in order', async () => {
   const it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
@@ -181,7 +181,7 @@ test('steps of a start are on the timeline, in order', async () => {
   await it.stop();
 });
 
-test('a pod that is active for too long fails, to the millisecond', async () => {
+test('a pod fails exactly at its activeDeadlineSeconds', async () => {
   const it = await startAgent();
   it.source.set(podOf('web', { activeDeadlineSeconds: 60 }));
   await it.host.clock.advance(59_000);
@@ -196,7 +196,7 @@ test('a pod that is active for too long fails, to the millisecond', async () => 
   await it.stop();
 });
 
-test('a pod waits for the network of the runtime, and one on the host network does not', async () => {
+test('a pod waits for the network of the runtime; a host-network pod does not', async () => {
   const it = await startAgent();
   await it.host.fs.makeDirectory('/etc');
   await it.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
@@ -219,7 +219,7 @@ test('a pod waits for the network of the runtime, and one on the host network do
   await it.stop();
 });
 
-test('a runtime that is away is asked again soon', async () => {
+test('an unavailable runtime is retried soon', async () => {
   const it = await startAgent();
   let calls = 0;
   it.runtime.failures.everyCall((method) => {
@@ -233,18 +233,18 @@ test('a runtime that is away is asked again soon', async () => {
   await it.stop();
 });
 
-test('a container that keeps failing its liveness probe is left alone for longer and longer', async () => {
+test('a container that keeps failing its liveness probe is restarted with back-off', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exec: () => ({ exitCode: 1 }) });
   const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 };
   it.source.set(podOf('web', { containers: [{ name: 'main', image: 'busybox:1', livenessProbe }] }));
   await it.host.clock.advance(60_000);
-  // Three times at once, as with kubelet, then after pauses of 10 s and 20 s; the next one lasts 40 s.
+  // Three restarts at once, as with kubelet, then after pauses of 10 s and 20 s; the next pause is 40 s.
   assert.equal(startsOf(it), 5);
   await it.stop();
 });
 
-test('a runtime that is away is trouble of the node; a pod that is stuck is not', async () => {
+test('an unavailable runtime is an error of the node; a stuck pod is not', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { onTerminate: 'ignore' });
   it.source.set(podOf('stuck'));
@@ -263,7 +263,7 @@ test('a runtime that is away is trouble of the node; a pod that is stuck is not'
   await it.stop();
 });
 
-test('an agent whose runtime is away for long says that its loop hangs, until it is back', async () => {
+test('when the runtime is unavailable for long the agent reports an unhealthy sync loop, until it is back', async () => {
   const it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(600_000);
@@ -280,7 +280,7 @@ test('an agent whose runtime is away for long says that its loop hangs, until it
   await it.stop();
 });
 
-test('an agent that never gets an answer from its disk says that its loop hangs', async () => {
+test('an agent whose disk never responds reports an unhealthy sync loop', async () => {
   const it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
@@ -288,7 +288,7 @@ test('an agent that never gets an answer from its disk says that its loop hangs'
   const { promise, resolve } = Promise.withResolvers<[]>();
   it.host.fs.readDirectory = () => promise;
   it.source.set(podOf('web'), podOf('other'));
-  await it.host.clock.advance(60_000 + 300_001); // what is left over is looked for each minute
+  await it.host.clock.advance(60_000 + 300_001); // orphans are checked each minute
   assert.equal(it.agent.syncLoopUnhealthyReason(), 'sync Loop took longer than expected');
   it.host.fs.readDirectory = answered;
   resolve([]);
@@ -297,7 +297,7 @@ test('an agent that never gets an answer from its disk says that its loop hangs'
   await it.stop();
 });
 
-test('log collectors find the logs of containers, and nothing of them when the pod is gone', async () => {
+test('log symlinks exist for running containers and are removed with the pod', async () => {
   const it = await startAgent(newWorld(), { containerLogsDir: '/var/log/containers' });
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);

@@ -12,14 +12,14 @@ import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { SETTINGS } from './memory-agent.ts';
 import { NODE } from './node-world.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 
 async function factsOf(node?: Partial<NodeSettings>): Promise<{ parts: AgentParts; facts: AgentFacts }> {
   const host = createMemoryHost();
   const { cri } = createFakeRuntime(host);
   const of = { host, cri, runtimeEvents: undefined, sources: [], settings: SETTINGS, log: silentLog };
   const parts = { ...of, ...(node && { node: { ...NODE, ...node } }) };
-  return { parts, facts: await readAgentFacts(parts, LIFE) };
+  return { parts, facts: await readAgentFacts(parts, FOREVER) };
 }
 
 test('allocatable is what is not reserved, and the labels are those of the registered node', async () => {
@@ -45,10 +45,10 @@ test('the cgroup of all pods is limited only on a node of a cluster', async () =
   const recorded: string[] = [];
   const events = { record: (_type: string, reason: string) => void recorded.push(reason) };
   const alone = await factsOf();
-  await buildAllocatableEnforcement(alone.parts, alone.facts, events).run(LIFE);
+  await buildAllocatableEnforcement(alone.parts, alone.facts, events).run(FOREVER);
   assert.ok(!(await alone.parts.host.cgroups.exists('/kubepods')));
   const node = await factsOf({});
-  await buildAllocatableEnforcement(node.parts, node.facts, events).run(LIFE);
+  await buildAllocatableEnforcement(node.parts, node.facts, events).run(FOREVER);
   assert.ok(await node.parts.host.cgroups.exists('/kubepods'));
   assert.deepEqual(recorded, ['NodeAllocatableEnforced']);
 });

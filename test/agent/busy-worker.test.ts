@@ -1,4 +1,4 @@
-/** What is known of a pod while its worker waits for the slowest of its containers. On virtual time. */
+/** The status of a pod while its worker waits for the slowest container, on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus } from '../../src/api/generated/core-v1.ts';
@@ -8,7 +8,7 @@ import { type MemoryAgent, podOf, startAgent, type World } from './memory-agent.
 
 const PULL_MS = 300_000;
 
-/** The image `slow:1` takes long to pull. */
+/** The image `slow:1` is slow to pull. */
 function newSlowWorld(): World {
   const host = createMemoryHost();
   const runtime = createFakeRuntime({ clock: host.clock, random: host.random, fs: host.fs });
@@ -37,7 +37,7 @@ function idOf({ runtime }: World, name: string): string {
   return [...runtime.containers.values()].find(({ config }) => config.metadata?.name === name)?.id ?? '';
 }
 
-test('a container that has started is shown and probed while the image of another is pulled', async () => {
+test('a started container is shown and probed while the image of another is pulled', async () => {
   const world = newSlowWorld();
   let isUp = false;
   world.runtime.behaviours.set('quick', { exec: () => ({ exitCode: isUp ? 0 : 1 }) });
@@ -58,7 +58,7 @@ test('a container that has started is shown and probed while the image of anothe
   await it.stop();
 });
 
-test('the sandbox is shown before the image of a container is there', async () => {
+test('the sandbox is shown before the images are pulled', async () => {
   const world = newSlowWorld();
   const it = await startAgent(world);
   it.source.set(podOf('web', { containers: [slow] }));
@@ -69,7 +69,7 @@ test('the sandbox is shown before the image of a container is there', async () =
   await it.stop();
 });
 
-test('a container that cannot start says why while the image of another is pulled', async () => {
+test('a container that cannot start shows the reason while the image of another is pulled', async () => {
   const world = newSlowWorld();
   const it = await startAgent(world);
   it.source.set(podOf('web', { containers: [slow, quick({ image: 'none:1', imagePullPolicy: 'Never' })] }));
@@ -78,7 +78,7 @@ test('a container that cannot start says why while the image of another is pulle
   await it.stop();
 });
 
-test('a container is not shown before its postStart hook is done', async () => {
+test('a container is not shown as running before its postStart hook is done', async () => {
   const world = newSlowWorld();
   const it = await startAgent(world);
   const lifecycle = { postStart: { sleep: { seconds: 10 } } };
@@ -90,7 +90,7 @@ test('a container is not shown before its postStart hook is done', async () => {
   await it.stop();
 });
 
-test('a pod that never restarts is not over because its container is made anew', async () => {
+test('a pod that never restarts is not terminal while its container is recreated', async () => {
   const world = newSlowWorld();
   const it = await startAgent(world);
   const pod = podOf('web', { containers: [quick()], restartPolicy: 'Never' });
@@ -107,7 +107,7 @@ test('a pod that never restarts is not over because its container is made anew',
   await it.stop();
 });
 
-test('a pod that is taken away meanwhile is shown as it ends', async () => {
+test('a pod that is removed during a pull is shown as terminating', async () => {
   const world = newSlowWorld();
   const it = await startAgent(world);
   const states: string[] = [];

@@ -1,19 +1,19 @@
-/** How soon a pod of the whole agent has what became of its config map, by kubelet's three ways of finding out. */
+/** How soon a volume follows its ConfigMap with each of kubelet's three change detection strategies. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentSettings } from '../../src/app/agent.ts';
 import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const AT_ONCE_MS = 200;
-/** Every pod has been looked at, and again after an answer has grown too old. */
+/** Every pod has been synced, and again after a cached object has expired. */
 const LOOKED_AT_MS = 240_000;
 const MAP = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
 
 async function start(changeDetection: AgentSettings['changeDetection']) {
   const world = await newClusterWorld();
   const { direct } = world.apiServer;
-  await direct.create(MAP, { metadata: { name: MAP.name }, data: { text: 'old' } }, LIFE);
+  await direct.create(MAP, { metadata: { name: MAP.name }, data: { text: 'old' } }, FOREVER);
   const it = await startAgent(world, { ...(changeDetection && { changeDetection }) });
   it.source.set();
   const { metadata } = await direct.create(
@@ -27,7 +27,7 @@ async function start(changeDetection: AgentSettings['changeDetection']) {
         volumes: [{ name: 'conf', configMap: { name: MAP.name } }],
       },
     },
-    LIFE,
+    FOREVER,
   );
   await it.host.clock.advance(AT_ONCE_MS);
   const path = `/var/lib/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~configmap/conf/text`;
@@ -35,11 +35,11 @@ async function start(changeDetection: AgentSettings['changeDetection']) {
 }
 
 function change({ apiServer }: Required<World>, { host }: MemoryAgent, text: string): Promise<void> {
-  const changed = apiServer.direct.patch(MAP, { data: { text } }, {}, LIFE);
+  const changed = apiServer.direct.patch(MAP, { data: { text } }, {}, FOREVER);
   return changed.then(() => host.clock.advance(AT_ONCE_MS));
 }
 
-test('who watches has it at once', async () => {
+test('Watch: the change is visible at once', async () => {
   const { world, it, text } = await start(undefined);
   assert.equal(await text(), 'old');
   await change(world, it, 'new');
@@ -49,7 +49,7 @@ test('who watches has it at once', async () => {
 });
 
 for (const how of ['Cache', 'Get'] as const) {
-  test(`who says ${how} has it at a later look`, async () => {
+  test(`${how}: the change is visible after a later sync`, async () => {
     const { world, it, text } = await start(how);
     assert.equal(await text(), 'old');
     await change(world, it, 'new');

@@ -1,11 +1,11 @@
-/** The whole agent as the node of a cluster, on virtual time: its pods come from an API server in memory. */
+/** The whole agent as a cluster node, on virtual time: pods come from an in-memory API server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
 import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
 
 function keyOf(name: string) {
@@ -16,11 +16,11 @@ async function create({ apiServer }: Required<World>, name: string, spec: Partia
   const { spec: given, metadata } = podOf(name, spec);
   const { uid: _uid, ...named } = metadata;
   const pod = { metadata: { ...named, uid: '' }, spec: { ...given, nodeName } };
-  return apiServer.direct.create(keyOf(name), pod, LIFE);
+  return apiServer.direct.create(keyOf(name), pod, FOREVER);
 }
 
 async function find({ apiServer }: Required<World>, name: string): Promise<Pod | undefined> {
-  return apiServer.direct.get(keyOf(name), LIFE).catch(() => undefined);
+  return apiServer.direct.get(keyOf(name), FOREVER).catch(() => undefined);
 }
 
 async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
@@ -30,7 +30,7 @@ async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
   return { world, it };
 }
 
-test('a pod of this node runs, and the API server learns of it', async () => {
+test('a pod of this node runs, and its status reaches the API server', async () => {
   const { world, it } = await start();
   await create(world, 'web');
   await it.host.clock.advance(1000);
@@ -40,12 +40,12 @@ test('a pod of this node runs, and the API server learns of it', async () => {
   await it.stop();
 });
 
-test('a pod that is deleted ends within its grace period, and then it is gone everywhere', async () => {
+test('a deleted pod ends within its grace period and is removed everywhere', async () => {
   const { world, it } = await start();
   it.runtime.behaviours.set('main', { onTerminate: { afterMs: 3000, code: 0 } });
   await create(world, 'web');
   await it.host.clock.advance(1000);
-  await world.apiServer.direct.delete(keyOf('web'), {}, LIFE);
+  await world.apiServer.direct.delete(keyOf('web'), {}, FOREVER);
   await it.host.clock.advance(2999);
   assert.notEqual(await find(world, 'web'), undefined);
   await it.host.clock.advance(1000);
@@ -55,24 +55,24 @@ test('a pod that is deleted ends within its grace period, and then it is gone ev
   await it.stop();
 });
 
-test('a pod that is deleted by force is gone from the machine too', async () => {
+test('a force-deleted pod is removed from the machine too', async () => {
   const { world, it } = await start();
   await create(world, 'web');
   await it.host.clock.advance(1000);
-  await world.apiServer.direct.delete(keyOf('web'), { graceSeconds: 0 }, LIFE);
+  await world.apiServer.direct.delete(keyOf('web'), { graceSeconds: 0 }, FOREVER);
   await it.host.clock.advance(1000);
   assert.equal(it.runtime.sandboxes.size, 0);
   await it.stop();
 });
 
-test('an agent that was away ends the pods that were deleted meanwhile', async () => {
+test('a restarted agent terminates the pods that were deleted meanwhile', async () => {
   const { world, it } = await start();
   await create(world, 'marked');
   await create(world, 'forced');
   await it.host.clock.advance(1000);
   await it.stop();
-  await world.apiServer.direct.delete(keyOf('marked'), {}, LIFE);
-  await world.apiServer.direct.delete(keyOf('forced'), { graceSeconds: 0 }, LIFE);
+  await world.apiServer.direct.delete(keyOf('marked'), {}, FOREVER);
+  await world.apiServer.direct.delete(keyOf('forced'), { graceSeconds: 0 }, FOREVER);
 
   const next = await startAgent(world);
   next.source.set();
@@ -82,7 +82,7 @@ test('an agent that was away ends the pods that were deleted meanwhile', async (
   await next.stop();
 });
 
-test('what is left over is not touched before the API server has spoken', async () => {
+test('orphans are not touched before the API server has reported', async () => {
   const { world, it } = await start();
   await create(world, 'web');
   await it.host.clock.advance(1000);
@@ -98,7 +98,7 @@ test('what is left over is not touched before the API server has spoken', async 
   await next.stop();
 });
 
-test('a job that is done stays done over a restart of the agent', async () => {
+test('a completed job stays completed over a restart of the agent', async () => {
   const { world, it } = await start();
   it.runtime.behaviours.set('main', { exits: { afterMs: 10, code: 0 } });
   await create(world, 'job', { restartPolicy: 'Never' });
@@ -114,7 +114,7 @@ test('a job that is done stays done over a restart of the agent', async () => {
   await next.stop();
 });
 
-test('a static pod is shown by a mirror pod, which goes with it', async () => {
+test('a static pod has a mirror pod, which is deleted with it', async () => {
   const { world, it } = await start();
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
   it.source.set(toStaticPod(podOf('web'), origin));
@@ -124,7 +124,7 @@ test('a static pod is shown by a mirror pod, which goes with it', async () => {
   assert.equal(mirror.metadata.annotations?.['kubernetes.io/config.mirror'], it.agent.pods()[0]?.pod.metadata.uid);
   assert.equal(it.runtime.sandboxes.size, 1);
 
-  await world.apiServer.direct.delete(keyOf(`web-${nodeName}`), { graceSeconds: 0 }, LIFE);
+  await world.apiServer.direct.delete(keyOf(`web-${nodeName}`), { graceSeconds: 0 }, FOREVER);
   await it.host.clock.advance(5000);
   assert.equal((await find(world, `web-${nodeName}`))?.status?.phase, 'Running', 'made again');
   assert.equal(it.runtime.sandboxes.size, 1, 'and the pod itself went on');

@@ -1,4 +1,4 @@
-/** One container ends in the way that its rule names, and all of its pod begin anew: the whole agent on virtual time. */
+/** A container exits as its rule names, and all containers of the pod restart: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
@@ -11,33 +11,33 @@ import { type MemoryAgent, podOf, SETTINGS, startAgent, type World } from './mem
 
 const SIMULATED = new CriError('Unknown', 'simulated');
 const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 
 interface WatchedWorld extends World {
-  /** `10 started web`: what became of containers, and after how many seconds. */
-  readonly diary: string[];
+  /** `10 started web`: the effects on containers, with seconds. */
+  readonly effects: string[];
 }
 
 function newWatchedWorld(): WatchedWorld {
   const host = createMemoryHost();
-  const diary: string[] = [];
+  const effects: string[] = [];
   const onEffect = (effect: Effect): void => {
     if (!('container' in effect) || effect.kind === 'created' || effect.kind === 'killed') return;
-    diary.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
+    effects.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
   };
   const runtime = createFakeRuntime({ clock: host.clock, random: host.random, fs: host.fs, onEffect });
   runtime.addImage('busybox:1');
   for (const name of ['first', 'second'])
     runtime.behaviours.set(name, { exits: { afterMs: 0, code: 0 }, output: ['ok'] });
   for (const name of ['web', 'worker', 'proxy']) runtime.behaviours.set(name, { output: ['hello'] });
-  return { host, runtime, diary };
+  return { host, runtime, effects };
 }
 
 function container(name: string, extra: Partial<Container> = {}): Container {
   return { name, image: 'busybox:1', ...extra };
 }
 
-/** A pod that never restarts, but for its worker. */
+/** A pod with restart policy Never, except for its worker. */
 function podWithRule(): Pod {
   return podOf('pod', {
     restartPolicy: 'Never',
@@ -46,10 +46,10 @@ function podWithRule(): Pod {
   });
 }
 
-/** The worker ends after ten seconds. */
-async function endWorker({ host, runtime, diary }: WatchedWorld, exitCode: number): Promise<void> {
+/** The worker exits after ten seconds. */
+async function endWorker({ host, runtime, effects }: WatchedWorld, exitCode: number): Promise<void> {
   await host.clock.advance(10_000 - host.clock.monotonic());
-  diary.length = 0;
+  effects.length = 0;
   const worker = [...runtime.containers.values()].findLast(({ config }) => config.metadata?.name === 'worker');
   runtime.exitContainer(worker?.id ?? '', { exitCode });
 }
@@ -84,7 +84,7 @@ const ANEW = [
   '10 started worker',
 ];
 
-test('all containers of the pod are removed, the cause last, and begin anew with the first init container', async () => {
+test('all containers of the pod are removed, the cause last, and restart from the first init container', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   const conditions: string[] = [];
@@ -96,7 +96,7 @@ test('all containers of the pod are removed, the cause last, and begin anew with
   it.source.set(podWithRule());
   await endWorker(world, 42);
   await world.host.clock.advance(0);
-  assert.deepEqual(world.diary, ANEW);
+  assert.deepEqual(world.effects, ANEW);
   assert.deepEqual(conditions, ['False', 'True', 'False']);
   const why = 'RestartingAllContainers';
   assert.deepEqual(shown(it), [
@@ -115,7 +115,7 @@ test('all containers of the pod are removed, the cause last, and begin anew with
   await it.stop();
 });
 
-test('logs of the removed containers stay, and the new ones write beside them', async () => {
+test('logs of the removed containers stay, and the new containers write beside them', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
@@ -126,24 +126,24 @@ test('logs of the removed containers stay, and the new ones write beside them', 
   await it.stop();
 });
 
-test('an end that the rule does not name lets the rest run on', async () => {
+test('an exit that the rule does not name leaves the other containers running', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
   await endWorker(world, 1);
   await world.host.clock.advance(1000);
-  assert.deepEqual(world.diary, ['10 exited worker']);
+  assert.deepEqual(world.effects, ['10 exited worker']);
   await it.stop();
 });
 
-test('what does not heed SIGTERM gets two seconds', async () => {
+test('a container that ignores SIGTERM gets two seconds', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('web', { onTerminate: 'ignore' });
   const it = await startAgent(world);
   it.source.set(podWithRule());
   await endWorker(world, 42);
   await world.host.clock.advance(5000);
-  assert.deepEqual(world.diary.slice(0, 4), [
+  assert.deepEqual(world.effects.slice(0, 4), [
     '10 exited worker',
     '10 terminating web',
     '12 exited web',
@@ -152,7 +152,7 @@ test('what does not heed SIGTERM gets two seconds', async () => {
   await it.stop();
 });
 
-test('ephemeral containers stay', async () => {
+test('ephemeral containers are not restarted', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   const pod = podWithRule();
@@ -161,11 +161,11 @@ test('ephemeral containers stay', async () => {
   it.source.set({ ...pod, spec: { ...pod.spec, ephemeralContainers: [container('debug')] } });
   await endWorker(world, 42);
   await world.host.clock.advance(1000);
-  assert.deepEqual(world.diary, ANEW);
+  assert.deepEqual(world.effects, ANEW);
   await it.stop();
 });
 
-test('a removal that fails is taken up again where it stood', async () => {
+test('a failed removal is retried from where it stopped', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
@@ -175,7 +175,7 @@ test('a removal that fails is taken up again where it stood', async () => {
   });
   await endWorker(world, 42);
   await world.host.clock.advance(1000);
-  assert.deepEqual(world.diary, ['10 exited worker', '10 terminating web', '10 exited web']);
+  assert.deepEqual(world.effects, ['10 exited worker', '10 terminating web', '10 exited web']);
   await world.host.clock.advance(30_000);
   assert.deepEqual(
     shown(it).map((each) => (Array.isArray(each) ? each[3] : undefined)),
@@ -185,12 +185,12 @@ test('a removal that fails is taken up again where it stood', async () => {
   await it.stop();
 });
 
-test('the next agent goes on after a crash in the middle', async () => {
+test('the next agent continues after a crash in the middle', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
   world.runtime.failures.everyCall((method, request) => {
-    const { containerId } = request as { containerId?: string }; // of those methods that have one
+    const { containerId } = request as { containerId?: string }; // methods that have one
     const name = world.runtime.containers.get(containerId ?? '')?.config.metadata?.name;
     return method === 'removeContainer' && name === 'proxy' ? { kind: 'hang' } : undefined;
   });
@@ -201,11 +201,11 @@ test('the next agent goes on after a crash in the middle', async () => {
   const next = await startAgent(world);
   next.source.set(podWithRule());
   await world.host.clock.advance(0);
-  assert.deepEqual(world.diary, ANEW);
+  assert.deepEqual(world.effects, ANEW);
   await next.stop();
 });
 
-test('a sandbox that is lost meanwhile comes first', async () => {
+test('a sandbox that is lost meanwhile is recreated first', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
@@ -219,7 +219,7 @@ test('a sandbox that is lost meanwhile comes first', async () => {
   await it.stop();
 });
 
-test('an init container may be the cause', async () => {
+test('an init container can be the cause', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('second', { exits: { afterMs: 1000, code: 42 } });
   const it = await startAgent(world);
@@ -230,7 +230,7 @@ test('an init container may be the cause', async () => {
   await world.host.clock.advance(900);
   world.runtime.behaviours.set('second', { exits: { afterMs: 0, code: 0 } });
   await world.host.clock.advance(1000);
-  assert.deepEqual(world.diary, [
+  assert.deepEqual(world.effects, [
     '0 started first',
     '0 exited first',
     '0 started second',
@@ -246,21 +246,21 @@ test('an init container may be the cause', async () => {
   await it.stop();
 });
 
-test('the API server is told, and an agent that starts anew reads it back', async () => {
+test('the restart is written to the API server, and a restarted agent reads it back', async () => {
   const world = newWatchedWorld();
   const { clock, random } = world.host;
   const apiServer = createMemoryApiServer({ clock, random });
   const node = { resource: 'nodes', namespace: '', name: SETTINGS.nodeName } as const;
-  await apiServer.direct.create(node, { metadata: { name: SETTINGS.nodeName }, spec: {} }, LIFE);
+  await apiServer.direct.create(node, { metadata: { name: SETTINGS.nodeName }, spec: {} }, FOREVER);
   const it = await startAgent({ ...world, apiServer });
   it.source.set();
   const { metadata, spec } = podWithRule();
   const key = { resource: 'pods', namespace: 'default', name: metadata.name } as const;
-  await apiServer.direct.create(key, { metadata, spec: { ...spec, nodeName: SETTINGS.nodeName } }, LIFE);
+  await apiServer.direct.create(key, { metadata, spec: { ...spec, nodeName: SETTINGS.nodeName } }, FOREVER);
   await endWorker(world, 42);
   await clock.advance(20_000);
   const restarts = async (): Promise<unknown> => {
-    const pod = await apiServer.direct.get(key, LIFE);
+    const pod = await apiServer.direct.get(key, FOREVER);
     const { containerStatuses = [], conditions = [] } = pod.status ?? {};
     const condition = conditions.find(({ type }) => type === 'AllContainersRestarting');
     return [condition?.status, ...containerStatuses.map(({ name, restartCount }) => `${name} ${restartCount}`)];

@@ -1,4 +1,4 @@
-/** Starts side by side, ephemeral containers, ends that fail: the whole agent on virtual time. */
+/** Parallel starts, ephemeral containers and failing stops: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
@@ -11,24 +11,24 @@ import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type Wo
 
 const SIMULATED = new CriError('Unknown', 'simulated');
 
-/** A world that writes down what becomes of containers, and after how many seconds. */
-function newWatchedWorld(): World & { readonly diary: string[] } {
+/** A world that records the effects on containers, with seconds. */
+function newWatchedWorld(): World & { readonly effects: string[] } {
   const host = createMemoryHost();
-  const diary: string[] = [];
+  const effects: string[] = [];
   const onEffect = (effect: Effect): void => {
     if (!('container' in effect) || effect.kind === 'created' || effect.kind === 'killed') return;
-    diary.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
+    effects.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
   };
   const runtime = createFakeRuntime({ clock: host.clock, random: host.random, fs: host.fs, onEffect });
   runtime.addImage('busybox:1');
-  return { host, runtime, diary };
+  return { host, runtime, effects };
 }
 
 function container(name: string, extra: Partial<Container> = {}): Container {
   return { name, image: 'busybox:1', ...extra };
 }
 
-/** Takes so long to pull. */
+/** Registers an image whose pull takes this long. */
 function slowImage({ runtime }: World, name: string, pullMs: number): Partial<Container> {
   runtime.registry.set(name, { pullMs });
   return { image: name };
@@ -51,18 +51,18 @@ function namespacesOf({ runtime }: MemoryAgent, name: string) {
   return { pid, targetId };
 }
 
-test('main containers start side by side: the pull of one holds no other up', async () => {
+test('main containers start in parallel: a slow pull delays no other container', async () => {
   const world = newWatchedWorld();
   const slow = slowImage(world, 'slow:1', 5000);
   const slower = slowImage(world, 'slower:1', 7000);
   const it = await startAgent(world, { serializeImagePulls: false });
   it.source.set(podOf('web', { containers: [container('a', slower), container('b', slow), container('c')] }));
   await world.host.clock.advance(8000);
-  assert.deepEqual(world.diary, ['0 started c', '5 started b', '7 started a']);
+  assert.deepEqual(world.effects, ['0 started c', '5 started b', '7 started a']);
   await it.stop();
 });
 
-test('containers after one with a postStart hook wait for the hook, those before it do not', async () => {
+test('containers after one with a postStart hook wait for the hook; those before it do not', async () => {
   const world = newWatchedWorld();
   const slow = slowImage(world, 'slow:1', 9000);
   const hook = { lifecycle: { postStart: { sleep: { seconds: 4 } } } };
@@ -76,22 +76,22 @@ test('containers after one with a postStart hook wait for the hook, those before
   ];
   it.source.set(podOf('web', { containers }));
   await world.host.clock.advance(10_000);
-  assert.deepEqual(world.diary, ['0 started mesh', '4 started b', '4 started gate', '8 started c', '9 started a']);
+  assert.deepEqual(world.effects, ['0 started mesh', '4 started b', '4 started gate', '8 started c', '9 started a']);
   await it.stop();
 });
 
-test('a hook that fails keeps nobody from starting', async () => {
+test('a failed hook does not keep other containers from starting', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('mesh', { exec: () => ({ afterMs: 2000, exitCode: 1 }) });
   const it = await startAgent(world);
   const hook = { lifecycle: { postStart: { exec: { command: ['false'] } } } };
   it.source.set(podOf('web', { containers: [container('mesh', hook), container('a')] }));
   await world.host.clock.advance(2000);
-  assert.deepEqual(world.diary.slice(0, 4), ['0 started mesh', '2 terminating mesh', '2 exited mesh', '2 started a']);
+  assert.deepEqual(world.effects.slice(0, 4), ['0 started mesh', '2 terminating mesh', '2 exited mesh', '2 started a']);
   await it.stop();
 });
 
-test('each container that cannot start says why, and the others run', async () => {
+test('each container that cannot start shows the reason, and the others run', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   world.runtime.behaviours.set('broken', { startError: 'no such file' });
@@ -106,23 +106,23 @@ test('each container that cannot start says why, and the others run', async () =
     ['fine', 'running'],
     ['nowhere', 'ErrImageNeverPull'],
   ]);
-  const told = it.agent.pods()[0]?.events.map(({ fieldPath, message }) => `${fieldPath} ${message}`) ?? [];
-  assert.ok(told.includes('spec.containers{broken} Error: no such file'));
+  const events = it.agent.pods()[0]?.events.map(({ fieldPath, message }) => `${fieldPath} ${message}`) ?? [];
+  assert.ok(events.includes('spec.containers{broken} Error: no such file'));
   await it.stop();
 });
 
-const refusals: Record<string, { method: 'createContainer' | 'startContainer'; reason: string }> = {
+const runtimeErrors: Record<string, { method: 'createContainer' | 'startContainer'; reason: string }> = {
   'cannot be created': { method: 'createContainer', reason: 'CreateContainerError' },
   'cannot be started': { method: 'startContainer', reason: 'RunContainerError' },
 };
 
-for (const [what, { method, reason }] of Object.entries(refusals)) {
-  test(`a container that ${what} says what the runtime said; its event names no id`, async () => {
+for (const [what, { method, reason }] of Object.entries(runtimeErrors)) {
+  test(`a container that ${what} shows the error of the runtime; its event contains no id`, async () => {
     const world = newWatchedWorld();
     const it = await startAgent(world);
     world.runtime.failures.everyCall((called, request) => {
       if (called !== method) return undefined;
-      const { containerId = '' } = request as { containerId?: string }; // as the method says
+      const { containerId = '' } = request as { containerId?: string }; // the request type of the method
       return { kind: 'before', error: new CriError('Unknown', `no task for ${containerId || 'anything'}`) };
     });
     const shown: string[] = [];
@@ -134,14 +134,14 @@ for (const [what, { method, reason }] of Object.entries(refusals)) {
     await world.host.clock.advance(0);
     const subject = method === 'startContainer' ? '[0-9a-f]{8,}' : 'anything';
     assert.ok(shown.some((text) => new RegExp(`^${reason}: no task for ${subject}$`).test(text)));
-    const told = it.agent.pods()[0]?.events.filter((event) => event.reason === 'Failed');
+    const failed = it.agent.pods()[0]?.events.filter((event) => event.reason === 'Failed');
     const expected = `Error: no task for ${method === 'startContainer' ? 'main' : 'anything'}`;
-    assert.equal(told?.at(-1)?.message, expected);
+    assert.equal(failed?.at(-1)?.message, expected);
     await it.stop();
   });
 }
 
-test('a pod that is taken away while its containers start goes without a trace', async () => {
+test('a pod that is removed while its containers start leaves no resources behind', async () => {
   const world = newWatchedWorld();
   const slow = slowImage(world, 'slow:1', 60_000);
   const it = await startAgent(world);
@@ -152,26 +152,26 @@ test('a pod that is taken away while its containers start goes without a trace',
   await world.host.clock.advance(1000);
   assert.equal(world.runtime.containers.size + world.runtime.sandboxes.size, 0);
   assert.deepEqual(it.agent.pods(), []);
-  assert.ok(!world.diary.includes('1 started b'));
+  assert.ok(!world.effects.includes('1 started b'));
   await it.stop();
 });
 
-test('a pod that is taken away while its sandbox is made is no failure', async () => {
+test('removing a pod while its sandbox is created is not a failure', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
-  const told: string[] = [];
-  it.agent.subscribe((event) => event.kind === 'event' && told.push(event.event.reason));
+  const reasons: string[] = [];
+  it.agent.subscribe((event) => event.kind === 'event' && reasons.push(event.event.reason));
   world.runtime.failures.next('runPodSandbox', { kind: 'delay', ms: 60_000 });
   it.source.set(podOf('web', { dnsPolicy: 'Default' }));
   await world.host.clock.advance(1000);
   it.source.set();
   await world.host.clock.advance(1000);
   assert.deepEqual(it.agent.pods(), []);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reasons, []);
   await it.stop();
 });
 
-test('a sandbox that cannot be looked at is told of, and the pod starts once it can', async () => {
+test('a sandbox status error is reported, and the pod starts once the status is available', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   world.runtime.failures.next('podSandboxStatus', { kind: 'before', error: SIMULATED });
@@ -185,7 +185,7 @@ test('a sandbox that cannot be looked at is told of, and the pod starts once it 
   await it.stop();
 });
 
-test('two containers that are to be made anew are stopped together', async () => {
+test('two containers that must be recreated are stopped together', async () => {
   const world = newWatchedWorld();
   for (const name of ['a', 'b']) world.runtime.behaviours.set(name, { onTerminate: { afterMs: 3000, code: 0 } });
   world.runtime.addImage('busybox:2');
@@ -195,7 +195,7 @@ test('two containers that are to be made anew are stopped together', async () =>
   const image = 'busybox:2';
   it.source.set(podOf('web', { containers: [container('a', { image }), container('b', { image }), container('c')] }));
   await world.host.clock.advance(10_000);
-  assert.deepEqual(world.diary.slice(3), [
+  assert.deepEqual(world.effects.slice(3), [
     '1 terminating a',
     '1 terminating b',
     '4 exited a',
@@ -209,7 +209,7 @@ test('two containers that are to be made anew are stopped together', async () =>
 
 const target = { targetContainerName: 'main' };
 
-test('an ephemeral container starts in a running pod, sees its target, and nothing else restarts', async () => {
+test('an ephemeral container starts in a running pod, sees its target, and no other container restarts', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podOf('web'));
@@ -217,7 +217,7 @@ test('an ephemeral container starts in a running pod, sees its target, and nothi
   const before = idsOf(it);
   it.source.set(podOf('web', { ephemeralContainers: [{ ...container('debug'), ...target }] }));
   await world.host.clock.advance(1000);
-  assert.deepEqual(world.diary, ['0 started main', '1 started debug']);
+  assert.deepEqual(world.effects, ['0 started main', '1 started debug']);
   assert.equal(idsOf(it)['main'], before['main']);
   assert.deepEqual(namespacesOf(it, 'debug'), { pid: NamespaceMode.TARGET, targetId: before['main'] });
   assert.deepEqual(namespacesOf(it, 'main'), { pid: NamespaceMode.CONTAINER, targetId: '' });
@@ -235,7 +235,7 @@ test('an ephemeral container starts in a running pod, sees its target, and nothi
   await it.stop();
 });
 
-test('an ephemeral container that comes from the API server is shown there, also by the next agent', async () => {
+test('an ephemeral container from the API server is in the status, also with the next agent', async () => {
   const world = await newClusterWorld();
   const life = new AbortController().signal;
   const key = { resource: 'pods', namespace: 'default', name: 'web' } as const;
@@ -261,7 +261,7 @@ test('an ephemeral container that comes from the API server is shown there, also
   await next.stop();
 });
 
-test('an ephemeral container shares the processes of a pod that shares them anyway', async () => {
+test('an ephemeral container joins the shared process namespace of its pod', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   const spec = { shareProcessNamespace: true };
@@ -273,7 +273,7 @@ test('an ephemeral container shares the processes of a pod that shares them anyw
   await it.stop();
 });
 
-test('an ephemeral container that ended is not started again, not even in a new sandbox', async () => {
+test('an exited ephemeral container is not started again, not even in a new sandbox', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('debug', { exits: { afterMs: 1000, code: 3 } });
   const it = await startAgent(world);
@@ -283,13 +283,13 @@ test('an ephemeral container that ended is not started again, not even in a new 
   await world.host.clock.advance(5000);
   for (const { id } of world.runtime.sandboxes.values()) world.runtime.loseSandbox(id);
   await world.host.clock.advance(120_000);
-  assert.equal(world.diary.filter((line) => line.endsWith('started debug')).length, 1);
+  assert.equal(world.effects.filter((line) => line.endsWith('started debug')).length, 1);
   const shown = it.agent.pods()[0]?.status.ephemeralContainerStatuses?.[0];
   assert.deepEqual([shown?.state?.terminated?.exitCode, shown?.restartCount], [3, 0]);
   await it.stop();
 });
 
-test('an ephemeral container starts while init containers run, whatever becomes of it', async () => {
+test('an ephemeral container starts while init containers run, whatever its result', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 5000, code: 0 } });
   const it = await startAgent(world);
@@ -299,17 +299,17 @@ test('an ephemeral container starts while init containers run, whatever becomes 
   const lost = { ...container('lost'), targetContainerName: 'main' };
   it.source.set({ ...pod, spec: { ...pod.spec, ephemeralContainers: [container('debug'), lost] } });
   await world.host.clock.advance(1000);
-  assert.deepEqual(world.diary, ['0 started first', '1 started debug']);
+  assert.deepEqual(world.effects, ['0 started first', '1 started debug']);
   const [, shown] = it.agent.pods()[0]?.status.ephemeralContainerStatuses ?? [];
   const waiting = { reason: 'CreateContainerConfigError', message: 'unable to find target container main' };
   assert.deepEqual(shown?.state, { waiting });
   assert.ok(it.agent.pods()[0]?.events.some(({ message }) => message === `Error: ${waiting.message}`));
   await world.host.clock.advance(20_000);
-  assert.deepEqual(world.diary.slice(2, 5), ['5 exited first', '5 started main', '5 started lost']);
+  assert.deepEqual(world.effects.slice(2, 5), ['5 exited first', '5 started main', '5 started lost']);
   await it.stop();
 });
 
-test('ephemeral containers end with their pod, and hold no sidecar up', async () => {
+test('ephemeral containers end with their pod and do not delay sidecars', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('debug', { onTerminate: 'ignore' });
   const it = await startAgent(world);
@@ -320,8 +320,8 @@ test('ephemeral containers end with their pod, and hold no sidecar up', async ()
   await world.host.clock.advance(1000);
   it.source.set();
   await world.host.clock.advance(60_000);
-  assert.ok(world.diary.includes('1 terminating debug'));
-  const others = ends(world.diary).filter((line) => line !== '1 terminating debug');
+  assert.ok(world.effects.includes('1 terminating debug'));
+  const others = ends(world.effects).filter((line) => line !== '1 terminating debug');
   assert.deepEqual(others, [
     '1 terminating main',
     '1 exited main',
@@ -332,11 +332,11 @@ test('ephemeral containers end with their pod, and hold no sidecar up', async ()
   await it.stop();
 });
 
-function ends(diary: readonly string[]): string[] {
-  return diary.filter((line) => / (terminating|exited) /.test(line));
+function ends(effects: readonly string[]): string[] {
+  return effects.filter((line) => / (terminating|exited) /.test(line));
 }
 
-test('sidecars end in reverse order, each within what is left of the grace period', async () => {
+test('sidecars end in reverse order, each within the remaining grace period', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('main', { onTerminate: { afterMs: 4000, code: 0 } });
   world.runtime.behaviours.set('log', { onTerminate: { afterMs: 3500, code: 0 } });
@@ -344,7 +344,7 @@ test('sidecars end in reverse order, each within what is left of the grace perio
   const sidecar = (name: string): Container => container(name, { restartPolicy: 'Always' });
   const graces: string[] = [];
   world.runtime.failures.everyCall((method, request) => {
-    if (method === 'stopContainer') graces.push(String((request as { timeout: bigint }).timeout)); // as the method says
+    if (method === 'stopContainer') graces.push(String((request as { timeout: bigint }).timeout)); // the request type of the method
     return undefined;
   });
   it.source.set(
@@ -353,7 +353,7 @@ test('sidecars end in reverse order, each within what is left of the grace perio
   await world.host.clock.advance(0);
   it.source.set();
   await world.host.clock.advance(30_000);
-  assert.deepEqual(ends(world.diary), [
+  assert.deepEqual(ends(world.effects), [
     '0 terminating main',
     '4 exited main',
     '4 terminating log',
@@ -365,7 +365,7 @@ test('sidecars end in reverse order, each within what is left of the grace perio
   await it.stop();
 });
 
-test('a container that cannot be stopped is told in kubelet’s words, and tried again', async () => {
+test('a failed container stop is reported with kubelet’s message and retried', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   const pod = podOf('web', { containers: [container('a'), container('b')] });
@@ -384,7 +384,7 @@ test('a container that cannot be stopped is told in kubelet’s words, and tried
   await it.stop();
 });
 
-test('a sandbox that cannot be stopped is told in kubelet’s words', async () => {
+test('a failed sandbox stop is reported with kubelet’s message', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   const pod = podOf('web');
@@ -403,7 +403,7 @@ function deleted(pod: Pod): Pod {
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
 }
 
-test('of a failing init container the runtime remembers the last end only, and the log of no other stays', async () => {
+test('of a failing init container only the last dead container and its log are kept', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 100, code: 1 }, output: ['no luck'] });
   const it = await startAgent(world);
@@ -420,7 +420,7 @@ test('of a failing init container the runtime remembers the last end only, and t
   await it.stop();
 });
 
-test('the first init container of a new sandbox counts on from the one that was removed, as with kubelet', async () => {
+test('the first init container of a new sandbox continues the attempt count of the removed one, as with kubelet', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 0, code: 0 }, output: ['done'] });
   const it = await startAgent(world);
@@ -436,7 +436,7 @@ test('the first init container of a new sandbox counts on from the one that was 
   await it.stop();
 });
 
-test('a container that ends because its sandbox is replaced has not crashed', async () => {
+test('a container that exits because its sandbox is replaced does not count as crashed', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podOf('web'));
@@ -449,7 +449,7 @@ test('a container that ends because its sandbox is replaced has not crashed', as
   for (const { id } of world.runtime.sandboxes.values()) world.runtime.loseSandbox(id);
   await world.host.clock.advance(1000);
   assert.equal(world.runtime.sandboxes.size, 2);
-  assert.match(world.diary.at(-1) ?? '', /started main$/);
+  assert.match(world.effects.at(-1) ?? '', /started main$/);
   await it.stop();
 });
 
@@ -459,7 +459,7 @@ const stopFaults = {
 } as const;
 
 for (const [what, fault] of Object.entries(stopFaults)) {
-  test(`a sidecar waits for a container that ${what} as long as its own grace period, and no longer`, async () => {
+  test(`a sidecar waits for a container that ${what} for its own grace period, and no longer`, async () => {
     const world = newWatchedWorld();
     const it = await startAgent(world);
     const initContainers = [container('proxy', { restartPolicy: 'Always' })];
@@ -468,7 +468,7 @@ for (const [what, fault] of Object.entries(stopFaults)) {
     world.runtime.failures.next('stopContainer', fault);
     it.source.set();
     await world.host.clock.advance(6000);
-    assert.deepEqual(ends(world.diary).slice(0, 2), ['5 terminating proxy', '5 exited proxy']);
+    assert.deepEqual(ends(world.effects).slice(0, 2), ['5 terminating proxy', '5 exited proxy']);
     await it.stop();
   });
 }

@@ -1,11 +1,11 @@
-/** What of the whole agent's events arrives at the API server, on virtual time. */
+/** The events that reach the API server, with the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event, Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
 import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
 const AT_ONCE_MS = 1000;
 
@@ -19,19 +19,19 @@ async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
 async function create({ apiServer }: Required<World>, name: string): Promise<Pod> {
   const { metadata, spec } = podOf(name, { dnsPolicy: 'Default' });
   const key = { resource: 'pods', namespace: 'default', name } as const;
-  return apiServer.direct.create(key, { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } }, LIFE);
+  return apiServer.direct.create(key, { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } }, FOREVER);
 }
 
 async function eventsOf({ apiServer }: Required<World>, kind: string): Promise<readonly Event[]> {
   const fieldSelector = `involvedObject.kind=${kind}`;
-  return (await apiServer.direct.list({ resource: 'events', fieldSelector }, LIFE)).items;
+  return (await apiServer.direct.list({ resource: 'events', fieldSelector }, FOREVER)).items;
 }
 
 function reasons(events: readonly Event[]): string[] {
   return events.map(({ reason = '' }) => reason);
 }
 
-test('events of a container name the pod, its version and the container', async () => {
+test('events of a container name the pod, its resource version and the container', async () => {
   const { world, it } = await start();
   const { metadata } = await create(world, 'web');
   await it.host.clock.advance(AT_ONCE_MS);
@@ -44,7 +44,7 @@ test('events of a container name the pod, its version and the container', async 
   await it.stop();
 });
 
-test('events of a static pod name it by its own UID, by which users of its mirror find them', async () => {
+test('events of a static pod name its own UID, which its mirror pod refers to', async () => {
   const { world, it } = await start();
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
   const pod = toStaticPod(podOf('web', { dnsPolicy: 'Default' }), origin);
@@ -53,7 +53,7 @@ test('events of a static pod name it by its own UID, by which users of its mirro
   const events = await eventsOf(world, 'Pod');
   assert.deepEqual(reasons(events), ['Pulled', 'Created', 'Started']);
   const key = { resource: 'pods', namespace: 'default', name: `web-${nodeName}` } as const;
-  const mirror = await world.apiServer.direct.get(key, LIFE);
+  const mirror = await world.apiServer.direct.get(key, FOREVER);
   const uids = new Set(events.map(({ involvedObject }) => involvedObject.uid));
   assert.deepEqual(uids, new Set([pod.metadata.uid]));
   assert.deepEqual(uids, new Set([mirror.metadata.annotations?.['kubernetes.io/config.mirror']]));
@@ -61,12 +61,12 @@ test('events of a static pod name it by its own UID, by which users of its mirro
   await it.stop();
 });
 
-test('a pod that is refused is told so there too', async () => {
+test('a rejected pod gets an event too', async () => {
   const { world, it } = await start();
   const { metadata, spec } = podOf('web', { resourceClaims: [{ name: 'c' }] });
   const key = { resource: 'pods', namespace: 'default', name: 'web' } as const;
   const pod = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } };
-  await world.apiServer.direct.create(key, pod, LIFE);
+  await world.apiServer.direct.create(key, pod, FOREVER);
   await it.host.clock.advance(AT_ONCE_MS);
   assert.deepEqual(
     (await eventsOf(world, 'Pod')).map(({ type, reason }) => `${type} ${reason}`),
@@ -75,7 +75,7 @@ test('a pod that is refused is told so there too', async () => {
   await it.stop();
 });
 
-test('a server that takes no events holds up no pod, and gets them all once it does', async () => {
+test('a server that rejects events delays no pod, and receives all of them later', async () => {
   const { world, it } = await start();
   let isHanging = true;
   world.apiServer.faults.everyCall((verb, { resource }) =>
@@ -95,7 +95,7 @@ test('a server that takes no events holds up no pod, and gets them all once it d
   await it.stop();
 });
 
-test('a container that fails again and again is told of in few events that count', async () => {
+test('repeated failures of a container are aggregated into few events', async () => {
   const { world, it } = await start();
   it.runtime.behaviours.set('main', { exits: { afterMs: 100, code: 1 } });
   await create(world, 'web');
@@ -108,7 +108,7 @@ test('a container that fails again and again is told of in few events that count
   await it.stop();
 });
 
-test('an agent that ends leaves nothing untold', async () => {
+test('an agent writes all pending events before it exits', async () => {
   const { world, it } = await start();
   await create(world, 'web');
   await it.host.clock.advance(AT_ONCE_MS);
@@ -123,7 +123,7 @@ test('an agent that ends leaves nothing untold', async () => {
   assert.equal((await eventsOf(world, 'Pod')).length, 6);
 });
 
-test('that the disk stays full is told of the node', async () => {
+test('a full disk is an event of the node', async () => {
   const world = await newClusterWorld();
   await world.host.fs.makeDirectory('/var/lib/fake-runtime');
   const usage = { capacityBytes: 100 * 2 ** 20, availableBytes: 1, inodes: 1, inodesFree: 1 };

@@ -1,4 +1,4 @@
-/** What the whole agent, on virtual time, says of its pods. */
+/** Explanations of pods by the whole agent, on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../src/cri/cri-error.ts';
@@ -11,7 +11,7 @@ function whyOf({ agent, host }: MemoryAgent, uid: string): readonly string[] {
   return why(report, host.clock.now());
 }
 
-test('a crashing pod says how it ended and when it starts again', async () => {
+test('a crashing pod shows how it exited and when it restarts', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.source.set(podOf('web'));
@@ -26,7 +26,7 @@ test('a crashing pod says how it ended and when it starts again', async () => {
   await it.stop();
 });
 
-test('a container is seen to run while its postStart hook does, so that its log can be read', async () => {
+test('a container is shown as running during its postStart hook, so that its log can be read', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exec: () => ({ afterMs: 60_000 }) });
   const lifecycle = { postStart: { exec: { command: ['wait'] } } };
@@ -41,7 +41,7 @@ test('a container is seen to run while its postStart hook does, so that its log 
   await it.stop();
 });
 
-test('a pod without its image says so, and when it is tried again', async () => {
+test('a pod with a missing image shows that, and the time of the next attempt', async () => {
   const it = await startAgent();
   it.source.set(podOf('web', { containers: [{ name: 'main', image: 'missing:1' }] }));
   await it.host.clock.advance(4000);
@@ -51,7 +51,7 @@ test('a pod without its image says so, and when it is tried again', async () => 
   await it.stop();
 });
 
-test('a pod without a sandbox says what the runtime said', async () => {
+test('a pod without a sandbox shows the error of the runtime', async () => {
   const it = await startAgent();
   it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
   it.source.set(podOf('web'));
@@ -63,7 +63,7 @@ test('a pod without a sandbox says what the runtime said', async () => {
   await it.stop();
 });
 
-test('a pod that waits for an older one of its name says for which', async () => {
+test('a pod that waits for an older pod of the same name shows which one', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { onTerminate: { afterMs: 10_000, code: 0 } });
   it.source.set(podOf('web'));
@@ -94,7 +94,7 @@ test('no step of a start waits for a timer', async () => {
   await it.stop();
 });
 
-test('a pod without its config map says so, and one that lost it says what it goes on with', async () => {
+test('a pod shows its missing ConfigMap, and one that lost it shows the content that it keeps', async () => {
   const it = await startAgent();
   const main = { name: 'main', image: 'busybox:1', volumeMounts: [{ name: 'conf', mountPath: '/conf' }] };
   it.source.set(podOf('web', { containers: [main], volumes: [{ name: 'conf', configMap: { name: 'settings' } }] }));
@@ -113,7 +113,7 @@ test('a pod without its config map says so, and one that lost it says what it go
   await it.stop();
 });
 
-test('a pod that was stopped is known as such, until it is wanted anew', async () => {
+test('a manually stopped pod is shown as such until it is desired again', async () => {
   const it = await startAgent();
   const pod = podOf('web');
   it.source.set(pod);

@@ -1,4 +1,4 @@
-/** From kubelet's flags and fields to what the collectors work with. */
+/** Kubelet's flags and fields as settings of the garbage collectors. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentSettings } from '../../src/app/agent-settings.ts';

@@ -1,4 +1,4 @@
-/** The calls and the events of a pod's life, beside those of kubelet v1.36.4 for the same pod. */
+/** The CRI calls and events of a pod compared with those of kubelet v1.36.4 for the same pod. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-a
 import { protoJson } from '../../src/kubelet/sync/config/proto-json.fixture.ts';
 import { type MemoryAgent, newClusterWorld, SETTINGS, startAgent } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const FOLDER = join(import.meta.dirname, '../data/golden');
 
 interface Call {
@@ -34,7 +34,7 @@ interface Recording {
 
 const exits = (code: number): ContainerBehaviour => ({ exits: { afterMs: 100, code } });
 
-/** Containers that end by themselves; the others run. */
+/** Containers that exit by themselves; the others run. */
 const cases: Record<string, Record<string, ContainerBehaviour>> = {
   '01-minimal': {},
   '02-env-expansion': {},
@@ -49,7 +49,7 @@ const cases: Record<string, Record<string, ContainerBehaviour>> = {
 const MUTATING =
   /^(RunPodSandbox|CreateContainer|StartContainer|StopContainer|StopPodSandbox|RemoveContainer|PullImage|ExecSync)$/;
 
-/** What of a call does not depend on the machine or the moment. */
+/** The fields of a call that do not depend on the machine or the time. */
 function shown({ method, request }: Call): string {
   switch (method) {
     case 'CreateContainer':
@@ -66,8 +66,8 @@ function shown({ method, request }: Call): string {
 }
 
 /**
- * The calls of main containers that stand together, one container after the other: kubelet starts them in turn, we side
- * by side.
+ * Groups adjacent calls by main container: kubelet starts containers sequentially, the agent
+ * in parallel.
  */
 function inSpecOrder(calls: readonly Call[], mains: readonly string[], it?: MemoryAgent): string[] {
   let created = '';
@@ -92,7 +92,7 @@ function record({ runtime }: MemoryAgent): Call[] {
   const calls: Call[] = [];
   runtime.failures.everyCall((key, request) => {
     const method = `${key[0]?.toUpperCase()}${key.slice(1)}`;
-    if (MUTATING.test(method)) calls.push({ method, request: request as Call['request'] }); // as the method says
+    if (MUTATING.test(method)) calls.push({ method, request: request as Call['request'] }); // the request type of the method
     if (key !== 'pullImage') return undefined;
     const refused = 'Head "http://localhost:1/v2/none/manifests/2": dial tcp 127.0.0.1:1: connect: connection refused';
     const text = `failed to pull and unpack image "localhost:1/none:2": failed to resolve reference "localhost:1/none:2": failed to do request: ${refused}`;
@@ -102,7 +102,7 @@ function record({ runtime }: MemoryAgent): Call[] {
 }
 
 for (const [name, behaviours] of Object.entries(cases)) {
-  test(`${name}: the runtime and the user are told what kubelet tells them`, async () => {
+  test(`${name}: calls and events match kubelet's`, async () => {
     const recorded: Recording = JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
     const world = await newClusterWorld();
     world.runtime.addImage('busybox');
@@ -115,22 +115,22 @@ for (const [name, behaviours] of Object.entries(cases)) {
     const spec = { ...recorded.pod.spec, nodeName: SETTINGS.nodeName };
     const { name: podName, namespace, labels } = recorded.pod.metadata;
     const metadata = { name: podName, namespace, uid: '', ...(labels && { labels }) };
-    await world.apiServer.direct.create(key, { metadata, spec }, LIFE);
+    await world.apiServer.direct.create(key, { metadata, spec }, FOREVER);
     await it.host.clock.advance(3000);
     const mains = recorded.pod.spec.containers.map((each) => each.name);
     assert.deepEqual(inSpecOrder(calls, mains, it), inSpecOrder(recorded.cri_start, mains));
     assert.deepEqual(mountsOf(calls), mountsOf(recorded.cri_start));
 
-    const told = it.agent.pods()[0]?.events.map(({ type, reason, message }) => ({ type, reason, message })) ?? [];
+    const events = it.agent.pods()[0]?.events.map(({ type, reason, message }) => ({ type, reason, message })) ?? [];
     const expected = recorded.events.map(({ type, reason, message }) => ({ type, reason, message }));
-    assert.deepEqual(distinct(told), distinct(expected));
+    assert.deepEqual(distinct(events), distinct(expected));
     assert.deepEqual(inOrder(await eventsAt(world.apiServer, key)), inOrder(expected));
 
     if (recorded.cri_delete.length > 0) {
       calls.length = 0;
-      await world.apiServer.direct.delete(key, {}, LIFE);
+      await world.apiServer.direct.delete(key, {}, FOREVER);
       await it.host.clock.advance(3000);
-      // kubelet's garbage collector stops and removes sandboxes once more, later.
+      // kubelet's garbage collector later stops and removes sandboxes again.
       const own = calls.map(shown).slice(0, recorded.cri_delete.length);
       assert.deepEqual(own, recorded.cri_delete.map(shown));
     }
@@ -138,7 +138,7 @@ for (const [name, behaviours] of Object.entries(cases)) {
   });
 }
 
-/** What is mounted into each container, without what is drawn anew for each pod and each start. */
+/** The mounts of each container, without values that are random per pod or start. */
 function mountsOf(calls: readonly Call[]): Record<string, unknown> {
   const creates = calls.flatMap(({ request: { config } }) => (config?.mounts ? [config] : []));
   const drawn = /(?<=\/pods\/)[^/]+|(?<=\/containers\/[^/]+\/)[0-9a-f]+$/g;
@@ -149,26 +149,26 @@ function mountsOf(calls: readonly Call[]): Record<string, unknown> {
   return Object.fromEntries(creates.map(({ metadata, mounts }) => [metadata.name, text(mounts)]));
 }
 
-/** kubelet counts repetitions; the order between containers is that of its events' names. */
-function distinct(events: readonly ToldEvent[]): string[] {
+/** kubelet aggregates repetitions; the order between containers is that of its event names. */
+function distinct(events: readonly EventText[]): string[] {
   return [...new Set(inOrder(events))];
 }
 
-interface ToldEvent {
+interface EventText {
   readonly type?: string | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
 }
 
-function inOrder(events: readonly ToldEvent[]): string[] {
+function inOrder(events: readonly EventText[]): string[] {
   return events
     .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
     .toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-/** What users of the API server see of the pod's events. */
-async function eventsAt({ direct }: MemoryApiServer, { namespace, name }: ObjectKey<'pods'>): Promise<ToldEvent[]> {
+/** The events of the pod at the API server. */
+async function eventsAt({ direct }: MemoryApiServer, { namespace, name }: ObjectKey<'pods'>): Promise<EventText[]> {
   const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`;
-  const { items } = await direct.list({ resource: 'events', namespace, fieldSelector }, LIFE);
+  const { items } = await direct.list({ resource: 'events', namespace, fieldSelector }, FOREVER);
   return [...items];
 }

@@ -1,4 +1,4 @@
-/** Hooks of containers, in the whole agent on virtual time. */
+/** Lifecycle hooks of containers, with the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lifecycle, Pod } from '../../src/api/generated/core-v1.ts';
@@ -10,16 +10,16 @@ import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { type MemoryAgent, podOf, startAgent, type World } from './memory-agent.ts';
 
 interface WatchedWorld extends World {
-  /** `1.5 exec prepare`: what happened, after so many seconds, oldest first. */
-  readonly diary: string[];
+  /** `1.5 exec prepare`: the operations with seconds, oldest first. */
+  readonly operations: string[];
   note(text: string): void;
 }
 
-/** Commands by their first word; others end well at once. */
+/** Results of commands by their first word; other commands succeed at once. */
 function newWatchedWorld(commands: Record<string, ExecAnswer> = {}, behaviour: ContainerBehaviour = {}): WatchedWorld {
   const host = createMemoryHost();
-  const diary: string[] = [];
-  const note = (text: string): void => void diary.push(`${host.clock.monotonic() / 1000} ${text}`);
+  const operations: string[] = [];
+  const note = (text: string): void => void operations.push(`${host.clock.monotonic() / 1000} ${text}`);
   const onEffect = (effect: Effect): void => {
     if (!('container' in effect)) return;
     const name = effect.container.config.metadata?.name;
@@ -33,7 +33,7 @@ function newWatchedWorld(commands: Record<string, ExecAnswer> = {}, behaviour: C
   const behaviourOf = () => ({ ...behaviour, exec });
   const runtime = createFakeRuntime({ clock: host.clock, random: host.random, onEffect, behaviourOf });
   runtime.addImage('busybox:1');
-  return { host, runtime, diary, note };
+  return { host, runtime, operations, note };
 }
 
 async function startNoting(world: WatchedWorld): Promise<MemoryAgent> {
@@ -62,15 +62,15 @@ test('postStart: the container is not shown as running, and the next one does no
   const main = { name: 'main', image: 'busybox:1', lifecycle: { postStart: run('prepare') } };
   it.source.set(podOf('web', { containers: [main, second] }));
   await world.host.clock.advance(2999);
-  assert.deepEqual(world.diary, ['0 started main', '0 exec prepare']);
+  assert.deepEqual(world.operations, ['0 started main', '0 exec prepare']);
   assert.equal(mainStatus(it)?.state?.waiting?.reason, 'ContainerCreating');
   await world.host.clock.advance(1);
-  assert.deepEqual(world.diary.slice(2), ['3 started second']);
+  assert.deepEqual(world.operations.slice(2), ['3 started second']);
   assert.notEqual(mainStatus(it)?.state?.running, undefined);
   await it.stop();
 });
 
-test('postStart: a hook that fails ends the container, which starts again in the time of one that crashes', async () => {
+test('postStart: a failed hook kills the container, which restarts with the back-off of a crash', async () => {
   const world = newWatchedWorld({ prepare: { exitCode: 3, stdout: 'out\n', stderr: 'no "way"\n' } });
   const it = await startNoting(world);
   it.source.set(podWith({ postStart: run('prepare', 'it') }));
@@ -84,18 +84,18 @@ test('postStart: a hook that fails ends the container, which starts again in the
     'exited main',
   ];
   assert.deepEqual(
-    world.diary,
+    world.operations,
     [...attempt, ...attempt].map((line) => `0 ${line}`),
   );
   const { state, lastState } = mainStatus(it) ?? {};
   assert.deepEqual(lastState?.terminated?.exitCode, 143);
   assert.equal(state?.waiting?.reason, 'CrashLoopBackOff');
   await world.host.clock.advance(10_000);
-  assert.equal(world.diary.length, 3 * attempt.length);
+  assert.equal(world.operations.length, 3 * attempt.length);
   await it.stop();
 });
 
-test('postStart: what the hook said stands in the status', async () => {
+test('postStart: the output of the hook is in the status', async () => {
   const world = newWatchedWorld({ prepare: { exitCode: 3, stdout: 'out\n', stderr: 'no "way"\n' } });
   const it = await startNoting(world);
   const messages: (string | undefined)[] = [];
@@ -124,7 +124,7 @@ test('postStart: a pod that is deleted meanwhile does not wait for the hook', as
   await it.stop();
 });
 
-test('postStart: the next agent does not run the hook again, and shows the container as it is, as with kubelet', async () => {
+test('postStart: the next agent does not run the hook again and shows the actual container state, as with kubelet', async () => {
   const world = newWatchedWorld({ prepare: { afterMs: 3_600_000 } });
   const first = await startNoting(world);
   first.source.set(podWith({ postStart: run('prepare') }));
@@ -133,17 +133,17 @@ test('postStart: the next agent does not run the hook again, and shows the conta
   const next = await startNoting(world);
   next.source.set(podWith({ postStart: run('prepare') }));
   await world.host.clock.advance(60_000);
-  assert.deepEqual(world.diary, ['0 started main', '0 exec prepare']);
+  assert.deepEqual(world.operations, ['0 started main', '0 exec prepare']);
   assert.equal(mainStatus(next)?.ready, true);
   await next.stop();
 });
 
-test('postStart: a container that ends while its hook waits starts again when the hook is done', async () => {
+test('postStart: a container that exits during its hook restarts when the hook is done', async () => {
   const world = newWatchedWorld({}, { exits: { afterMs: 1000, code: 1 } });
   const it = await startNoting(world);
   it.source.set(podWith({ postStart: { sleep: { seconds: 3 } } }));
   await world.host.clock.advance(3000);
-  assert.deepEqual(world.diary, ['0 started main', '1 exited main', '3 started main']);
+  assert.deepEqual(world.operations, ['0 started main', '1 exited main', '3 started main']);
   assert.equal(mainStatus(it)?.state?.terminated?.exitCode, 1);
   await it.stop();
 });
@@ -152,24 +152,24 @@ interface PreStopCase {
   readonly commands: Record<string, ExecAnswer>;
   readonly behaviour?: ContainerBehaviour;
   readonly grace: number;
-  readonly diary: string[];
+  readonly operations: string[];
 }
 
 const preStopCases: Record<string, PreStopCase> = {
   'takes its time from the grace period': {
     commands: { leave: { afterMs: 3500 } },
     grace: 10,
-    diary: ['0 Killing: Stopping container main', '0 exec leave', '3.5 stop main in 7', '3.5 exited main'],
+    operations: ['0 Killing: Stopping container main', '0 exec leave', '3.5 stop main in 7', '3.5 exited main'],
   },
   'leaves two seconds at least': {
     commands: { leave: { afterMs: 9500 } },
     grace: 10,
-    diary: ['0 Killing: Stopping container main', '0 exec leave', '9.5 stop main in 2', '9.5 exited main'],
+    operations: ['0 Killing: Stopping container main', '0 exec leave', '9.5 stop main in 2', '9.5 exited main'],
   },
-  'that fails is told of, and that is all': {
+  'that fails is reported, with no other effect': {
     commands: { leave: { exitCode: 1 } },
     grace: 10,
-    diary: [
+    operations: [
       '0 Killing: Stopping container main',
       '0 exec leave',
       '0 FailedPreStopHook: PreStopHook failed',
@@ -181,12 +181,12 @@ const preStopCases: Record<string, PreStopCase> = {
     commands: { leave: { afterMs: 10_500 } },
     behaviour: { onTerminate: { afterMs: 1000, code: 0 } },
     grace: 10,
-    diary: ['0 Killing: Stopping container main', '0 exec leave', '10 stop main in 2', '11 exited main'],
+    operations: ['0 Killing: Stopping container main', '0 exec leave', '10 stop main in 2', '11 exited main'],
   },
   'that hangs ends with the container': {
     commands: { leave: { afterMs: 3_600_000 } },
     grace: 10,
-    diary: [
+    operations: [
       '0 Killing: Stopping container main',
       '0 exec leave',
       '10 stop main in 2',
@@ -196,29 +196,29 @@ const preStopCases: Record<string, PreStopCase> = {
   },
 };
 
-for (const [name, { commands, behaviour, grace, diary }] of Object.entries(preStopCases)) {
+for (const [name, { commands, behaviour, grace, operations }] of Object.entries(preStopCases)) {
   test(`preStop: a hook ${name}`, async () => {
     const world = newWatchedWorld(commands, behaviour);
     const it = await startNoting(world);
     it.source.set(podWith({ preStop: run('leave') }, { terminationGracePeriodSeconds: grace }));
     await world.host.clock.advance(0);
-    world.diary.length = 0;
+    world.operations.length = 0;
     it.source.set();
     await world.host.clock.advance(60_000);
-    assert.deepEqual(world.diary, diary);
+    assert.deepEqual(world.operations, operations);
     assert.deepEqual(it.agent.pods(), []);
     await it.stop();
   });
 }
 
-test('preStop: nothing runs without a grace period', async () => {
+test('preStop: no hook runs without a grace period', async () => {
   const world = newWatchedWorld({ alive: { exitCode: 1 } });
   const it = await startNoting(world);
   const livenessProbe = { ...run('alive'), periodSeconds: 1, failureThreshold: 1 };
   const main = { name: 'main', image: 'busybox:1', lifecycle: { preStop: run('leave') }, livenessProbe };
   it.source.set(podOf('web', { containers: [main], terminationGracePeriodSeconds: 0 }));
   await world.host.clock.advance(0);
-  assert.deepEqual(world.diary.slice(0, 5), [
+  assert.deepEqual(world.operations.slice(0, 5), [
     '0 started main',
     '0 exec alive',
     '0 Killing: Container main failed liveness probe, will be restarted',
@@ -228,17 +228,17 @@ test('preStop: nothing runs without a grace period', async () => {
   await it.stop();
 });
 
-test('preStop: a shorter grace period begins anew', async () => {
+test('preStop: a shorter grace period restarts the countdown', async () => {
   const world = newWatchedWorld({ leave: { afterMs: 3_600_000 } });
   const it = await startNoting(world);
   it.source.set(podWith({ preStop: run('leave') }));
   await world.host.clock.advance(0);
-  world.diary.length = 0;
+  world.operations.length = 0;
   it.source.set();
   await world.host.clock.advance(1000);
   const gone = it.agent.stopPod('uid-web', 3);
   await world.host.clock.runUntil(gone);
-  assert.deepEqual(world.diary, [
+  assert.deepEqual(world.operations, [
     '0 Killing: Stopping container main',
     '0 exec leave',
     '1 Killing: Stopping container main',
@@ -250,14 +250,14 @@ test('preStop: a shorter grace period begins anew', async () => {
   await it.stop();
 });
 
-test('preStop: a container that is ended because of its liveness has its hook run in the time of the probe', async () => {
+test('preStop: after a failed liveness probe the hook runs within the grace period of the probe', async () => {
   const world = newWatchedWorld({ alive: { exitCode: 1 }, leave: { afterMs: 3_600_000 } });
   const it = await startNoting(world);
   const livenessProbe = { ...run('alive'), periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 5 };
   const main = { name: 'main', image: 'busybox:1', lifecycle: { preStop: run('leave') }, livenessProbe };
   it.source.set(podOf('web', { containers: [main] }));
   await world.host.clock.advance(5000);
-  assert.deepEqual(world.diary.slice(0, 7), [
+  assert.deepEqual(world.operations.slice(0, 7), [
     '0 started main',
     '0 exec alive',
     '0 Killing: Container main failed liveness probe, will be restarted',
@@ -269,7 +269,7 @@ test('preStop: a container that is ended because of its liveness has its hook ru
   await it.stop();
 });
 
-test('preStop: hooks of sidecars run at once, their containers stop in turn', async () => {
+test('preStop: hooks of sidecars run at once, their containers stop in order', async () => {
   const world = newWatchedWorld({ leave: { afterMs: 4000 }, follow: { afterMs: 1000 } });
   const it = await startNoting(world);
   const sidecar = {
@@ -280,10 +280,10 @@ test('preStop: hooks of sidecars run at once, their containers stop in turn', as
   };
   it.source.set(podWith({ preStop: run('leave') }, { initContainers: [sidecar] }));
   await world.host.clock.advance(0);
-  world.diary.length = 0;
+  world.operations.length = 0;
   it.source.set();
   await world.host.clock.advance(60_000);
-  assert.deepEqual(world.diary, [
+  assert.deepEqual(world.operations, [
     '0 Killing: Stopping container main',
     '0 Killing: Stopping container proxy',
     '0 exec leave',
@@ -296,17 +296,17 @@ test('preStop: hooks of sidecars run at once, their containers stop in turn', as
   await it.stop();
 });
 
-test('preStop: the hook of a pod that nobody knows any more is read back from its container', async () => {
+test('preStop: the hook of an orphan is read back from its container', async () => {
   const world = newWatchedWorld({ leave: { afterMs: 500 } });
   const first = await startNoting(world);
   first.source.set(podWith({ preStop: run('leave') }));
   await world.host.clock.advance(0);
   await first.stop();
-  world.diary.length = 0;
+  world.operations.length = 0;
   const second = await startNoting(world);
   second.source.set();
   await world.host.clock.advance(60_000);
-  assert.deepEqual(world.diary, [
+  assert.deepEqual(world.operations, [
     '0 Killing: Stopping container main',
     '0 exec leave',
     '0.5 stop main in 2',
@@ -318,7 +318,7 @@ test('preStop: the hook of a pod that nobody knows any more is read back from it
 interface HttpCase {
   readonly http: MemoryHttpHandler;
   readonly scheme?: string;
-  readonly diary: readonly string[];
+  readonly operations: readonly string[];
 }
 
 const killed = ['0 Killing: Stopping container main'];
@@ -326,12 +326,12 @@ const ASKED = '0 GET /bye from kube-lifecycle/1.36 as me';
 const httpCases: Record<string, HttpCase> = {
   'is content with any answer': {
     http: async () => ({ status: 500, body: 'no' }),
-    diary: [...killed, ASKED, '0 stop main in 10', '0 exited main'],
+    operations: [...killed, ASKED, '0 stop main in 10', '0 exited main'],
   },
   'asks a server that speaks no TLS without it, and without credentials': {
     http: async () => ({ status: 200, body: '' }),
     scheme: 'HTTPS',
-    diary: [
+    operations: [
       ...killed,
       '0 GET /bye from kube-lifecycle/1.36',
       '0 LifecycleHTTPFallback: request to HTTPS lifecycle hook 10.88.0.1:80 got HTTP response, retry with HTTP succeeded',
@@ -341,11 +341,11 @@ const httpCases: Record<string, HttpCase> = {
   },
   'does not wait longer than the grace period for an answer': {
     http: () => new Promise(() => {}),
-    diary: [...killed, ASKED, '10 stop main in 2', '10 exited main', '10 FailedPreStopHook: PreStopHook failed'],
+    operations: [...killed, ASKED, '10 stop main in 2', '10 exited main', '10 FailedPreStopHook: PreStopHook failed'],
   },
   'fails when redirects lead in a circle': {
     http: async () => ({ status: 302, headers: { Location: '/bye' }, body: '' }),
-    diary: [
+    operations: [
       ...killed,
       ...Array.from({ length: 10 }, () => ASKED),
       '0 FailedPreStopHook: PreStopHook failed',
@@ -355,7 +355,7 @@ const httpCases: Record<string, HttpCase> = {
   },
   'reads no more of an endless answer than it needs': {
     http: async () => ({ status: 200, body: endless() }),
-    diary: [...killed, ASKED, '0 stop main in 10', '0 exited main'],
+    operations: [...killed, ASKED, '0 stop main in 10', '0 exited main'],
   },
 };
 
@@ -363,7 +363,7 @@ async function* endless(): AsyncGenerator<string> {
   for (;;) yield 'x'.repeat(1000);
 }
 
-for (const [name, { http, scheme = 'HTTP', diary }] of Object.entries(httpCases)) {
+for (const [name, { http, scheme = 'HTTP', operations }] of Object.entries(httpCases)) {
   test(`preStop over HTTP ${name}`, async () => {
     const world = newWatchedWorld();
     const it = await startNoting(world);
@@ -383,11 +383,11 @@ for (const [name, { http, scheme = 'HTTP', diary }] of Object.entries(httpCases)
         },
       },
     );
-    world.diary.length = 0;
+    world.operations.length = 0;
     it.source.set();
     await world.host.clock.advance(60_000);
-    const expected = diary.map((line) => line.replace('10.88.0.1', ip));
-    assert.deepEqual(world.diary, expected);
+    const expected = operations.map((line) => line.replace('10.88.0.1', ip));
+    assert.deepEqual(world.operations, expected);
     await it.stop();
   });
 }

@@ -1,4 +1,4 @@
-/** The whole agent and images that pods may pull by their service accounts, on virtual time. */
+/** Images that pods may pull with their service accounts: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
@@ -12,14 +12,14 @@ import {
   type World,
 } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const IMAGE = 'registry.io/team/app:1';
 const VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 const TOKENS = { serviceAccountTokenAudience: 'registry', cacheType: 'ServiceAccount', requireServiceAccount: true };
 const IMAGE_PULLS = { ...SETTINGS.imagePulls, providers: { config: '/opt/config.json', binDir: '/opt' } };
 const RECORDS = `${SETTINGS.rootDir}/image_manager/pulled`;
 
-/** A provider that gives the login only to tokens of the account `builder`. */
+/** A provider that returns credentials only for tokens of the account `builder`. */
 async function installProvider({ host }: World): Promise<string[]> {
   const asked: string[] = [];
   const { fs, processes } = host;
@@ -46,7 +46,7 @@ async function privateWorld(): Promise<Required<World>> {
   world.runtime.registry.set(IMAGE, { allows, pullMs: 100 });
   for (const name of ['builder', 'stranger']) {
     const key = { resource: 'serviceaccounts', namespace: 'default', name } as const;
-    await world.apiServer.direct.create(key, { metadata: { name } }, LIFE);
+    await world.apiServer.direct.create(key, { metadata: { name } }, FOREVER);
   }
   return world;
 }
@@ -58,7 +58,7 @@ async function createPod({ apiServer }: Required<World>, name: string, serviceAc
     metadata: { ...metadata, uid: '' },
     spec: { containers, nodeName: SETTINGS.nodeName, serviceAccountName },
   };
-  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, LIFE);
+  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, FOREVER);
 }
 
 function stateOf({ agent }: MemoryAgent, name: string): string | undefined {
@@ -66,7 +66,7 @@ function stateOf({ agent }: MemoryAgent, name: string): string | undefined {
   return found.status.containerStatuses?.[0]?.state?.waiting?.reason ?? found.status.phase;
 }
 
-test('an image that was pulled for a service account is for its pods alone, also after a restart', async () => {
+test('an image pulled for a service account is available to its pods alone, also after a restart', async () => {
   const world = await privateWorld();
   const asked = await installProvider(world);
   const it = await startAgent(world, { imagePulls: IMAGE_PULLS });
@@ -103,7 +103,7 @@ test('an image that was pulled for a service account is for its pods alone, also
   await next.stop();
 });
 
-test('an agent that stands alone refuses providers that want tokens, and says why', async () => {
+test('a standalone agent rejects providers that need tokens, with a reason', async () => {
   const world = newWorld();
   await installProvider(world);
   const why =

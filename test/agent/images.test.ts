@@ -1,4 +1,4 @@
-/** The whole agent and its images, on virtual time: who may pull, who may use what is there, and what is told. */
+/** Image pulls, image access and their events: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
@@ -13,7 +13,7 @@ import {
   type World,
 } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const IMAGE = 'registry.io/team/app:1';
 const { nodeName } = SETTINGS;
 const MISSING = 'Unable to retrieve some image pull secrets (login); attempting to pull the image may not succeed.';
@@ -22,7 +22,7 @@ function imagePod(name: string, image = IMAGE, spec: Partial<Pod['spec']> = {}):
   return podOf(name, { containers: [{ name: 'main', image }], ...spec });
 }
 
-/** A world whose registry wants to know who asks. */
+/** A world whose registry requires credentials. */
 async function privateWorld(): Promise<Required<World>> {
   const world = await newClusterWorld();
   const allows = (auth: AuthConfig | undefined) => auth?.username === 'u' && auth.password === 'p';
@@ -33,7 +33,7 @@ async function privateWorld(): Promise<Required<World>> {
 async function createPod({ apiServer }: Required<World>, name: string, spec: Partial<Pod['spec']>): Promise<void> {
   const { uid: _uid, ...metadata } = podOf(name).metadata;
   const pod = { metadata: { ...metadata, uid: '' }, spec: { ...imagePod(name).spec, ...spec, nodeName } };
-  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, LIFE);
+  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, FOREVER);
 }
 
 async function createSecret({ apiServer }: Required<World>, name: string, password: string): Promise<void> {
@@ -43,7 +43,7 @@ async function createSecret({ apiServer }: Required<World>, name: string, passwo
     type: 'kubernetes.io/dockerconfigjson',
     data: { '.dockerconfigjson': Buffer.from(config).toString('base64') },
   };
-  await apiServer.direct.create({ resource: 'secrets', namespace: 'default', name }, secret, LIFE);
+  await apiServer.direct.create({ resource: 'secrets', namespace: 'default', name }, secret, FOREVER);
 }
 
 function reportOf({ agent }: MemoryAgent, name: string) {
@@ -67,15 +67,15 @@ function countCalls({ runtime }: World, counted: string): () => number {
   return () => count;
 }
 
-test('a pod starts once its pull secret is there', async () => {
+test('a pod starts once its pull secret exists', async () => {
   const world = await privateWorld();
   const it = await startAgent(world);
   it.source.set();
   await createPod(world, 'web', { imagePullSecrets: [{ name: 'login' }] });
   await world.host.clock.advance(2000);
   assert.equal(waitingOf(it, 'web'), 'ImagePullBackOff');
-  const told = reportOf(it, 'web').events.filter(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
-  const texts = told.map(({ type, message, fieldPath }) => `${type} ${message} ${fieldPath}`);
+  const failures = reportOf(it, 'web').events.filter(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
+  const texts = failures.map(({ type, message, fieldPath }) => `${type} ${message} ${fieldPath}`);
   assert.deepEqual(new Set(texts), new Set([`Warning ${MISSING} undefined`]));
   await createSecret(world, 'login', 'p');
   await world.host.clock.advance(15_000);
@@ -83,7 +83,7 @@ test('a pod starts once its pull secret is there', async () => {
   await it.stop();
 });
 
-test('several pull secrets are tried in turn', async () => {
+test('several pull secrets are tried in order', async () => {
   const world = await privateWorld();
   await createSecret(world, 'old', 'forgotten');
   await createSecret(world, 'login', 'p');
@@ -96,7 +96,7 @@ test('several pull secrets are tried in turn', async () => {
   await it.stop();
 });
 
-test('an image that was pulled with a secret is not for pods without it, also after a restart', async () => {
+test('an image pulled with a secret is not available to pods without it, also after a restart', async () => {
   const world = await privateWorld();
   await createSecret(world, 'login', 'p');
   const it = await startAgent(world);
@@ -117,7 +117,7 @@ test('an image that was pulled with a secret is not for pods without it, also af
   await next.stop();
 });
 
-test('a pod that is deleted while its image is pulled ends at once, and leaves no intent', async () => {
+test('a pod that is deleted during its pull ends at once and leaves no pull intent', async () => {
   const world = newWorld();
   world.runtime.registry.set(IMAGE, { pullMs: 3_600_000 });
   const it = await startAgent(world);
@@ -132,7 +132,7 @@ test('a pod that is deleted while its image is pulled ends at once, and leaves n
   await it.stop();
 });
 
-test('an agent that ends while an image is pulled leaves the intent to the next one', async () => {
+test('an agent that exits during a pull leaves the pull intent to the next one', async () => {
   const world = newWorld();
   world.runtime.registry.set(IMAGE, { pullMs: 3_600_000 });
   const it = await startAgent(world);
@@ -142,7 +142,7 @@ test('an agent that ends while an image is pulled leaves the intent to the next 
   assert.equal((await world.host.fs.readDirectory(`${SETTINGS.rootDir}/image_manager/pulling`)).length, 1);
 });
 
-test('the node’s own docker configuration is for all pods', async () => {
+test('the node’s own docker configuration is used for all pods', async () => {
   const world = await privateWorld();
   await world.host.fs.makeDirectory(SETTINGS.rootDir);
   const auths = { 'https://registry.io/v2/': { auth: Buffer.from('u:p').toString('base64') } };
@@ -154,7 +154,7 @@ test('the node’s own docker configuration is for all pods', async () => {
   await it.stop();
 });
 
-test('a credential provider is asked once for many pods of one image', async () => {
+test('a credential provider is called once for many pods of one image', async () => {
   const world = await privateWorld();
   const { fs, processes } = world.host;
   let runs = 0;
@@ -193,7 +193,7 @@ test('50 pods of one new image cause one pull', async () => {
   await it.stop();
 });
 
-test('more new images than the rate allows come after their back-off', async () => {
+test('pulls beyond the rate limit happen after their back-off', async () => {
   const world = newWorld();
   const names = Array.from({ length: 15 }, (_, index) => `app-${index}`);
   for (const name of names) world.runtime.registry.set(`registry.io/${name}:1`, {});
@@ -208,14 +208,14 @@ test('more new images than the rate allows come after their back-off', async () 
   await it.stop();
 });
 
-test('a pull that was under way when the agent died is taken for one of kubelet’s', async () => {
+test('a pull that was in progress when the agent died counts as one of kubelet’s', async () => {
   const world = await privateWorld();
   await createSecret(world, 'login', 'p');
   const it = await startAgent(world);
   it.source.set();
   await createPod(world, 'owner', { imagePullSecrets: [{ name: 'login' }] });
   await world.host.clock.advance(50);
-  // As after kill -9: the intent is on disk, and the runtime ended the pull on its own.
+  // As after kill -9: the intent is on disk, and the runtime completed the pull.
   const folder = `${SETTINGS.rootDir}/image_manager/pulling`;
   const [intent = assert.fail('no intent')] = await world.host.fs.readDirectory(folder);
   const text = await world.host.fs.readText(`${folder}/${intent.name}`);

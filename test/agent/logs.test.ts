@@ -1,4 +1,4 @@
-/** Logs that grow, in the whole agent on virtual time. */
+/** Log rotation with the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../src/cri/cri-error.ts';
@@ -12,11 +12,11 @@ import { podOf, startAgent } from './memory-agent.ts';
 
 const LOG = '/var/log/pods/default_web_uid-web/main/0.log';
 const FOLDER = '/var/log/pods/default_web_uid-web/main';
-/** What a caller is told whose answer is lost. */
+/** The error of a caller whose response is lost. */
 const LOST = 'error reading from server: EOF';
 const containerLogs = { maxBytes: 10_000, maxFiles: 60, maxWorkers: 1, monitorIntervalMs: 10_000 };
 
-/** The fake runtime writes a log when a container starts, and opens no other: this one does. */
+/** Adds ReopenContainerLog: the fake runtime creates the log only at container start. */
 function openingLogs(runtime: FakeRuntime, fs: FileSystem): FakeRuntime {
   const { cri } = runtime;
   const reopenContainerLog: Cri['runtime']['reopenContainerLog'] = async (request, signal) => {
@@ -38,7 +38,7 @@ function newWorld(seed = 1) {
   const { clock, random, fs } = host;
   const runtime = openingLogs(createFakeRuntime({ clock, random, fs }), fs);
   runtime.addImage('busybox:1');
-  /** Its first file is there from the start of the container on; it goes on in the next when the runtime has opened it. */
+  /** The first file exists from container start; the next one once the runtime has reopened the log. */
   const log = new WrittenLog(fs, LOG);
   const write = async (lines: number): Promise<void> => {
     if (await fs.stat(LOG)) await log.open();
@@ -48,10 +48,10 @@ function newWorld(seed = 1) {
   return { host, runtime, log, write, names };
 }
 
-/** Every line that was written, in its order. */
+/** Every written line, in order. */
 const upTo = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index}`);
 
-test('the log of a running container is rotated, and of one that ended no more', async () => {
+test('the log of a running container is rotated; that of an exited one is not', async () => {
   const world = newWorld();
   const { host, runtime, log, write, names } = world;
   const it = await startAgent(world, { containerLogs });
@@ -71,7 +71,7 @@ test('the log of a running container is rotated, and of one that ended no more',
   await it.stop();
 });
 
-test('rotation is off when the size is negative, and nothing is asked of the runtime for it', async () => {
+test('a negative size turns rotation off, without calls to the runtime', async () => {
   const world = newWorld();
   const { host, runtime, write, names } = world;
   runtime.failures.everyCall((method) => {
@@ -87,11 +87,11 @@ test('rotation is off when the size is negative, and nothing is asked of the run
   await it.stop();
 });
 
-/** What goes wrong in one round, drawn from a seed. */
+/** The fault of one round, drawn from a seed. */
 const MISFORTUNES = ['none', 'reopenFails', 'answerLost', 'diskFull', 'renameFails', 'agentDies'] as const;
 
 for (const seed of Array.from({ length: 20 }, (_, index) => index + 1)) {
-  test(`no line is lost or shown twice through any misfortune (seed ${seed})`, async () => {
+  test(`no line is lost or duplicated through any fault (seed ${seed})`, async () => {
     const world = newWorld(seed);
     const { host, runtime, log, write, names } = world;
     const { fs, clock } = host;

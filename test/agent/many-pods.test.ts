@@ -1,4 +1,4 @@
-/** Many pods at once: the work for one does not grow with the number of the others, and nothing of it fails. */
+/** Many pods at once: the cost per pod is independent of their number, and nothing fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
@@ -14,9 +14,9 @@ import {
   type World,
 } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const CONTAINER_LOGS = '/var/log/containers';
-/** However many pods there are, so that the work that is done each minute is done as often. */
+/** Independent of the number of pods, so that the periodic work happens equally often. */
 const PERIOD_MS = 50_000;
 const SPEC: Partial<Pod['spec']> = {
   containers: ['main', 'side'].map((name) => ({
@@ -27,13 +27,13 @@ const SPEC: Partial<Pod['spec']> = {
   volumes: [{ name: 'scratch', emptyDir: { medium: 'Memory' } }],
 };
 
-/** Calls to the file system, and each entry of a folder that one of them read. */
+/** Calls to the file system, and directory entries read by them. */
 interface Cost {
   operations: number;
   entries: number;
 }
 
-/** How much each of so many pods costs from its first sight to its last trace. */
+/** The cost per pod from its first snapshot until all its resources are removed. */
 interface Measure {
   readonly start: Cost;
   readonly end: Cost;
@@ -41,7 +41,7 @@ interface Measure {
   readonly left: readonly string[];
 }
 
-/** The same file system; what is done with it is counted. */
+/** The same file system with counted operations. */
 function counted(fs: MemoryFileSystem, cost: Cost): MemoryFileSystem {
   return new Proxy(fs, {
     get(target, name) {
@@ -68,7 +68,7 @@ interface Way {
 
 async function measure(way: Way, count: number): Promise<Measure> {
   const world = await way.world();
-  await world.host.fs.makeDirectory('/var/lib/fake-runtime'); // where it says that its images are
+  await world.host.fs.makeDirectory('/var/lib/fake-runtime'); // the image filesystem that the runtime reports
   const cost = { operations: 0, entries: 0 };
   const errors: unknown[] = [];
   const log = { ...silentLog, error: (message: string, fields?: object) => errors.push({ message, ...fields }) };
@@ -118,13 +118,13 @@ const ways: Record<string, Way> = {
       for (const name of names) {
         const { metadata, spec } = podOf(name, SPEC);
         const pod = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName: SETTINGS.nodeName } };
-        await (world as Required<World>).apiServer.direct.create(keyOf(name), pod, LIFE);
+        await (world as Required<World>).apiServer.direct.create(keyOf(name), pod, FOREVER);
         await it.host.clock.advance(PERIOD_MS / names.length);
       }
     },
     async removeAll(it, world, names) {
       for (const name of names) {
-        await (world as Required<World>).apiServer.direct.delete(keyOf(name), { graceSeconds: 0 }, LIFE);
+        await (world as Required<World>).apiServer.direct.delete(keyOf(name), { graceSeconds: 0 }, FOREVER);
         await it.host.clock.advance(PERIOD_MS / names.length);
       }
     },
@@ -132,7 +132,7 @@ const ways: Record<string, Way> = {
 };
 
 for (const [name, way] of Object.entries(ways)) {
-  test(`200 pods of ${name}: each costs what one of 20 costs, and nothing fails`, async () => {
+  test(`200 pods of ${name}: each costs as much as one of 20, and nothing fails`, async () => {
     const [few, many] = [await measure(way, 20), await measure(way, 200)];
     for (const { errors, left } of [few, many]) assert.deepEqual({ errors, left }, { errors: [], left: [] });
     for (const phase of ['start', 'end'] as const) {

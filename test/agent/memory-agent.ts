@@ -12,7 +12,7 @@ import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
 import { NO_OBJECTS, type SourceObjects } from '../../src/kubelet/sources/source-objects.ts';
 
-/** A source that says what the test sets. */
+/** A source whose snapshots the test sets. */
 export class ScriptedSource implements PodSource {
   readonly name = 'file';
   readonly #bell = new ChangeSignal();
@@ -24,7 +24,7 @@ export class ScriptedSource implements PodSource {
     this.#bell.notify();
   }
 
-  /** What stands beside the pods, from now on. */
+  /** Sets the objects beside the pods. */
   setObjects(objects: Partial<SourceObjects>): void {
     this.#objects = { ...NO_OBJECTS, ...objects };
     this.#snapshot = { pods: [], errors: [], ...this.#snapshot, objects: this.#objects };
@@ -38,20 +38,20 @@ export class ScriptedSource implements PodSource {
   }
 }
 
-/** A machine, its runtime, and an agent on them, all in memory and on virtual time. */
+/** A machine, its runtime and an agent, all in memory and on virtual time. */
 export interface MemoryAgent {
   readonly host: MemoryHost;
   readonly runtime: FakeRuntime;
   readonly source: ScriptedSource;
   readonly agent: Agent;
-  /** Lets go of everything, as the end of the process does; the machine and the runtime stay as they are. */
+  /** Releases everything, as the end of the process does; the machine and the runtime stay. */
   stop(): Promise<void>;
 }
 
 export interface World {
   readonly host: MemoryHost;
   readonly runtime: FakeRuntime;
-  /** With one, pods come from there too, and their statuses go there. */
+  /** If present, pods also come from there, and their statuses are written there. */
   readonly apiServer?: MemoryApiServer;
 }
 
@@ -87,7 +87,7 @@ export function newWorld(): World {
   return { host, runtime };
 }
 
-/** A machine that is a node of a cluster. */
+/** A machine that is a cluster node. */
 export async function newClusterWorld(): Promise<Required<World>> {
   const world = newWorld();
   const { clock, random } = world.host;
@@ -97,7 +97,7 @@ export async function newClusterWorld(): Promise<Required<World>> {
   return { ...world, apiServer };
 }
 
-/** Starts an agent; on a world that had one before, it is the next one after a crash. */
+/** Starts an agent; on a world that had one before, it is the agent after a crash. */
 export async function startAgent(
   { host, runtime, apiServer }: World = newWorld(),
   settings: Partial<AgentSettings> = {},
@@ -140,12 +140,12 @@ export function podOf(name: string, spec: Partial<Pod['spec']> = {}): Pod {
   };
 }
 
-/** Of the first pod. */
+/** The phase of the first pod. */
 export function phaseOf({ agent }: MemoryAgent): string | undefined {
   return agent.pods()[0]?.status.phase;
 }
 
-/** What the first pod was warned of, each once: `Reason: message`. */
+/** The distinct warnings of the first pod: `Reason: message`. */
 export function warnings({ agent }: MemoryAgent): string[] {
   const events = agent.pods()[0]?.events ?? [];
   const texts = events.flatMap(({ type, reason, message }) => (type === 'Warning' ? [`${reason}: ${message}`] : []));

@@ -1,6 +1,6 @@
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 
-/** Each value by its path. Members of lists go by their type where they have one. */
+/** Each value by its path. List items are keyed by their type where they have one. */
 function leaves(value: unknown, path = ''): readonly (readonly [string, unknown])[] {
   if (typeof value !== 'object' || value === null) return [[path, value]];
   const entries = Array.isArray(value)
@@ -13,7 +13,7 @@ function keyOf(item: unknown): string | undefined {
   return typeof item === 'object' && item !== null && 'type' in item ? String(item.type) : undefined;
 }
 
-/** The paths of all values that two objects do not share. */
+/** The paths of all values that differ between two objects. */
 export function differences(ours: unknown, recorded: unknown): readonly string[] {
   const [a, b] = [new Map(leaves(ours)), new Map(leaves(recorded))];
   return [...new Set([...a.keys(), ...b.keys()])].filter((path) => a.get(path) !== b.get(path)).sort(byCodePoint);

@@ -1,4 +1,4 @@
-/** The lease of a node, and the lease of another machine under the same name, on virtual time. */
+/** The lease of a node, and a lease of another machine with the same name, on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../src/api/generated/core-v1.ts';
@@ -8,7 +8,7 @@ import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const KEY = leaseKey(NODE.nodeName);
 const SECOND = 1000;
 const WAITING = 'another machine is alive under the name of this node, waiting for the end of its lease';
@@ -17,23 +17,23 @@ async function ageMs({ host, lease }: NodeWorld): Promise<number> {
   return host.clock.now() - parseTime((await lease())?.spec.renewTime ?? '');
 }
 
-/** Somebody else's node, whose lease was renewed so long ago. */
+/** The node of another machine whose lease was renewed this long ago. */
 async function haveOther({ server, host }: NodeWorld, ageOfLeaseMs: number): Promise<() => Promise<void>> {
-  const nodeInfo = { machineID: 'other' } as NonNullable<NonNullable<Node['status']>['nodeInfo']>; // as much as matters
+  const nodeInfo = { machineID: 'other' } as NonNullable<NonNullable<Node['status']>['nodeInfo']>; // only the relevant field
   const node = { metadata: { name: 'box' }, spec: {}, status: { nodeInfo } };
-  await server.direct.create(nodeKey('box'), node, LIFE);
+  await server.direct.create(nodeKey('box'), node, FOREVER);
   const spec = { holderIdentity: 'box', leaseDurationSeconds: 40 };
   const metadata = { name: KEY.name, namespace: KEY.namespace };
   const renewTime = formatMicroTime(host.clock.now() - ageOfLeaseMs);
-  await server.direct.create(KEY, { metadata, spec: { ...spec, renewTime } }, LIFE);
+  await server.direct.create(KEY, { metadata, spec: { ...spec, renewTime } }, FOREVER);
   return async () => {
-    const lease = await server.direct.get(KEY, LIFE);
+    const lease = await server.direct.get(KEY, FOREVER);
     const renewed = { ...lease, spec: { ...spec, renewTime: formatMicroTime(host.clock.now()) } };
-    await server.direct.update(KEY, renewed, LIFE);
+    await server.direct.update(KEY, renewed, FOREVER);
   };
 }
 
-test('a lease is renewed four times in its life', async () => {
+test('a lease is renewed four times in its duration', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(0);
@@ -48,7 +48,7 @@ test('a lease is renewed four times in its life', async () => {
   await life.stop();
 });
 
-test('another life of a lease is as long as the configuration says', async () => {
+test('the lease duration follows the configuration', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world, { leaseSeconds: 8 });
   await world.host.clock.advance(10 * SECOND);
@@ -57,11 +57,11 @@ test('another life of a lease is as long as the configuration says', async () =>
   await life.stop();
 });
 
-test('a lease from before goes on, and gets the owner that it lacks', async () => {
+test('an existing lease is adopted and gets the missing owner', async () => {
   const world = await newNodeWorld();
   const renewTime = formatMicroTime(world.host.clock.now() - 3_600_000);
   const spec = { holderIdentity: 'box', leaseDurationSeconds: 10, renewTime };
-  await world.server.direct.create(KEY, { metadata: { name: 'box', namespace: KEY.namespace }, spec }, LIFE);
+  await world.server.direct.create(KEY, { metadata: { name: 'box', namespace: KEY.namespace }, spec }, FOREVER);
   const life = await startNode(world);
   await world.host.clock.advance(0);
   const lease = await world.lease();
@@ -71,30 +71,30 @@ test('a lease from before goes on, and gets the owner that it lacks', async () =
   await life.stop();
 });
 
-test('a lease that somebody else has written is renewed all the same', async () => {
+test('a lease that another client has written is renewed nevertheless', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
-  const lease = await world.server.direct.get(KEY, LIFE);
+  const lease = await world.server.direct.get(KEY, FOREVER);
   const labels = { touched: 'yes' };
-  await world.server.direct.update(KEY, { ...lease, metadata: { ...lease.metadata, labels } }, LIFE);
+  await world.server.direct.update(KEY, { ...lease, metadata: { ...lease.metadata, labels } }, FOREVER);
   await world.host.clock.advance(10 * SECOND);
   assert.deepEqual((await world.lease())?.metadata.labels, labels);
   assert.ok((await ageMs(world)) <= SECOND);
   await life.stop();
 });
 
-test('a lease that was deleted is made anew', async () => {
+test('a deleted lease is recreated', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
-  await world.server.direct.delete(KEY, {}, LIFE);
+  await world.server.direct.delete(KEY, {}, FOREVER);
   await world.host.clock.advance(10 * SECOND);
   assert.ok((await ageMs(world)) <= SECOND);
   await life.stop();
 });
 
-test('a renewal that fails is tried five times at once', async () => {
+test('a failed renewal is retried five times at once', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -118,7 +118,7 @@ test('after an outage the lease is renewed within seven seconds', async () => {
   await life.stop();
 });
 
-test('a machine that lives under our name is waited out, and nothing of it is touched meanwhile', async () => {
+test('the node waits for another live machine of its name, and changes nothing of it meanwhile', async () => {
   const world = await newNodeWorld();
   const renew = await haveOther(world, 5 * SECOND);
   const life = await startNode(world);
@@ -128,8 +128,8 @@ test('a machine that lives under our name is waited out, and nothing of it is to
   }
   assert.equal((await world.node())?.status?.nodeInfo?.machineID, 'other');
   assert.equal(await world.condition('Ready'), undefined);
-  assert.equal(world.told.at(-1), WAITING);
-  await world.host.clock.advance(39 * SECOND); // it has died
+  assert.equal(world.logged.at(-1), WAITING);
+  await world.host.clock.advance(39 * SECOND); // the other machine has died
   assert.equal((await world.node())?.status?.nodeInfo?.machineID, 'other');
   await world.host.clock.advance(8 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
@@ -137,17 +137,17 @@ test('a machine that lives under our name is waited out, and nothing of it is to
   await life.stop();
 });
 
-test('a machine that has died under our name is not waited for', async () => {
+test('the node does not wait for a dead machine of its name', async () => {
   const world = await newNodeWorld();
   await haveOther(world, 41 * SECOND);
   const life = await startNode(world);
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'True');
-  assert.ok(!world.told.includes(WAITING));
+  assert.ok(!world.logged.includes(WAITING));
   await life.stop();
 });
 
-test('the same machine goes on at once, whoever kept its lease before', async () => {
+test('the same machine continues at once, whatever process renewed its lease before', async () => {
   const world = await newNodeWorld();
   const first = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -155,6 +155,6 @@ test('the same machine goes on at once, whoever kept its lease before', async ()
   const next = await startNode(world);
   await world.host.clock.advance(0);
   assert.equal(await ageMs(world), 0);
-  assert.ok(!world.told.includes(WAITING));
+  assert.ok(!world.logged.includes(WAITING));
   await next.stop();
 });

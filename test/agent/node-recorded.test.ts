@@ -1,4 +1,4 @@
-/** The node object beside that of kubelet v1.36.4, which was recorded on this kind of machine with the same runtime. */
+/** The node object compared with that of kubelet v1.36.4, recorded on this kind of machine with the same runtime. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path/posix';
@@ -11,7 +11,7 @@ import { Image, StatusResponse, VersionResponse } from '../../src/cri/generated/
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
-import { createNodeKeeper } from '../../src/kubelet/node/lifecycle/node-manager.ts';
+import { createNodeManager } from '../../src/kubelet/node/lifecycle/node-manager.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NodeGatherer } from '../../src/kubelet/node/status/gather-node.ts';
@@ -26,7 +26,7 @@ interface Recording {
 }
 
 const RECORDED: Recording = JSON.parse(readFileSync(new URL('./node-recorded.json', import.meta.url), 'utf8'));
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const KIB = 1024;
 const NAME = 'golden-node';
 
@@ -65,7 +65,7 @@ const images = {
 };
 
 /** The node, its lease and the reasons of its events, on a machine like the recorded one. */
-async function made(): Promise<{ node: Node; lease: Lease; reasons: readonly string[] }> {
+async function createNode(): Promise<{ node: Node; lease: Lease; reasons: readonly string[] }> {
   const host = createMemoryHost();
   const { clock, random, fs } = host;
   for (const [path, text] of Object.entries(FILES)) {
@@ -88,9 +88,9 @@ async function made(): Promise<{ node: Node; lease: Lease; reasons: readonly str
   const reasons: string[] = [];
   const events = { record: (_type: string, reason: string) => void reasons.push(reason) };
   const life = new AbortController();
-  const done = createNodeKeeper(SETTINGS, { api, gatherer, readiness, events, clock, random, log }).run(life.signal);
+  const done = createNodeManager(SETTINGS, { api, gatherer, readiness, events, clock, random, log }).run(life.signal);
   await clock.advance(0);
-  const [node, lease] = [await api.get(nodeKey(NAME), LIFE), await api.get(leaseKey(NAME), LIFE)];
+  const [node, lease] = [await api.get(nodeKey(NAME), FOREVER), await api.get(leaseKey(NAME), FOREVER)];
   life.abort(new Error('over'));
   await clock.runUntil(done);
   return { node, lease, reasons };
@@ -121,13 +121,13 @@ const EXPECTED: Readonly<Record<string, string>> = {
   ),
 };
 
-test('the node is kubelet’s, but for differences that have a reason', async () => {
-  const { node } = await made();
+test('the node matches kubelet’s, except for explained differences', async () => {
+  const { node } = await createNode();
   assert.deepEqual(differences(node, RECORDED.node), Object.keys(EXPECTED).sort(byCodePoint));
 });
 
-test('the lease is kubelet’s', async () => {
-  const { lease } = await made();
+test('the lease matches kubelet’s', async () => {
+  const { lease } = await createNode();
   assert.deepEqual(differences(lease, RECORDED.lease), [
     'metadata.creationTimestamp',
     'metadata.ownerReferences.0.uid',
@@ -138,14 +138,14 @@ test('the lease is kubelet’s', async () => {
 });
 
 const EVENTS_OF_OTHERS: Readonly<Record<string, string>> = {
-  Starting: 'told by the agent when it starts, as is what it has to say about control groups',
-  CgroupV1: 'told by the agent when it starts',
+  Starting: 'written by the agent at start-up, with the events about cgroups',
+  CgroupV1: 'written by the agent at start-up',
   InvalidDiskCapacity: 'kubelet looks at the disk of the images before it knows its size; Nodelet does not',
-  NodeAllocatableEnforced: 'told by the agent when it starts',
+  NodeAllocatableEnforced: 'written by the agent at start-up',
 };
 
-test('the events are kubelet’s, but for those that have a reason', async () => {
-  const { reasons } = await made();
+test('the events match kubelet’s, except for explained differences', async () => {
+  const { reasons } = await createNode();
   const recorded = RECORDED.events.map(({ reason }) => reason).filter((reason) => !(reason in EVENTS_OF_OTHERS));
   assert.deepEqual([...reasons], recorded);
 });

@@ -13,7 +13,7 @@ import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { RuntimeHealth } from '../../src/kubelet/pleg/runtime-health.ts';
 import { SETTINGS } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 
 export const NODE: NodeSettings = { ...PLAIN_NODE, nodeName: SETTINGS.nodeName, rootDir: SETTINGS.rootDir };
 
@@ -23,20 +23,20 @@ export interface NodeWorld {
   readonly runtime: FakeRuntime;
   readonly server: MemoryApiServer;
   readonly health: RuntimeHealth;
-  /** Who wants to know of the runtime's networks. */
+  /** Listeners of the runtime's network state. */
   readonly networkListeners: Set<() => void>;
-  /** The runtime tells that its networks may be others. */
+  /** The network state of the runtime may have changed. */
   networkChanged(): void;
   /** `Reason: message`, in order. */
   readonly events: string[];
   /** Messages of the log, in order. */
-  readonly told: string[];
+  readonly logged: string[];
   node(): Promise<Node | undefined>;
   lease(): Promise<Lease | undefined>;
   condition(type: string): Promise<NodeCondition | undefined>;
 }
 
-export interface NodeLife {
+export interface StartedNode {
   readonly node: ClusterNode;
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function newNodeWorld(): Promise<NodeWorld> {
   }
   const networkListeners = new Set<() => void>();
   const find = async <T>(answer: Promise<T>): Promise<T | undefined> => answer.catch(() => undefined);
-  const node = (): Promise<Node | undefined> => find(server.direct.get(nodeKey(NODE.nodeName), LIFE));
+  const node = (): Promise<Node | undefined> => find(server.direct.get(nodeKey(NODE.nodeName), FOREVER));
   return {
     host,
     runtime: createFakeRuntime({ clock, random }),
@@ -69,17 +69,17 @@ export async function newNodeWorld(): Promise<NodeWorld> {
       for (const listener of networkListeners) listener();
     },
     events: [],
-    told: [],
+    logged: [],
     node,
-    lease: () => find(server.direct.get(leaseKey(NODE.nodeName), LIFE)),
+    lease: () => find(server.direct.get(leaseKey(NODE.nodeName), FOREVER)),
     condition: async (type) => (await node())?.status?.conditions?.find((each) => each.type === type),
   };
 }
 
-/** Starts the node's part of an agent; in a world that had one before, it is the next one after a crash. */
-export async function startNode(world: NodeWorld, settings: Partial<NodeSettings> = {}): Promise<NodeLife> {
-  const { host, runtime, server, health, networkListeners, events, told } = world;
-  const line = (message: string): void => void told.push(message);
+/** Starts the node part of an agent; in a world that had one before, it is the one after a crash. */
+export async function startNode(world: NodeWorld, settings: Partial<NodeSettings> = {}): Promise<StartedNode> {
+  const { host, runtime, server, health, networkListeners, events, logged } = world;
+  const line = (message: string): void => void logged.push(message);
   const log: Log = { debug() {}, info: line, warn: line, error: line };
   const parts: AgentParts = {
     host,
@@ -96,7 +96,7 @@ export async function startNode(world: NodeWorld, settings: Partial<NodeSettings
     log,
   };
   const life = new AbortController();
-  const node = buildNode(parts, await readAgentFacts(parts, LIFE), {
+  const node = buildNode(parts, await readAgentFacts(parts, FOREVER), {
     health,
     events: { record: (_type, reason, message) => void events.push(`${reason}: ${message}`) },
   });

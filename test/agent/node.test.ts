@@ -1,4 +1,4 @@
-/** The node object of an agent: registration, status and readiness, on virtual time with an API server in memory. */
+/** Registration, status and readiness of the node object, on virtual time with an in-memory API server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../src/api/generated/core-v1.ts';
@@ -7,13 +7,13 @@ import { ApiError } from '../../src/kubelet/api-client/api-server.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const KEY = nodeKey(NODE.nodeName);
 const SECOND = 1000;
 const NOT_READY = { status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
 const READY = { status: true, reason: '', message: '' };
 
-/** When the node's status was written. */
+/** The times at which the node status was written. */
 function timesOfPatches({ server, host }: NodeWorld): readonly number[] {
   const times: number[] = [];
   server.faults.everyCall((verb, { resource }) => {
@@ -23,7 +23,7 @@ function timesOfPatches({ server, host }: NodeWorld): readonly number[] {
   return times;
 }
 
-test('a node is registered at once, ready and with its lease', async () => {
+test('a node registers at once, ready and with its lease', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world, { labels: { 'topology.kubernetes.io/zone': 'z1' }, providerId: 'cloud://1' });
   await world.host.clock.advance(0);
@@ -39,7 +39,7 @@ test('a node is registered at once, ready and with its lease', async () => {
   await life.stop();
 });
 
-test('a node for a cloud controller has its taint and leaves its addresses open', async () => {
+test('a node for a cloud controller has its taint and leaves its addresses unset', async () => {
   const world = await newNodeWorld();
   const taint = { key: 'dedicated', value: 'x', effect: 'NoExecute' };
   const life = await startNode(world, { isCloudExternal: true, nodeIps: [], taints: [taint] });
@@ -51,7 +51,7 @@ test('a node for a cloud controller has its taint and leaves its addresses open'
   await life.stop();
 });
 
-test('a server that is away is asked after 100 ms, then half as often each time, down to every 7 s', async () => {
+test('registration is retried after 100 ms, then with growing back-off up to 7 s', async () => {
   const world = await newNodeWorld();
   const triedMs: number[] = [];
   world.server.faults.everyCall((verb) => {
@@ -68,18 +68,18 @@ test('a server that is away is asked after 100 ms, then half as often each time,
   await life.stop();
 });
 
-test('a folder that cannot be made holds the node up until it can, and ends nothing', async () => {
+test('a directory that cannot be created delays registration until it can, without ending the agent', async () => {
   const world = await newNodeWorld();
   world.host.fs.faults.failNext('makeDirectory', 'EIO', NODE.rootDir);
   const { stop } = await startNode(world);
   await world.host.clock.advance(50);
-  assert.deepEqual([await world.node(), world.told], [undefined, ['cannot register the node, will try again']]);
+  assert.deepEqual([await world.node(), world.logged], [undefined, ['cannot register the node, will try again']]);
   await world.host.clock.advance(100);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   await stop();
 });
 
-test('a node that was registered before keeps what others have said of it', async () => {
+test('a previously registered node keeps the fields of other clients', async () => {
   const world = await newNodeWorld();
   const before: Node = {
     metadata: { name: 'box', labels: { mine: '1', 'kubernetes.io/arch': 'arm64' }, annotations: { a: '1' } },
@@ -90,7 +90,7 @@ test('a node that was registered before keeps what others have said of it', asyn
       volumesInUse: ['v1'],
     },
   };
-  await world.server.direct.create(KEY, before, LIFE);
+  await world.server.direct.create(KEY, before, FOREVER);
   const life = await startNode(world, { labels: { late: '1' } });
   await world.host.clock.advance(0);
   const node = await world.node();
@@ -111,9 +111,9 @@ test('a node that was registered before keeps what others have said of it', asyn
   await life.stop();
 });
 
-test('who may not make nodes takes the one that is there', async () => {
+test('without permission to create nodes the existing one is used', async () => {
   const world = await newNodeWorld();
-  await world.server.direct.create(KEY, { metadata: { name: 'box' }, spec: {} }, LIFE);
+  await world.server.direct.create(KEY, { metadata: { name: 'box' }, spec: {} }, FOREVER);
   world.server.faults.next('create', { kind: 'before', error: new ApiError('Forbidden', 'no') });
   const life = await startNode(world);
   await world.host.clock.advance(0);
@@ -121,24 +121,24 @@ test('who may not make nodes takes the one that is there', async () => {
   await life.stop();
 });
 
-test('a node that somebody else is to make is waited for', async () => {
+test('a node that another client must create is waited for', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world, { registers: false });
   await world.host.clock.advance(30 * SECOND);
   assert.equal(await world.node(), undefined);
   assert.equal(await world.lease(), undefined);
-  await world.server.direct.create(KEY, { metadata: { name: 'box' }, spec: {} }, LIFE);
+  await world.server.direct.create(KEY, { metadata: { name: 'box' }, spec: {} }, FOREVER);
   await world.host.clock.advance(11 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   assert.notEqual(await world.lease(), undefined);
   await life.stop();
 });
 
-test('a node that was deleted is made anew by the next start only', async () => {
+test('a deleted node is recreated only by the next start', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
-  await world.server.direct.delete(KEY, {}, LIFE);
+  await world.server.direct.delete(KEY, {}, FOREVER);
   await world.host.clock.advance(60 * SECOND);
   assert.equal(await world.node(), undefined);
   assert.equal(life.node.current(), undefined);
@@ -149,7 +149,7 @@ test('a node that was deleted is made anew by the next start only', async () => 
   await next.stop();
 });
 
-test('the node follows the runtime within a second, both ways', async () => {
+test('the node follows the readiness of the runtime within a second, both ways', async () => {
   const world = await newNodeWorld();
   world.runtime.setCondition('NetworkReady', NOT_READY);
   const life = await startNode(world);
@@ -176,7 +176,7 @@ test('the node follows the runtime within a second, both ways', async () => {
   await life.stop();
 });
 
-test('a runtime that does not answer takes the node with it after half a minute, and back at once', async () => {
+test('a runtime that does not answer makes the node not ready after half a minute, and ready at once when back', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -196,7 +196,7 @@ test('a runtime that does not answer takes the node with it after half a minute,
   await life.stop();
 });
 
-test('a status that stays the same is written now and then: by chance at first, then every five minutes', async () => {
+test('an unchanged status is written periodically: at a random time first, then every five minutes', async () => {
   const world = await newNodeWorld();
   const times = timesOfPatches(world);
   const life = await startNode(world);
@@ -209,7 +209,7 @@ test('a status that stays the same is written now and then: by chance at first, 
   await life.stop();
 });
 
-test('a new image is told of within a minute', async () => {
+test('a new image is in the node status within a minute', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -219,7 +219,7 @@ test('a new image is told of within a minute', async () => {
   await life.stop();
 });
 
-test('a disk that fills up is told of, and for the transition period after it was emptied', async () => {
+test('disk pressure is reported, and ends a transition period after space is free', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -236,7 +236,7 @@ test('a disk that fills up is told of, and for the transition period after it wa
   await life.stop();
 });
 
-test('another address of the machine becomes another address of the node', async () => {
+test('a changed machine address changes the node address', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world, { nodeIps: [] });
   await world.host.clock.advance(SECOND);
@@ -249,12 +249,12 @@ test('another address of the machine becomes another address of the node', async
   await life.stop();
 });
 
-test('the conditions of others come through our writes', async () => {
+test('conditions of other clients are preserved by our writes', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
   const foreign = { type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated' };
-  await world.server.direct.patch(KEY, { status: { conditions: [foreign] } }, { subresource: 'status' }, LIFE);
+  await world.server.direct.patch(KEY, { status: { conditions: [foreign] } }, { subresource: 'status' }, FOREVER);
   world.runtime.setCondition('NetworkReady', NOT_READY);
   world.networkChanged();
   await world.host.clock.advance(11 * SECOND);
@@ -263,18 +263,18 @@ test('the conditions of others come through our writes', async () => {
   await life.stop();
 });
 
-test('a status that others have changed is put right', async () => {
+test('foreign changes of the status are corrected', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
   const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' };
-  await world.server.direct.patch(KEY, { status: { conditions: [unknown] } }, { subresource: 'status' }, LIFE);
+  await world.server.direct.patch(KEY, { status: { conditions: [unknown] } }, { subresource: 'status' }, FOREVER);
   await world.host.clock.advance(11 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   await life.stop();
 });
 
-test('a write that fails is tried again at once with what the server has, five times in all', async () => {
+test("a failed write is retried at once with the server's object, five times in all", async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -288,7 +288,7 @@ test('a write that fails is tried again at once with what the server has, five t
   await life.stop();
 });
 
-test('after an outage of minutes the node tells how it is now', async () => {
+test('after an outage of minutes the node status is current', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
@@ -302,7 +302,7 @@ test('after an outage of minutes the node tells how it is now', async () => {
   await life.stop();
 });
 
-test('a machine that was booted anew says so once', async () => {
+test('a reboot of the machine is reported once', async () => {
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);

@@ -1,13 +1,13 @@
-/** What pods refer to, through the whole agent on virtual time: objects of an API server, and those in manifests. */
+/** ConfigMaps, Secrets and services of pods, from an API server or from manifests: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, EnvVarSource, Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
 import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
-/** A pod that failed is looked at again by itself after this long at the earliest: whatever is sooner was woken. */
+/** The shortest retry interval of a failed pod: a faster reaction was triggered by a change. */
 const NO_TIME_MS = 500;
 
 const fromConfigMap = (key: string, optional = false): EnvVarSource => ({
@@ -22,7 +22,7 @@ function settings(color: string) {
   return { metadata: { name: 'settings', namespace: 'default' }, data: { color } };
 }
 
-/** Variables of the newest container of each name. */
+/** The variables of the newest container of each name. */
 function environments({ runtime }: MemoryAgent): Record<string, Record<string, string>> {
   const all = [...runtime.containers.values()].map(({ config }) => [
     config.metadata?.name,
@@ -47,39 +47,39 @@ async function cluster(): Promise<{ world: Required<World>; it: MemoryAgent; cre
   const create = ({ metadata, spec }: Pod): Promise<unknown> => {
     const { name, namespace } = metadata;
     const pod = { metadata: { name, namespace, uid: '' }, spec: { ...spec, nodeName } };
-    return world.apiServer.direct.create({ resource: 'pods', namespace, name }, pod, LIFE);
+    return world.apiServer.direct.create({ resource: 'pods', namespace, name }, pod, FOREVER);
   };
   return { world, it, create };
 }
 
 const CONFIG_MAP = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
 
-test('a container whose ConfigMap is missing says so, the others start, and it starts as soon as there is one', async () => {
+test('a container with a missing ConfigMap shows that, the others start, and it starts once the object exists', async () => {
   const { world, it, create } = await cluster();
   const env = [{ name: 'COLOR', valueFrom: fromConfigMap('color') }];
   await create(podOf('web', { containers: [container('main', { env }), container('other')] }));
   await it.host.clock.advance(NO_TIME_MS);
   assert.deepEqual(states(it), ['main: CreateContainerConfigError: configmap "settings" not found', 'other: running']);
-  await world.apiServer.direct.create(CONFIG_MAP, { ...settings('red'), data: {} }, LIFE);
+  await world.apiServer.direct.create(CONFIG_MAP, { ...settings('red'), data: {} }, FOREVER);
   await it.host.clock.advance(NO_TIME_MS);
   assert.deepEqual(states(it), [
     "main: CreateContainerConfigError: couldn't find key color in ConfigMap default/settings",
     'other: running',
   ]);
-  await world.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'red' } }, {}, LIFE);
+  await world.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'red' } }, {}, FOREVER);
   await it.host.clock.advance(NO_TIME_MS);
   assert.deepEqual(states(it), ['main: running', 'other: running']);
   assert.deepEqual(environments(it)['main'], { COLOR: 'red' });
   await it.stop();
 });
 
-test('a running container keeps its variables; the next start has those of then', async () => {
+test('a running container keeps its variables; the next start has the current values', async () => {
   const { world, it, create } = await cluster();
-  await world.apiServer.direct.create(CONFIG_MAP, settings('red'), LIFE);
+  await world.apiServer.direct.create(CONFIG_MAP, settings('red'), FOREVER);
   const envFrom = [{ configMapRef: { name: 'settings' } }];
   await create(podOf('web', { containers: [container('main', { envFrom })] }));
   await it.host.clock.advance(NO_TIME_MS);
-  await world.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'blue' } }, {}, LIFE);
+  await world.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'blue' } }, {}, FOREVER);
   await it.host.clock.advance(NO_TIME_MS);
   const [first] = it.runtime.containers.keys();
   assert.equal(it.runtime.containers.size, 1);
@@ -90,9 +90,9 @@ test('a running container keeps its variables; the next start has those of then'
   await it.stop();
 });
 
-test('a pod without its objects does not start while the API server is away, and does when it is back', async () => {
+test('a pod with missing objects does not start during an API server outage, and starts after it', async () => {
   const { world, it, create } = await cluster();
-  await world.apiServer.direct.create(CONFIG_MAP, settings('red'), LIFE);
+  await world.apiServer.direct.create(CONFIG_MAP, settings('red'), FOREVER);
   world.apiServer.faults.everyCall((verb, { resource }) =>
     verb === 'list' && resource === 'configmaps' ? { kind: 'hang' } : undefined,
   );
@@ -109,13 +109,13 @@ test('a pod without its objects does not start while the API server is away, and
   await it.stop();
 });
 
-test('a pod is told of the services of its namespace, and always of the API server', async () => {
+test('a pod gets the services of its namespace, and always the API server', async () => {
   const { world, it, create } = await cluster();
   const service = (name: string, namespace: string, clusterIP: string) =>
     world.apiServer.direct.create(
       { resource: 'services', namespace, name },
       { metadata: { name, namespace }, spec: { clusterIP, ports: [{ port: 443 }] } },
-      LIFE,
+      FOREVER,
     );
   await service('kubernetes', 'default', '10.0.0.1');
   await service('db', 'default', '10.0.0.2');
@@ -134,7 +134,7 @@ test('a pod is told of the services of its namespace, and always of the API serv
   await it.stop();
 });
 
-test('objects are followed while a pod lives, and no longer', async () => {
+test('objects are watched only while a pod uses them', async () => {
   const { world, it, create } = await cluster();
   await it.host.clock.advance(0);
   const before = world.apiServer.watches;
@@ -143,7 +143,7 @@ test('objects are followed while a pod lives, and no longer', async () => {
   );
   await it.host.clock.advance(NO_TIME_MS);
   assert.equal(world.apiServer.watches, before + 1);
-  await world.apiServer.direct.delete({ resource: 'pods', namespace: 'default', name: 'web' }, {}, LIFE);
+  await world.apiServer.direct.delete({ resource: 'pods', namespace: 'default', name: 'web' }, {}, FOREVER);
   await it.host.clock.advance(60_000);
   assert.equal(world.apiServer.watches, before);
   await it.stop();
@@ -153,7 +153,7 @@ function staticPod(spec: Partial<Pod['spec']>): Pod {
   return toStaticPod(podOf('web', spec), { source: 'file', location: '/web.yaml', nodeName, seen: '' });
 }
 
-test('without an API server, objects are those beside the pods, and a change wakes who refers to them', async () => {
+test('without an API server objects come from manifests, and a change wakes the pods that refer to it', async () => {
   const it = await startAgent();
   const env = [
     { name: 'COLOR', valueFrom: fromConfigMap('color') },
@@ -181,7 +181,7 @@ test('without an API server, objects are those beside the pods, and a change wak
   await it.stop();
 });
 
-test('a variable may come from a file that an init container has written', async () => {
+test('a variable can come from a file that an init container has written', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('writer', { exits: { afterMs: 1000, code: 0 } });
   const fileKeyRef = { volumeName: 'vars', path: 'out/app.env', key: 'TOKEN' };
@@ -201,7 +201,7 @@ test('a variable may come from a file that an init container has written', async
   await it.stop();
 });
 
-test('a file that leads out of its volume is not read', async () => {
+test('a file that escapes its volume is not read', async () => {
   const it = await startAgent();
   await it.host.fs.makeDirectory('/etc');
   await it.host.fs.writeFile('/etc/app.env', "TOKEN='outside'\n");

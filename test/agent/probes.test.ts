@@ -1,4 +1,4 @@
-/** Probes, in the whole agent on virtual time. */
+/** Probes, with the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod, Probe } from '../../src/api/generated/core-v1.ts';
@@ -8,24 +8,24 @@ import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { type MemoryAgent, podOf, startAgent, type World } from './memory-agent.ts';
 
 interface ProbedWorld extends World {
-  /** What a command answers, by its first word; others end well at once. May be changed at any time. */
+  /** Results of commands by their first word; other commands succeed at once. Can be changed at any time. */
   readonly answers: Map<string, ExecAnswer>;
-  /** `1 ready`: the commands that were run, after so many seconds. */
-  readonly diary: string[];
+  /** `1 ready`: the commands that ran, with seconds. */
+  readonly effects: string[];
 }
 
 function newProbedWorld(): ProbedWorld {
   const host = createMemoryHost();
   const answers = new Map<string, ExecAnswer>();
-  const diary: string[] = [];
+  const effects: string[] = [];
   const exec = ([word = '']: readonly string[]): ExecAnswer => {
-    diary.push(`${host.clock.monotonic() / 1000} ${word}`);
+    effects.push(`${host.clock.monotonic() / 1000} ${word}`);
     return answers.get(word) ?? {};
   };
   const behaviourOf = () => ({ exec });
   const runtime = createFakeRuntime({ clock: host.clock, random: host.random, behaviourOf });
   runtime.addImage('busybox:1');
-  return { host, runtime, answers, diary };
+  return { host, runtime, answers, effects };
 }
 
 const every = (periodSeconds: number, ...command: string[]): Probe => ({ exec: { command }, periodSeconds });
@@ -44,7 +44,7 @@ function unhealthy(it: MemoryAgent): string[] {
   return events.filter(({ reason }) => reason === 'Unhealthy').map(({ message }) => message);
 }
 
-test('a pod is ready while its server says by gRPC that it serves', async () => {
+test('a pod is ready while its gRPC health status is SERVING', async () => {
   const world = newProbedWorld();
   const it = await startAgent(world);
   it.source.set(podWith({ readinessProbe: { grpc: { port: 9000 }, periodSeconds: 5, failureThreshold: 2 } }));
@@ -66,7 +66,7 @@ test('a pod is ready while its server says by gRPC that it serves', async () => 
   await it.stop();
 });
 
-test('a container whose liveness fails too often in a row restarts, and what the old one did does not count', async () => {
+test('a container that fails its liveness probe too often in a row restarts, with a new failure count', async () => {
   const world = newProbedWorld();
   world.answers.set('alive', { exitCode: 1, stdout: 'no pulse' });
   const it = await startAgent(world);
@@ -81,7 +81,7 @@ test('a container whose liveness fails too often in a row restarts, and what the
   await it.stop();
 });
 
-test('a main container waits until its sidecar has started, as a probe finds out', async () => {
+test('a main container waits until the startup probe of its sidecar succeeds', async () => {
   const world = newProbedWorld();
   world.answers.set('up', { exitCode: 1 });
   const it = await startAgent(world);
@@ -96,7 +96,7 @@ test('a main container waits until its sidecar has started, as a probe finds out
   await it.stop();
 });
 
-test('while a pod ends, only its readiness is checked, until its container has ended', async () => {
+test('during termination only readiness is probed, until the container has exited', async () => {
   const world = newProbedWorld();
   const it = await startAgent(world);
   world.answers.set('leave', { afterMs: 3_500 });
@@ -108,18 +108,18 @@ test('while a pod ends, only its readiness is checked, until its container has e
     }),
   );
   await world.host.clock.advance(500);
-  world.diary.length = 0;
+  world.effects.length = 0;
   world.answers.set('ready', { exitCode: 1 });
   it.source.set();
   await world.host.clock.advance(3_400);
-  assert.deepEqual(world.diary, ['0.5 leave', '1 ready', '2 ready', '3 ready']);
+  assert.deepEqual(world.effects, ['0.5 leave', '1 ready', '2 ready', '3 ready']);
   assert.equal(mainOf(it).ready, false);
   await world.host.clock.advance(60_000);
-  assert.deepEqual([world.diary.length, it.agent.pods()], [4, []]);
+  assert.deepEqual([world.effects.length, it.agent.pods()], [4, []]);
   await it.stop();
 });
 
-test('a command that takes too long is a failure, and costs only its own container', async () => {
+test('a command that exceeds its timeout fails, and affects only its own container', async () => {
   const world = newProbedWorld();
   world.answers.set('slow', { afterMs: 3_600_000 });
   const it = await startAgent(world);

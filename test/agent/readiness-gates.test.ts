@@ -1,11 +1,11 @@
-/** Pods whose readiness others decide on: the whole agent on virtual time, and an API server in memory. */
+/** Readiness gates: the whole agent on virtual time with an in-memory API server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodCondition } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
 import { newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
 const GATE = 'example.com/balancer';
 const GATED = { readinessGates: [{ conditionType: GATE }] };
@@ -19,22 +19,22 @@ async function create({ apiServer }: Required<World>): Promise<void> {
   await apiServer.direct.create(
     keyOf('web'),
     { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } },
-    LIFE,
+    FOREVER,
   );
 }
 
-/** As a controller does it. */
+/** As a controller does. */
 async function set({ apiServer }: Required<World>, status: string): Promise<void> {
   const patch = { status: { conditions: [{ type: GATE, status, reason: 'Balanced' }] } };
-  await apiServer.direct.patch(keyOf('web'), patch, { subresource: 'status' }, LIFE);
+  await apiServer.direct.patch(keyOf('web'), patch, { subresource: 'status' }, FOREVER);
 }
 
 async function condition({ apiServer }: Required<World>, type: string, name = 'web') {
-  const { status }: Pod = await apiServer.direct.get(keyOf(name), LIFE);
+  const { status }: Pod = await apiServer.direct.get(keyOf(name), FOREVER);
   return status?.conditions?.find((each: PodCondition) => each.type === type);
 }
 
-test('a pod is ready at once when its gate is opened, and not any more when it is closed', async () => {
+test('a pod becomes ready at once when its gate is set, and not ready when it is cleared', async () => {
   const world = await newClusterWorld();
   const it = await startAgent(world);
   it.source.set();
@@ -58,7 +58,7 @@ test('a pod is ready at once when its gate is opened, and not any more when it i
   await it.stop();
 });
 
-test('a gate that was opened while the agent was away counts from its start', async () => {
+test('a gate that was set while no agent ran counts from its start', async () => {
   const world = await newClusterWorld();
   const it = await startAgent(world);
   it.source.set();
@@ -76,7 +76,7 @@ test('a gate that was opened while the agent was away counts from its start', as
   await next.stop();
 });
 
-test('a static pod runs and never gets ready: what others say of its mirror is not said of it', async () => {
+test('a static pod runs and never becomes ready: conditions of its mirror pod do not count', async () => {
   const world = await newClusterWorld();
   const it = await startAgent(world);
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;

@@ -1,4 +1,4 @@
-/** Pods that take the place of others which need the same of the node, on virtual time. */
+/** Pods that replace others of the same name and need the same resources, on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
@@ -12,10 +12,10 @@ import {
   type World,
 } from './memory-agent.ts';
 
-/** How long each container takes to end. */
+/** How long each container takes to exit. */
 const END_MS = 500;
 
-/** Needs over half of the node and a port of it: no two of them fit. */
+/** Requests over half of the node and a host port: no two of them fit. */
 function large(uid: string, { name = 'web', cpu = '600m', hostPort = 8080 } = {}): Pod {
   const container = { name: 'main', image: 'busybox:1', resources: { requests: { cpu } }, ports: [port(hostPort)] };
   const pod = podOf(name, { containers: [container] });
@@ -52,7 +52,7 @@ function shown({ agent }: MemoryAgent): (string | undefined)[][] {
     .map(({ pod, status }) => [pod.metadata.uid, status.phase, ...(status.reason ? [status.reason] : [])]);
 }
 
-test('a pod that takes the place of one of its name is admitted without that one, and waits for its end', async () => {
+test('a replacement is admitted without the pod of its name, and waits for its end', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it, large('two'));
@@ -64,7 +64,7 @@ test('a pod that takes the place of one of its name is admitted without that one
   await it.stop();
 });
 
-test('of three versions in quick succession the last one runs, and those between never', async () => {
+test('of three versions in quick succession only the last one runs', async () => {
   const it = await started();
   await set(it, large('one'));
   for (const uid of ['two', 'three', 'four']) await set(it, large(uid));
@@ -77,7 +77,7 @@ test('of three versions in quick succession the last one runs, and those between
   await it.stop();
 });
 
-test('a version that is put back while it ends runs again once it has ended', async () => {
+test('a version that is restored while it ends runs again once it has ended', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it, large('two'));
@@ -88,7 +88,7 @@ test('a version that is put back while it ends runs again once it has ended', as
   await it.stop();
 });
 
-test('a pod that is removed and comes back with its UID is admitted again', async () => {
+test('a pod that is removed and recreated with the same UID is admitted again', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it);
@@ -100,7 +100,7 @@ test('a pod that is removed and comes back with its UID is admitted again', asyn
   await it.stop();
 });
 
-test('a pod that never restarts begins anew when it is removed and comes back', async () => {
+test('a pod that never restarts starts again when it is removed and recreated', async () => {
   const it = await started();
   const job = podOf('job', { restartPolicy: 'Never' });
   await set(it, job);
@@ -112,7 +112,7 @@ test('a pod that never restarts begins anew when it is removed and comes back', 
   await it.stop();
 });
 
-test('a pod that was over before the agent started holds nothing of the node', async () => {
+test('a pod that was terminal before the agent started holds no resources', async () => {
   const world = await newClusterWorld();
   const create = async (pod: Pod): Promise<void> => {
     const key = { resource: 'pods', namespace: 'default', name: pod.metadata.name } as const;
@@ -134,7 +134,7 @@ test('a pod that was over before the agent started holds nothing of the node', a
   await second.stop();
 });
 
-test('a version that the node cannot hold is rejected, the one before it ends, and a smaller one runs', async () => {
+test('a version that does not fit is rejected, the previous one ends, and a smaller one runs', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it, large('two', { cpu: '1001m' }));
@@ -146,7 +146,7 @@ test('a version that the node cannot hold is rejected, the one before it ends, a
   await it.stop();
 });
 
-test('a pod that left its source is not counted against those of other names', async () => {
+test('a pod that left its source does not count against pods of other names', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it, large('two', { name: 'renamed' }));
@@ -155,7 +155,7 @@ test('a pod that left its source is not counted against those of other names', a
   await it.stop();
 });
 
-test('a pod that waits for its place counts, and so does one that came back', async () => {
+test('a pod that waits for a pod of its name counts, and so does a recreated one', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it, large('two'), large('other', { name: 'other' }));
@@ -167,7 +167,7 @@ test('a pod that waits for its place counts, and so does one that came back', as
   await it.stop();
 });
 
-test('a pod that comes back when its place is taken is rejected, also after its former self has ended', async () => {
+test('a recreated pod whose resources are taken is rejected, also after its previous incarnation has ended', async () => {
   const it = await started();
   await set(it, large('one'));
   await set(it, large('other', { name: 'other' }));
@@ -181,7 +181,7 @@ test('a pod that comes back when its place is taken is rejected, also after its 
   await it.stop();
 });
 
-test('an agent that was killed between the two goes on with the new one', async () => {
+test('after a kill in between, the next agent continues with the new pod', async () => {
   const world = newWorld();
   const first = await started(world);
   await set(first, large('one'));
@@ -196,7 +196,7 @@ test('an agent that was killed between the two goes on with the new one', async 
   await second.stop();
 });
 
-test('a pod of the API server that is deleted at once and created again under its name runs', async () => {
+test('an API server pod that is force-deleted and recreated under its name runs', async () => {
   const world = slowWorld(await newClusterWorld());
   const it = await startAgent(world);
   await set(it);
@@ -220,7 +220,7 @@ test('a pod of the API server that is deleted at once and created again under it
   await it.stop();
 });
 
-test('the node of these tests holds one such pod, and not two', async () => {
+test('the node of these tests has room for one such pod, and not for two', async () => {
   const it = await started();
   await set(it, large('one'), large('two', { name: 'other', hostPort: 8081 }));
   assert.deepEqual(shown(it), [

@@ -1,4 +1,4 @@
-/** Pods whose resources change while they run, on virtual time; and agents that go on where another was killed. */
+/** In-place resize of pods on virtual time, also across kills of the agent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodCondition, ResourceRequirements } from '../../src/api/generated/core-v1.ts';
@@ -33,7 +33,7 @@ function fault(code: CriError['code'], message: string): InjectedFailure {
   return { kind: 'before', error: new CriError(code, message) };
 }
 
-/** What is to be seen of the resize of the only pod. */
+/** The visible state of the resize of the only pod. */
 function shown({ agent, runtime }: MemoryAgent) {
   const [pod] = agent.pods();
   const [status] = pod?.status.containerStatuses ?? [];
@@ -44,11 +44,11 @@ function shown({ agent, runtime }: MemoryAgent) {
     restarts: status?.restartCount,
     memoryLimits: given,
     events: pod?.events.map(({ reason }) => reason).filter((reason) => /Resize|Killing/.test(reason)),
-    conditions: pod?.status.conditions?.filter(({ type }) => type.startsWith('PodResize')).map(wordOf),
+    conditions: pod?.status.conditions?.filter(({ type }) => type.startsWith('PodResize')).map(conditionText),
   };
 }
 
-function wordOf({ type, reason, message }: PodCondition): string {
+function conditionText({ type, reason, message }: PodCondition): string {
   return [type, reason, message].filter((text) => text !== undefined).join(' ');
 }
 
@@ -61,7 +61,7 @@ const before = {
   conditions: [],
 };
 
-test('a container is given other resources and runs on', async () => {
+test('a container is resized and keeps running', async () => {
   const it = await runs(web(resources('50m')));
   assert.deepEqual(shown(it), before);
   await runs(web(resources('70m', '80Mi')), it);
@@ -79,7 +79,7 @@ test('a container is given other resources and runs on', async () => {
   await it.stop();
 });
 
-test('a container that wants it is started anew with other resources', async () => {
+test('a container with the RestartContainer policy restarts with the new resources', async () => {
   const it = await runs(web(resources('50m'), RESTARTS));
   await runs(web(resources('70m'), RESTARTS), it);
   const { events, restarts, resources: now } = shown(it);
@@ -93,7 +93,7 @@ const OTHER = podOf('other', {
   containers: [{ name: 'other', image: 'busybox:1', resources: { requests: { cpu: '500m' } } }],
 });
 
-test('who asks for more than there is runs on with what it has, until there is more', async () => {
+test('a deferred resize keeps the old resources until there is room', async () => {
   const it = await startAgent();
   it.source.set(web(resources('50m')), OTHER);
   await it.host.clock.advance(1000);
@@ -108,14 +108,14 @@ test('who asks for more than there is runs on with what it has, until there is m
     conditions: [`PodResizePending Deferred ${message}`],
   });
   it.source.set(LARGE);
-  await it.host.clock.advance(100_000); // the other one ends, and the house is kept
+  await it.host.clock.advance(100_000); // the other pod ends, and housekeeping runs
   const { allocated, restarts, events, conditions } = shown(it);
   assert.deepEqual([allocated, restarts, conditions], ['600m', 0, []]);
   assert.deepEqual(events, ['ResizeDeferred', 'ResizeStarted', 'ResizeCompleted']);
   await it.stop();
 });
 
-test('a pod that waited when its agent was killed keeps what it has under the next one', async () => {
+test('a deferred pod keeps its allocation under the next agent', async () => {
   const world = newWorld();
   const it = await startAgent(world);
   it.source.set(web(resources('50m')), OTHER);
@@ -138,7 +138,7 @@ for (const [how, policy, events, restarts] of [
   ['in place', undefined, ['ResizeCompleted'], 0],
   ['by a restart where a container wants that', RESTARTS, ['Killing', 'ResizeCompleted'], 1],
 ] as const) {
-  test(`a resize in whose middle the agent was killed is brought to its end by the next one, ${how}`, async () => {
+  test(`a resize that was interrupted by a kill is completed by the next agent, ${how}`, async () => {
     const world = newWorld();
     const pod = web(resources('70m', '80Mi'), policy && [...policy]);
     const it = await runs(pod, await startAgent(world));
@@ -156,17 +156,17 @@ for (const [how, policy, events, restarts] of [
   });
 }
 
-test('a container that uses more memory than it is to have keeps it, and the pod says so until it is asked for less', async () => {
+test('a memory limit below the usage is not applied, and the pod shows that until the limit is above it', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { memoryBytes: Number(40n * MIB) });
   await runs(web(resources('50m')), it);
   await runs(web(resources('50m', '32Mi')), it);
-  const trouble =
+  const error =
     'cannot decrease memory limits: attempting to set container "main" memory limit (33554432) below current usage (41943040)';
   assert.deepEqual(shown(it), {
     ...before,
     events: ['ResizeStarted', 'ResizeError'],
-    conditions: [`PodResizeInProgress Error ${trouble}`],
+    conditions: [`PodResizeInProgress Error ${error}`],
   });
   await runs(web(resources('50m', '48Mi')), it);
   await it.host.clock.advance(60_000);
@@ -175,16 +175,16 @@ test('a container that uses more memory than it is to have keeps it, and the pod
   await it.stop();
 });
 
-test('what the runtime refuses is tried again; that it has no use for the news of a pod is no failure', async () => {
+test('an error of the runtime is retried; an unsupported UpdatePodSandboxResources is not an error', async () => {
   const it = await runs(web(resources('50m')));
   it.runtime.failures.next('updatePodSandboxResources', fault('Unimplemented', 'unknown method'));
-  const refused = fault('Unknown', 'not now');
-  it.runtime.failures.everyCall((method) => (method === 'updateContainerResources' ? refused : undefined));
+  const error = fault('Unknown', 'not now');
+  it.runtime.failures.everyCall((method) => (method === 'updateContainerResources' ? error : undefined));
   await runs(web(resources('70m', '80Mi')), it);
-  const trouble = shown(it);
-  assert.deepEqual(trouble.events, ['ResizeStarted', 'ResizeError']);
-  assert.deepEqual(trouble.conditions, ['PodResizeInProgress Error rpc error: code = Unknown desc = not now']);
-  assert.deepEqual([trouble.resources, trouble.allocated], [resources('50m'), '70m']);
+  const failed = shown(it);
+  assert.deepEqual(failed.events, ['ResizeStarted', 'ResizeError']);
+  assert.deepEqual(failed.conditions, ['PodResizeInProgress Error rpc error: code = Unknown desc = not now']);
+  assert.deepEqual([failed.resources, failed.allocated], [resources('50m'), '70m']);
   it.runtime.failures.everyCall(() => undefined);
   await it.host.clock.advance(60_000);
   const now = shown(it);
@@ -193,7 +193,7 @@ test('what the runtime refuses is tried again; that it has no use for the news o
   await it.stop();
 });
 
-test('a pod is resized as a whole, and its containers with it', async () => {
+test('a pod-level resize also resizes its containers', async () => {
   const whole = (cpu: string, memory: string): Pod =>
     podOf('web', {
       containers: [{ name: 'main', image: 'busybox:1' }],
@@ -209,7 +209,7 @@ test('a pod is resized as a whole, and its containers with it', async () => {
   await it.stop();
 });
 
-test('of pods that are gone nothing is left in the records', async () => {
+test('records of removed pods are deleted', async () => {
   const it = await runs(web(resources('50m')));
   assert.deepEqual([...decodeResources(await it.host.fs.readText(ALLOCATED)).keys()], ['uid-web']);
   it.source.set();
@@ -219,7 +219,7 @@ test('of pods that are gone nothing is left in the records', async () => {
   await it.stop();
 });
 
-test('the records of pods that went while no agent ran go when every source has spoken', async () => {
+test('records of pods that were removed while no agent ran are deleted once every source has reported', async () => {
   const world = newWorld();
   const it = await runs(web(resources('50m')), await startAgent(world));
   await it.stop();
@@ -232,7 +232,7 @@ test('the records of pods that went while no agent ran go when every source has 
   await next.stop();
 });
 
-test('an agent does not start on records that it cannot trust, and says which', async () => {
+test('an agent does not start on invalid records, and names them', async () => {
   const world = newWorld();
   await world.host.fs.makeDirectory(SETTINGS.rootDir);
   await world.host.fs.writeFile(ACTUATED, '{"data":"{}","checksum":1}');

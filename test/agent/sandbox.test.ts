@@ -1,4 +1,4 @@
-/** What the sandbox of a pod depends on: its runtime class, and users of its own. On virtual time. */
+/** Runtime classes and user namespaces of sandboxes, on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, RuntimeClass } from '../../src/api/generated/core-v1.ts';
@@ -15,8 +15,8 @@ function handlers({ runtime }: Pick<MemoryAgent, 'runtime'>): string[] {
 
 function warnings({ agent }: MemoryAgent): string[] {
   const events = agent.pods().flatMap((report) => report.events);
-  const told = events.filter(({ type, reason }) => type === 'Warning' && reason !== 'MissingClusterDNS');
-  return [...new Set(told.map(({ reason, message }) => `${reason}: ${message}`))];
+  const shown = events.filter(({ type, reason }) => type === 'Warning' && reason !== 'MissingClusterDNS');
+  return [...new Set(shown.map(({ reason, message }) => `${reason}: ${message}`))];
 }
 
 function phases({ agent }: MemoryAgent): (string | undefined)[] {
@@ -32,7 +32,7 @@ test('a pod runs with the handler of its class, from a document beside it', asyn
   await it.stop();
 });
 
-test('a pod whose class nobody knows says so, and starts as soon as there is one', async () => {
+test('a pod with an unknown class shows that, and starts once the class exists', async () => {
   const it = await startAgent();
   it.source.set(podOf('web', { runtimeClassName: 'fast' }));
   await it.host.clock.advance(1000);
@@ -45,7 +45,7 @@ test('a pod whose class nobody knows says so, and starts as soon as there is one
   await it.stop();
 });
 
-test('a class with a handler that the runtime does not have is told in the words of the runtime', async () => {
+test('a class whose handler the runtime does not have shows the error of the runtime', async () => {
   const it = await startAgent();
   it.source.setObjects({ runtimeClasses: [{ ...fast, handler: 'kata' }] });
   it.source.set(podOf('web', { runtimeClassName: 'fast' }));
@@ -57,7 +57,7 @@ test('a class with a handler that the runtime does not have is told in the words
   await it.stop();
 });
 
-test('the classes of a cluster come from the API server; a pod that runs does without', async () => {
+test('the classes of a cluster come from the API server; a running pod does not need them', async () => {
   const world = await newClusterWorld();
   const it = await startAgent(world);
   it.source.set();
@@ -86,7 +86,7 @@ test('the classes of a cluster come from the API server; a pod that runs does wi
   await it.stop();
 });
 
-test('a pod cannot have users of its own where the runtime cannot, and can as soon as the runtime is a newer one', async () => {
+test('a user namespace needs a runtime that supports it, and the pod starts once it does', async () => {
   const it = await startAgent();
   it.source.set(podOf('web', { hostUsers: false }));
   await it.host.clock.advance(1000);
@@ -98,7 +98,7 @@ test('a pod cannot have users of its own where the runtime cannot, and can as so
   await it.stop();
 });
 
-test('a node without its resolv.conf starts no pods until it is there', async () => {
+test('a node without its resolv.conf starts no pods until the file exists', async () => {
   const it = await startAgent(newWorld(), { resolvConf: '/etc/resolv.conf' });
   it.source.set(podOf('web'));
   await it.host.clock.advance(1000);
@@ -112,7 +112,7 @@ test('a node without its resolv.conf starts no pods until it is there', async ()
   await it.stop();
 });
 
-test('users of its own are a pod’s for its whole life, in sandbox, containers and mounts', async () => {
+test('a pod keeps its user namespace for its lifetime, in sandbox, containers and mounts', async () => {
   const world = newWorld();
   world.runtime.handlers.set('', ALL);
   const first = await startAgent(world);
@@ -130,13 +130,13 @@ test('users of its own are a pod’s for its whole life, in sandbox, containers 
   const next = await startAgent(world);
   next.source.set(podOf('b', { hostUsers: false }), podOf('c', { hostUsers: false }));
   await world.host.clock.advance(60_000);
-  // That of the pod that has gone is free again, and not given out at once.
+  // The range of the removed pod is free again, but not reused at once.
   assert.deepEqual(hostIds(next), [131_072, 196_608]);
   assert.equal(await world.host.fs.stat(`${SETTINGS.rootDir}/pods/uid-a`), undefined);
   await next.stop();
 });
 
-test('what is mounted below a read-only mount is read-only where the runtime can, and the status says so', async () => {
+test('recursive read-only mounts are used where the runtime supports them, and shown in the status', async () => {
   const world = newWorld();
   const it = await startAgent(world);
   const mount = { name: 'data', mountPath: '/data', readOnly: true };
@@ -178,7 +178,7 @@ const signalled = (name: string) =>
     containers: [{ name: 'main', image: 'busybox:1', lifecycle: { stopSignal: 'SIGUSR1' } }],
   });
 
-test('a signal to stop with counts while its gate is on, and the status tells it', async () => {
+test('a stop signal is used while its gate is on, and shown in the status', async () => {
   const it = await startAgent(newWorld(), { containerStopSignals: true });
   it.source.set(signalled('web'));
   await it.host.clock.advance(1000);
@@ -187,7 +187,7 @@ test('a signal to stop with counts while its gate is on, and the status tells it
   await it.stop();
 });
 
-test('a signal to stop with is refused while its gate is off', async () => {
+test('a stop signal is rejected while its gate is off', async () => {
   const it = await startAgent();
   it.source.set(signalled('web'));
   await it.host.clock.advance(1000);

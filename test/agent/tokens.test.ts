@@ -1,4 +1,4 @@
-/** The whole agent and the tokens of its pods' service accounts, on virtual time. */
+/** Service account tokens of pods: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { test } from 'node:test';
@@ -15,13 +15,13 @@ import {
   warnings,
 } from './memory-agent.ts';
 
-const LIFE = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 const MINUTE_MS = 60_000;
 const AT_ONCE_MS = 100;
 const VOLUME = 'kube-api-access-abcde';
 const KEY = { resource: 'pods', namespace: 'default', name: 'web' } as const;
 
-/** As the ServiceAccount admission plugin of the API server leaves it. */
+/** As the ServiceAccount admission plugin of the API server does. */
 function podWithAccount(more: Partial<PodSpec> = {}): Pod {
   const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
   const { metadata, spec } = podOf('web', {
@@ -51,14 +51,14 @@ async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
   const world = await newClusterWorld();
   const name = 'kube-root-ca.crt';
   const ca = { metadata: { name, namespace: 'default' }, data: { 'ca.crt': 'AUTHORITY' } };
-  await world.apiServer.direct.create({ resource: 'configmaps', namespace: 'default', name }, ca, LIFE);
+  await world.apiServer.direct.create({ resource: 'configmaps', namespace: 'default', name }, ca, FOREVER);
   const it = await startAgent(world);
   it.source.set();
   return { world, it };
 }
 
 async function create({ apiServer }: Required<World>, pod: Pod = podWithAccount()): Promise<string> {
-  const { metadata } = await apiServer.direct.create(KEY, pod, LIFE);
+  const { metadata } = await apiServer.direct.create(KEY, pod, FOREVER);
   return `/var/lib/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~projected/${VOLUME}`;
 }
 
@@ -66,7 +66,7 @@ function issuedAt(token: string): number {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).iat;
 }
 
-test('a pod of the default service account finds a token, the authority and its namespace', async () => {
+test('a pod of the default service account gets a token, the CA certificate and its namespace', async () => {
   const { world, it } = await start();
   const folder = await create(world);
   await it.host.clock.advance(AT_ONCE_MS);
@@ -80,7 +80,7 @@ test('a pod of the default service account finds a token, the authority and its 
   await it.stop();
 });
 
-test('a token is the pod’s user’s alone, and may be read by the group of its volumes', async () => {
+test('a token is readable by the user of the pod and the group of its volumes only', async () => {
   const { world, it } = await start();
   const folder = await create(world, podWithAccount({ securityContext: { runAsUser: 1000, fsGroup: 2000 } }));
   await it.host.clock.advance(AT_ONCE_MS);
@@ -92,7 +92,7 @@ test('a token is the pod’s user’s alone, and may be read by the group of its
   await it.stop();
 });
 
-test('a running pod has a new token before the old one ends, again and again', async () => {
+test('the token of a running pod is renewed before it expires, repeatedly', async () => {
   const { world, it } = await start();
   const folder = await create(world);
   const tokens = new Set<string>();
@@ -107,7 +107,7 @@ test('a running pod has a new token before the old one ends, again and again', a
   await it.stop();
 });
 
-test('while the API server is away the old token stays, and the pod is told once it has expired', async () => {
+test('during an API server outage the old token stays, and an event follows once it has expired', async () => {
   const { world, it } = await start();
   const folder = await create(world);
   await it.host.clock.advance(MINUTE_MS);
@@ -127,7 +127,7 @@ test('while the API server is away the old token stays, and the pod is told once
   await it.stop();
 });
 
-test('a pod does not start without its token, and does so once there is one', async () => {
+test('a pod does not start without its token, and starts once there is one', async () => {
   const { world, it } = await start();
   let isOut = true;
   world.apiServer.faults.everyCall((verb) => {
@@ -145,16 +145,16 @@ test('a pod does not start without its token, and does so once there is one', as
   await it.stop();
 });
 
-test('a pod whose account is not there is told so', async () => {
+test('a pod with a missing service account gets an event', async () => {
   const { world, it } = await start();
-  await create(world, podWithAccount({ serviceAccountName: 'nobody' }));
+  await create(world, podWithAccount({ serviceAccountName: 'missing' }));
   await it.host.clock.advance(AT_ONCE_MS);
-  const text = 'failed to fetch token: serviceaccounts "nobody" not found';
+  const text = 'failed to fetch token: serviceaccounts "missing" not found';
   assert.deepEqual(warnings(it), [`FailedMount: MountVolume.SetUp failed for volume "${VOLUME}" : ${text}`]);
   await it.stop();
 });
 
-test('an agent that starts anew gives running pods new tokens, and restarts nothing', async () => {
+test('a restarted agent gives running pods new tokens, and restarts nothing', async () => {
   const { world, it } = await start();
   const folder = await create(world);
   await it.host.clock.advance(MINUTE_MS);
@@ -168,7 +168,7 @@ test('an agent that starts anew gives running pods new tokens, and restarts noth
   await next.stop();
 });
 
-test('without an API server such a pod is refused, and told what it would need', async () => {
+test('without an API server such a pod is rejected with a reason', async () => {
   const it = await startAgent();
   it.source.set({ ...podWithAccount(), metadata: podOf('web').metadata });
   await it.host.clock.advance(AT_ONCE_MS);

@@ -1,4 +1,4 @@
-/** The whole agent and the volumes of its pods, on virtual time. */
+/** Volumes of pods: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfigMap, Pod, Volume, VolumeMount } from '../../src/api/generated/core-v1.ts';
@@ -6,7 +6,7 @@ import { newClusterWorld, newWorld, phaseOf, podOf, SETTINGS, startAgent, warnin
 
 const FOLDER = '/var/lib/kubelet/pods/uid-web';
 const CONF = `${FOLDER}/volumes/kubernetes.io~configmap/conf`;
-/** Long enough for the agent to do what it has to do, far less than any retry or resync. */
+/** Long enough for the agent to act, far less than any retry or resync. */
 const AT_ONCE_MS = 50;
 
 function configMap(text: string): ConfigMap {
@@ -21,7 +21,7 @@ function podWith(volume: Omit<Volume, 'name'>, mount: Partial<VolumeMount> = {})
 
 const ofSettings = { configMap: { name: 'settings' } };
 
-test('a pod waits for its config map, and runs as soon as that is there', async () => {
+test('a pod waits for its ConfigMap, and runs once it exists', async () => {
   const it = await startAgent();
   it.source.set(podWith(ofSettings));
   await it.host.clock.advance(60_000);
@@ -37,7 +37,7 @@ test('a pod waits for its config map, and runs as soon as that is there', async 
   await it.stop();
 });
 
-test('a change is in the running container at once, from a manifest', async () => {
+test('a change in a manifest reaches the running container at once', async () => {
   const it = await startAgent();
   it.source.setObjects({ configMaps: [configMap('1')] });
   it.source.set(podWith(ofSettings));
@@ -49,7 +49,7 @@ test('a change is in the running container at once, from a manifest', async () =
   await it.stop();
 });
 
-test('a change is in the running container at once, from the API server', async () => {
+test('a change at the API server reaches the running container at once', async () => {
   const life = new AbortController().signal;
   const world = await newClusterWorld();
   const { direct } = world.apiServer;
@@ -73,7 +73,7 @@ test('a change is in the running container at once, from the API server', async 
   await it.stop();
 });
 
-test('a label that changes is in the running container at once', async () => {
+test('a label change reaches the running container at once', async () => {
   const it = await startAgent();
   const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
   const pod = podWith({ downwardAPI: { items } });
@@ -88,7 +88,7 @@ test('a label that changes is in the running container at once', async () => {
   await it.stop();
 });
 
-test('a config map that disappears leaves its content, is told of, and is over when it is back', async () => {
+test('a deleted ConfigMap leaves its content, is reported, and recovers when it is recreated', async () => {
   const it = await startAgent();
   it.source.setObjects({ configMaps: [configMap('1')] });
   it.source.set(podWith(ofSettings));
@@ -103,13 +103,13 @@ test('a config map that disappears leaves its content, is told of, and is over w
   it.source.setObjects({ configMaps: [configMap('2')] });
   await it.host.clock.advance(AT_ONCE_MS);
   assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '2');
-  const told = it.agent.pods()[0]?.events.length;
+  const reported = it.agent.pods()[0]?.events.length;
   await it.host.clock.advance(600_000);
-  assert.equal(it.agent.pods()[0]?.events.length, told);
+  assert.equal(it.agent.pods()[0]?.events.length, reported);
   await it.stop();
 });
 
-test('a config map that has gone keeps nobody from restarting, though the pod has changed since', async () => {
+test('a deleted ConfigMap does not keep a changed pod from restarting', async () => {
   const it = await startAgent();
   const pod = podWith(ofSettings);
   it.source.setObjects({ configMaps: [configMap('1')] });
@@ -127,7 +127,7 @@ test('a config map that has gone keeps nobody from restarting, though the pod ha
   await it.stop();
 });
 
-test('a volume that could not be brought up to a new version of its pod is tried again soon', async () => {
+test('a volume that could not be updated to a new version of its pod is retried soon', async () => {
   const it = await startAgent();
   const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
   const pod = podWith({ downwardAPI: { items } });
@@ -146,7 +146,7 @@ test('a volume that could not be brought up to a new version of its pod is tried
   await it.stop();
 });
 
-test('a volume of another type keeps its pod from running, and says which; another manifest runs', async () => {
+test('a volume of an unsupported type keeps its pod from running, and is named; a corrected manifest runs', async () => {
   const it = await startAgent();
   it.source.set(podWith({ nfs: { server: 'files', path: '/' } }));
   await it.host.clock.advance(1000);
@@ -159,7 +159,7 @@ test('a volume of another type keeps its pod from running, and says which; anoth
   await it.stop();
 });
 
-test('a place inside a volume is bound for each start, and nothing of it is left in the end', async () => {
+test('a subPath is bound for each start, and removed at the end', async () => {
   const world = newWorld();
   const it = await startAgent(world);
   const { fs, mounts, clock } = it.host;
@@ -198,7 +198,7 @@ test('an expression without a value keeps its container from starting', async ()
   await it.stop();
 });
 
-test('the next agent takes volumes over as they are', async () => {
+test('the next agent adopts existing volumes', async () => {
   const world = newWorld();
   const first = await startAgent(world);
   first.source.setObjects({ configMaps: [configMap('1')] });

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { followSelection } from '../../src/kubelet/api-client/reflector.ts';
+import { runReflector } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 import { connectTo } from '../integration/cluster-client-fixture.ts';
 import { type ControlPlane, podOn, startControlPlane } from '../integration/cluster-fixture.ts';
@@ -101,12 +101,12 @@ async function pods(api: HttpApiServer, count: number): Promise<void> {
   let seen = 0;
   const changed = Promise.withResolvers<void>();
   const listed = Promise.withResolvers<void>();
-  const keeper = {
-    listed: () => listed.resolve(),
-    changed: () => (++seen === count ? changed.resolve() : undefined),
+  const handler = {
+    onList: () => listed.resolve(),
+    onChange: () => (++seen === count ? changed.resolve() : undefined),
   };
   const follow = await costOf(async () => {
-    void followSelection(PODS, keeper, { ...createLinuxHost(), api, log: silentLog }, life.signal);
+    void runReflector(PODS, handler, { ...createLinuxHost(), api, log: silentLog }, life.signal);
     await listed.promise;
   });
   report(`${count} pods listed and followed`, follow);

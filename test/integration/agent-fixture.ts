@@ -16,28 +16,28 @@ import { CriCalls } from './cri-calls.ts';
 import { type RecordedClock, recordedClock } from './recorded-clock.ts';
 import { startRuntime, type TestRuntime } from './runtime-fixture.ts';
 
-/** How long anything that a test waits for may take on a busy machine. */
+/** The longest wait of a test, for a busy machine. */
 const PATIENCE_MS = 180_000;
 
-/** The agent of `nodelet run`, in this process, on a runtime of its own and with pods that the test sets. */
+/** The agent of `nodelet run` in this process, with its own runtime and pods that the test sets. */
 export interface TestAgent {
   readonly runtime: TestRuntime;
   readonly agent: Agent;
   readonly source: ScriptedSource;
   /** Its calls to the runtime. */
   readonly calls: CriCalls;
-  /** Its own timers: `sleep` is recorded. */
+  /** Its own timers; `sleep` is recorded. */
   readonly clock: RecordedClock;
-  /** What is known of the pod; throws when the agent has none of that name. */
+  /** The report of the pod; throws when the agent has no pod of that name. */
   report(name: string): PodReport;
-  /** Resolves with the `performance.now()` of the first event that fits. Ask before you cause it. */
+  /** Resolves with the `performance.now()` of the first matching event. Call it before causing the event. */
   next(fits: (event: AgentEvent) => boolean, what: string): Promise<number>;
-  /** Resolves when the pod is Ready, or its last trace is gone. Ask before you cause it. */
+  /** Resolves when the pod is Ready, or all its resources are removed. Call it before causing the change. */
   ready(name: string): Promise<number>;
   gone(name: string): Promise<number>;
-  /** Resolves when each of these obedient containers of a pod of `podOf` obeys. */
+  /** Resolves when each of these containers of a pod of `podOf` handles SIGTERM. */
   listening(name: string, ...containers: string[]): Promise<void>;
-  /** Ends the pods, the agent and the runtime, and takes everything away. */
+  /** Stops the pods, the agent and the runtime, and removes all resources. */
   stop(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
       for (const container of containers) await untilListening(join(folder, container, '0.log'));
     },
     async stop() {
-      // An agent that has failed drains nothing: its failure is told below.
+      // A failed agent drains nothing: its error is reported below.
       await Promise.race([agent.drain(), done.catch(() => undefined)]);
       life.abort(new Error('the test is over'));
       await done;
@@ -99,7 +99,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
 function nextEvent(agent: Agent, fits: (event: AgentEvent) => boolean, what: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const late = setTimeout(
-    async () => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}\n${await told(agent)}`)),
+    async () => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}\n${await describePods(agent)}`)),
     PATIENCE_MS,
   );
   const stop = agent.subscribe((event) => fits(event) && resolve(performance.now()));
@@ -109,8 +109,8 @@ function nextEvent(agent: Agent, fits: (event: AgentEvent) => boolean, what: str
   });
 }
 
-/** All that the agent says of its pods, for whoever has to find out why a test waited in vain. */
-async function told(agent: Agent): Promise<string> {
+/** The state of all pods, for the message of a test that timed out. */
+async function describePods(agent: Agent): Promise<string> {
   const nowMs = Date.now();
   const ofPods = agent.pods().map((report) => {
     const { pod, worker, steps, status } = report;
@@ -135,19 +135,19 @@ function reportOf(agent: Agent, name: string): PodReport {
   return found;
 }
 
-/** A container of the local busybox that runs a line of shell. */
+/** A container of the local busybox that runs a shell command. */
 export function shell(name: string, line: string): Pod['spec']['containers'][number] {
   return { name, image: BUSYBOX_IMAGE, command: ['sh', '-c', line] };
 }
 
-/** Runs until it is told to stop, and then stops at once: from when on it has said `listening`. */
+/** Exits at once on SIGTERM; prints `listening` once it handles the signal. */
 export const OBEDIENT = "trap 'exit 0' TERM; echo listening; sleep 1000 & wait";
 
-/** Waits until an obedient container obeys; `path` is its log. */
+/** Waits until such a container handles SIGTERM; `path` is its log. */
 export async function untilListening(path: string): Promise<void> {
   const endsAt = performance.now() + PATIENCE_MS;
   while (!(existsSync(path) && readFileSync(path, 'utf8').includes('listening'))) {
-    if (performance.now() > endsAt) throw new Error(`nobody listens: ${path}`);
+    if (performance.now() > endsAt) throw new Error(`the container does not handle SIGTERM: ${path}`);
     await delay(5);
   }
 }

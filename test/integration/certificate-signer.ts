@@ -6,17 +6,17 @@ import { silentLog } from '../../src/base/log.ts';
 import { pemBlocks } from '../../src/base/pem.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { readSigningKey } from '../../src/host/signing-keys.ts';
-import { followSelection } from '../../src/kubelet/api-client/reflector.ts';
+import { runReflector } from '../../src/kubelet/api-client/reflector.ts';
 import { readCertificateRequest } from '../../src/kubelet/certificates/certificate-request.ts';
 import { issueCertificate } from '../../src/kubelet/certificates/x509.ts';
 import { connectTo } from './cluster-client-fixture.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 
 const LIFE_MS = 3600_000;
-/** Of those who may ask for the first certificate of a node. */
+/** The group that may request the first certificate of a node. */
 const GROUP = 'system:bootstrappers';
 
-/** The kubeconfig of somebody who may ask for the first certificate of a node, and for nothing else. */
+/** The kubeconfig of a user who may request the first certificate of a node, and nothing else. */
 export async function bootstrapKubeconfig(plane: ControlPlane): Promise<string> {
   const apiGroup = 'rbac.authorization.k8s.io';
   await plane.apply({
@@ -31,9 +31,9 @@ export async function bootstrapKubeconfig(plane: ControlPlane): Promise<string> 
   return plane.kubeconfig(subject);
 }
 
-/** Stands in for who approves and who signs in a cluster: this one has no controllers. */
+/** Approves and signs certificate requests: this cluster has no controllers. */
 export interface CertificateSigner {
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly requests: readonly CertificateSigningRequest[];
   stop(): Promise<void>;
 }
@@ -49,12 +49,12 @@ export async function startSigner(plane: ControlPlane): Promise<CertificateSigne
     requests.push(request);
     answers.push(answer(plane, request, random.bytes(8)));
   };
-  const keeper = {
-    listed: (all: readonly CertificateSigningRequest[]) => all.forEach(see),
-    changed: ({ object }: { readonly object: CertificateSigningRequest }) => see(object),
+  const handler = {
+    onList: (all: readonly CertificateSigningRequest[]) => all.forEach(see),
+    onChange: ({ object }: { readonly object: CertificateSigningRequest }) => see(object),
   };
   const deps = { api, clock, random, log: silentLog };
-  const following = followSelection({ resource: 'certificatesigningrequests' }, keeper, deps, life.signal);
+  const following = runReflector({ resource: 'certificatesigningrequests' }, handler, deps, life.signal);
   return {
     requests,
     async stop() {
@@ -77,11 +77,11 @@ async function answer(
   await plane.kubectl('patch', 'csr', metadata.name, '--subresource=status', '--type=merge', '-p', patch);
 }
 
-/** By the cluster's own authority, which is the one that its API server knows clients by. */
+/** With the cluster's own CA, which the API server trusts for client certificates. */
 function certificateFor({ folder, authority }: ControlPlane, request: string, serial: Uint8Array): string {
   const [block] = pemBlocks(readFileSync(authority.caFile, 'utf8'));
   const [body] = derValues(derValues(block?.der ?? new Uint8Array())[0]?.content ?? new Uint8Array());
-  const issuer = derValues(body?.content ?? new Uint8Array())[5]?.encoded ?? new Uint8Array(); // its subject
+  const issuer = derValues(body?.content ?? new Uint8Array())[5]?.encoded ?? new Uint8Array(); // the subject of the CA
   const nowMs = Date.now();
   const times = { validFromMs: nowMs - 60_000, validUntilMs: nowMs + LIFE_MS };
   const key = readSigningKey(readFileSync(join(folder, 'pki/ca.key'), 'utf8'));

@@ -1,4 +1,4 @@
-/** What we write is what openssl reads. */
+/** openssl reads the certificates and requests that we write. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ test('openssl verifies a request and reads its names', { skip }, async () => {
   assert.match(text, /Signature Algorithm: ecdsa-with-SHA256/);
 });
 
-test('openssl trusts a server certificate of ours through its own authority', { skip }, async () => {
+test('openssl trusts a server certificate of ours through its own CA', { skip }, async () => {
   const pair = await selfSigned('box', ['10.0.0.7'], { keys, random, nowMs: clock.now() });
   const [leaf = '', authority = ''] = pair.certificate.split(/(?<=-----END CERTIFICATE-----\n)/);
   const [leafPath, authorityPath] = [file('leaf.pem', leaf), file('authority.pem', authority)];

@@ -7,11 +7,11 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { type claimSubnet, ownerOf } from './claimed-subnet.ts';
 
-/** Process numbers follow each other: these begin to look at the same places. */
+/** Consecutive process ids: these begin with the same candidates. */
 const PROCESSES = 4;
 const EACH = 50;
 
-test('no two processes of tests have the same addresses, and those that end give theirs back', async () => {
+test('no two test processes have the same addresses, and processes release theirs when they exit', async () => {
   const script = `
     const { claimSubnet } = await import(${JSON.stringify(join(import.meta.dirname, 'claimed-subnet.ts'))});
     const claimed = Array.from({ length: ${EACH} }, () => claimSubnet());

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Addresses for the pods of a test, which no other process of tests on this machine has. */
+/** Pod addresses of a test that no other test process on this machine uses. */
 export interface ClaimedSubnet {
   /** A /24 of 10.64.0.0/10. */
   readonly v4: string;
@@ -15,7 +15,7 @@ const CLAIM = /^nodelet-subnet-(\d+)$/;
 
 const claimed = new Set<string>();
 
-/** Two networks with the same addresses take each other's packets. A claim lasts as long as this process. */
+/** Two networks with the same addresses would receive each other's packets. A claim lasts as long as this process. */
 export function claimSubnet(): ClaimedSubnet {
   if (claimed.size === 0) process.once('exit', giveAllBack);
   for (let index = process.pid; index < process.pid + COUNT; index++) {
@@ -27,7 +27,7 @@ export function claimSubnet(): ClaimedSubnet {
   throw new Error('every subnet for tests is taken');
 }
 
-/** Takes the claims of processes away that are gone. What these left must be gone before. */
+/** Releases the claims of processes that are gone. Their resources must have been removed before. */
 export function dropDeadClaims(): void {
   for (const name of readdirSync(tmpdir()).filter((each) => CLAIM.test(each))) {
     const path = join(tmpdir(), name);
@@ -35,7 +35,7 @@ export function dropDeadClaims(): void {
   }
 }
 
-/** A link is made whole or not at all, and by one of those who try. */
+/** Creating a symlink is atomic: only one process succeeds. */
 function claim(path: string): boolean {
   try {
     symlinkSync(String(process.pid), path);
@@ -46,12 +46,12 @@ function claim(path: string): boolean {
   return true;
 }
 
-/** The number of the process that has made the claim. */
+/** The id of the process that made the claim. */
 export function ownerOf(path: string): string {
   try {
     return readlinkSync(path);
   } catch {
-    return 'self'; // given back meanwhile
+    return 'self'; // released meanwhile
   }
 }
 
@@ -63,7 +63,7 @@ function giveBack(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** A run that was killed may have left its bridge. */
+/** A killed run may have left its bridge. */
 function isInUse(prefix: string): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return addresses.some(({ address }) => address.startsWith(prefix));

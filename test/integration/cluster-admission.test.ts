@@ -1,4 +1,4 @@
-/** What a node takes from a real API server: pods as people and controllers make them, with all that the server adds. */
+/** Pods of a real API server as users and controllers create them, with all that the server adds. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
@@ -29,7 +29,7 @@ describe('admission of pods of an API server', { skip }, () => {
     await node.plane.kubectl('patch', 'pod', 'gated', '--subresource=status', `--patch=${patch}`);
   };
 
-  test('a pod of `kubectl run` runs, with a token of its account', async () => {
+  test('a pod of `kubectl run` runs, with a token of its service account', async () => {
     const overrides = JSON.stringify({ spec: { nodeName: NODE } });
     const args = ['--restart=Always', `--overrides=${overrides}`, '--command', '--', 'sh', '-c', OBEDIENT];
     await node.plane.kubectl('run', 'plain', `--image=${BUSYBOX_IMAGE}`, '--image-pull-policy=IfNotPresent', ...args);
@@ -52,7 +52,7 @@ describe('admission of pods of an API server', { skip }, () => {
     await node.plane.wait('web', 'condition=Ready');
   });
 
-  test('a pod is ready when others have opened its gate, and not before', async () => {
+  test('a pod is ready once its readiness gate is set, and not before', async () => {
     await node.plane.apply(podOf('gated', { readinessGates: [{ conditionType: GATE }] }));
     await node.plane.wait('gated', 'condition=ContainersReady');
     const reason = await node.plane.field('gated', '.status.conditions[?(@.type=="Ready")].reason');
@@ -64,7 +64,7 @@ describe('admission of pods of an API server', { skip }, () => {
     assert.equal(await node.plane.field('gated', `.status.conditions[?(@.type=="${GATE}")].status`), 'False');
   });
 
-  test('a pod for nodes with a label runs on one that was given it, also over a restart of the agent', async () => {
+  test('a pod with a node selector runs on a node that gets the label, also over a restart of the agent', async () => {
     await node.plane.kubectl('label', 'node', NODE, 'disk=fast');
     await node.plane.apply(podOf('fast', { nodeSelector: { disk: 'fast' } }));
     await node.plane.wait('fast', 'condition=Ready');
@@ -76,7 +76,7 @@ describe('admission of pods of an API server', { skip }, () => {
     assert.equal(await node.plane.field('fast', '.status.containerStatuses[0].containerID'), id);
   });
 
-  test('a second agent on the folder of one that runs is refused, and told whose it is', async () => {
+  test('a second agent on the same root directory is rejected, with the id of the first', async () => {
     const [program, ...kubelet] = NODELET_KUBELET;
     await assert.rejects(
       promisify(execFile)(program, [...kubelet, ...node.flags]),
@@ -87,7 +87,7 @@ describe('admission of pods of an API server', { skip }, () => {
     );
   });
 
-  test('a pod on the network of the node has its addresses', async () => {
+  test('a host-network pod has the addresses of the node', async () => {
     await node.plane.apply(podOf('host', { hostNetwork: true }));
     await node.plane.wait('host', 'condition=Ready');
     const path = '{.status.addresses[?(@.type=="InternalIP")].address}';
@@ -96,7 +96,7 @@ describe('admission of pods of an API server', { skip }, () => {
     assert.equal(await node.plane.field('host', '.status.podIPs[*].ip'), internal);
   });
 
-  test('a pod that asks for more than the node has to give is refused', async () => {
+  test('a pod that requests more than the node has is rejected', async () => {
     const resources = { requests: { memory: '1Pi' } };
     const containers = [{ name: 'main', image: BUSYBOX_IMAGE, resources }];
     await node.plane.apply(podOf('huge', { containers }));

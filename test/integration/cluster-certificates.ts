@@ -7,25 +7,25 @@ export interface KeyPair {
   readonly keyFile: string;
 }
 
-/** Who a certificate is for. A cluster takes the user from its common name and the groups from its organizations. */
+/** The subject of a certificate. The cluster takes the user from its common name and the groups from its organizations. */
 export interface Subject {
   readonly user: string;
   readonly groups?: readonly string[];
-  /** Of a server: where it is reached. */
+  /** The addresses of a server. */
   readonly addresses?: readonly string[];
 }
 
 /** Signs the certificates of one test cluster. */
 export interface CertificateAuthority {
   readonly caFile: string;
-  /** The same subject gets the same pair. */
+  /** The same subject gets the same key pair. */
   issue(subject: Subject): KeyPair;
 }
 
 const OPENSSL = '/usr/bin/openssl';
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
 
-/** Why this machine cannot make them, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when this machine cannot create certificates, else `false`. */
 export function certificatesSkipReason(): string | false {
   return !existsSync(OPENSSL) && 'not installed: openssl';
 }
@@ -51,7 +51,7 @@ export function createAuthority(folder: string): CertificateAuthority {
   };
 }
 
-/** The keys by which an API server signs and knows the tokens of service accounts. */
+/** The keys with which an API server signs and verifies service account tokens. */
 export function createSigningKey(folder: string): void {
   const [privateKey, publicKey] = [join(folder, 'service-accounts.key'), join(folder, 'service-accounts.pub')];
   openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-out', privateKey);

@@ -1,4 +1,4 @@
-/** The API server contract, kept by a real kube-apiserver behind the client. */
+/** The API server contract, with a real kube-apiserver behind the client. */
 import { apiServerContract } from '../contract/cluster/api-server-contract.ts';
 import { connectTo } from './cluster-client-fixture.ts';
 import { clusterSkipReason, startControlPlane } from './cluster-fixture.ts';

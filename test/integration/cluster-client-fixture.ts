@@ -5,17 +5,17 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 
-/** A client on the ports of this machine, without a limit of its rate. */
+/** A client on the ports of this machine, without a rate limit. */
 export function connectTo(kubeconfig: string, log: Log = silentLog): Promise<HttpApiServer> {
   const options = { userAgent: 'nodelet-test', rate: { qps: 0, burst: 0 }, environment: { PATH: '/usr/bin:/bin' } };
   return connectApiServer(kubeconfig, options, { ...createLinuxHost(), log });
 }
 
-/** Stands before a server and counts those who come. */
+/** A TCP relay in front of a server that counts connections. */
 export interface Relay extends Disposable {
   /** `https://127.0.0.1:…` */
   readonly url: string;
-  /** How many connections were ever made. */
+  /** The number of connections so far. */
   made(): number;
 }
 
@@ -30,7 +30,7 @@ export async function startRelay(url: string): Promise<Relay> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // the server listens on TCP
   return {
     url: `https://127.0.0.1:${port}`,
     made: () => sockets.length,

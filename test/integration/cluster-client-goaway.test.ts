@@ -1,11 +1,11 @@
-/** An API server that sends its clients away now and then (`--goaway-chance`), as those behind a load balancer do. */
+/** An API server that closes connections at random (`--goaway-chance`), as those behind a load balancer do. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { followSelection, type ObjectChange } from '../../src/kubelet/api-client/reflector.ts';
+import { runReflector, type ObjectChange } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 import { connectTo, type Relay, startRelay } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
@@ -13,12 +13,12 @@ import { type ControlPlane, clusterSkipReason, startControlPlane } from './clust
 const patience = (): AbortSignal => AbortSignal.timeout(60_000);
 const keyOf = (name: string) => ({ resource: 'configmaps', namespace: 'default', name }) as const;
 
-describe('the client of an API server that sends it away', { skip: clusterSkipReason() }, () => {
+describe('the client of an API server that closes connections', { skip: clusterSkipReason() }, () => {
   let plane: ControlPlane;
   let relay: Relay;
   let api: HttpApiServer;
   before(async () => {
-    plane = await startControlPlane('--goaway-chance=0.02'); // the most that it takes
+    plane = await startControlPlane('--goaway-chance=0.02'); // the maximum that it accepts
     relay = await startRelay(plane.url);
     api = await connectTo(kubeconfigFor(plane, relay.url));
   });
@@ -28,22 +28,22 @@ describe('the client of an API server that sends it away', { skip: clusterSkipRe
     await plane?.stop();
   });
 
-  test('nothing is asked twice, nothing lost and nothing told twice', async () => {
+  test('no request is repeated, and no event is lost or duplicated', async () => {
     const life = new AbortController();
-    const told: string[] = [];
+    const received: string[] = [];
     let heard = (): void => {};
     const tell = (text: string): void => {
-      told.push(text);
+      received.push(text);
       heard();
     };
-    const keeper = {
-      listed: (objects: readonly { metadata: { name: string } }[]) =>
+    const handler = {
+      onList: (objects: readonly { metadata: { name: string } }[]) =>
         tell(`listed ${objects.map(({ metadata }) => metadata.name)}`),
-      changed: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) =>
+      onChange: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) =>
         tell(`${type} ${object.metadata.name}`),
     };
     const until = async (text: string): Promise<void> => {
-      while (!told.includes(text)) {
+      while (!received.includes(text)) {
         const { promise, resolve } = Promise.withResolvers<void>();
         heard = resolve;
         await promise;
@@ -51,14 +51,14 @@ describe('the client of an API server that sends it away', { skip: clusterSkipRe
     };
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
     const deps = { ...createLinuxHost(), api, log: silentLog };
-    const following = followSelection(selection, keeper, deps, life.signal);
+    const following = runReflector(selection, handler, deps, life.signal);
     await until('listed kube-root-ca.crt');
 
     const done = ['listed kube-root-ca.crt'];
-    // Each connection beyond the first takes the place of one that the server has let go.
+    // Each connection beyond the first replaces one that the server has closed.
     for (let round = 0; relay.made() < 5; round++) {
       const names = Array.from({ length: 8 }, (_, each) => `m-${round}-${each}`);
-      // A second creation or deletion of the same name would be refused.
+      // A repeated creation or deletion of the same name would fail.
       const make = (name: string) => api.create(keyOf(name), { metadata: { name, namespace: 'default' } }, patience());
       await Promise.all(names.map(make));
       await Promise.all(names.map((name) => api.delete(keyOf(name), {}, patience())));
@@ -68,7 +68,7 @@ describe('the client of an API server that sends it away', { skip: clusterSkipRe
     life.abort();
     await following;
     const inOrder = (texts: readonly string[]) => texts.toSorted((a, b) => a.localeCompare(b));
-    assert.deepEqual(inOrder(told), inOrder(done));
+    assert.deepEqual(inOrder(received), inOrder(done));
   });
 });
 

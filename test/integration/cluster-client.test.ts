@@ -1,4 +1,4 @@
-/** The client and a real kube-apiserver: outages, and who we are. */
+/** The client with a real kube-apiserver: outages and authentication. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
-import { followSelection, type ObjectChange } from '../../src/kubelet/api-client/reflector.ts';
+import { runReflector, type ObjectChange } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 import { connectTo, startRelay } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
@@ -37,7 +37,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     await plane?.stop();
   });
 
-  /** A kubeconfig of one's own for this server, in a folder of the plane. */
+  /** A kubeconfig for this server, in a directory of the control plane. */
   const kubeconfigOf = (name: string, user: object, cluster: object = {}): string => {
     const path = join(plane.folder, `${name}.kubeconfig`);
     const config = {
@@ -51,29 +51,29 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
   };
   const canRead = (client: ApiServer): Promise<unknown> => client.get(keyOf('kube-root-ca.crt'), patience());
 
-  test('nothing is lost and nothing told twice through an outage', async () => {
+  test('no event is lost or duplicated through an outage', async () => {
     const life = new AbortController();
-    const told: string[] = [];
+    const received: string[] = [];
     const known = new Set<string>();
     const tell = (type: string, name: string): void => {
-      told.push(`${type} ${name}`);
+      received.push(`${type} ${name}`);
       if (type === 'DELETED') known.delete(name);
       else known.add(name);
     };
-    const keeper = {
-      // A server that was away may have forgotten where we were: all is listed again then, and what is new is told.
-      listed(objects: readonly { metadata: { name: string } }[]) {
+    const handler = {
+      // After an outage the server may not know our resource version: everything is listed again, and new objects are events.
+      onList(objects: readonly { metadata: { name: string } }[]) {
         const names = objects.map(({ metadata }) => metadata.name);
         const type = known.size === 0 ? 'listed' : 'ADDED';
         for (const name of names.filter((each) => !known.has(each))) tell(type, name);
         for (const name of [...known].filter((each) => !names.includes(each))) tell('DELETED', name);
       },
-      changed: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) => tell(type, object.metadata.name),
+      onChange: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) => tell(type, object.metadata.name),
     };
-    const hears = (text: string): Promise<true> => until(() => told.includes(text));
+     until(() => told.includes(text))=>const receives = (text: string): Promise<true> => until(() => received.includes(text))=> until(() => told.includes(text));
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
     const deps = { ...createLinuxHost(), api, log: silentLog };
-    const following = followSelection(selection, keeper, deps, life.signal);
+    const following = runReflector(selection, handler, deps, life.signal);
     await hears('listed kube-root-ca.crt');
     await api.create(keyOf('a'), mapOf('a'), patience());
     await hears('ADDED a');
@@ -85,7 +85,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     await hears('DELETED a');
     life.abort();
     await following;
-    assert.deepEqual(told, ['listed kube-root-ca.crt', 'ADDED a', 'ADDED b', 'DELETED a']);
+    assert.deepEqual(received, ['listed kube-root-ca.crt', 'ADDED a', 'ADDED b', 'DELETED a']);
     await api.delete(keyOf('b'), {}, patience());
   });
 
@@ -106,7 +106,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     await canRead(client);
   });
 
-  test('the server says whose a token is, and what he may do', async () => {
+  test('token and access reviews', async () => {
     const { token } = await api.createToken(ACCOUNT, {}, patience());
     const { authenticated, user } = await api.reviewToken({ token }, patience());
     assert.deepEqual([authenticated, user?.username], [true, 'system:serviceaccount:default:default']);
@@ -121,7 +121,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     );
   });
 
-  test('a plugin says who we are, by a token or by a certificate', async () => {
+  test('an exec plugin authenticates with a token or a certificate', async () => {
     const { certFile, keyFile } = plane.authority.issue({ user: 'plugged', groups: ['system:masters'] });
     const answers = {
       token: { token: (await api.createToken(ACCOUNT, {}, patience())).token },
@@ -146,7 +146,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     }
   });
 
-  test('an expired certificate is refused, and its successor found in the same file', async () => {
+  test('an expired certificate is rejected, and its renewal is read from the same file', async () => {
     const [certificate, key] = [join(plane.folder, 'node.crt'), join(plane.folder, 'node.key')];
     const request = join(plane.folder, 'node.csr');
     const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
@@ -161,7 +161,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     await canRead(client);
   });
 
-  test('a server is reached through a proxy, which finds it by its name', async () => {
+  test('a server is reached through a proxy, which resolves its name', async () => {
     const asked: (string | undefined)[] = [];
     const proxy = createServer().on('connect', (request, client) => {
       asked.push(request.url);
@@ -175,7 +175,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     proxy.listen(0, '127.0.0.1');
     await once(proxy, 'listening');
     const { certFile, keyFile } = plane.authority.issue({ user: 'admin', groups: ['system:masters'] });
-    const { port } = proxy.address() as AddressInfo; // it listens on TCP
+    const { port } = proxy.address() as AddressInfo; // the proxy listens on TCP
     const cluster = {
       server: 'https://api.cluster.test:6443',
       'tls-server-name': 'localhost',
@@ -188,7 +188,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     assert.deepEqual(asked, ['api.cluster.test:6443']);
   });
 
-  test('a watch that stands ends when the certificate is another, and the next one goes on', async () => {
+  test('a watch ends when the certificate changes, and the next one resumes', async () => {
     const pair = join(plane.folder, 'current.pem');
     const write = (user: string): void => {
       const { certFile, keyFile } = plane.authority.issue({ user, groups: ['system:masters'] });
@@ -198,25 +198,25 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     using client = await connectTo(kubeconfigOf('by-current', { 'client-certificate': pair, 'client-key': pair }));
     const selection = { resource: 'configmaps', namespace: 'default', fieldSelector: 'metadata.name=turn' } as const;
     const { resourceVersion } = await client.list(selection, patience());
-    const told: string[] = [];
+    const received: string[] = [];
     const watch = async (): Promise<void> => {
       const events = client.watch({ ...selection, resourceVersion }, patience());
-      for await (const { type } of events) if (type !== 'BOOKMARK') told.push(type);
-      told.push('over');
+      for await (const { type } of events) if (type !== 'BOOKMARK') received.push(type);
+      received.push('over');
     };
     const watching = watch();
     await client.create(keyOf('turn'), mapOf('turn'), patience());
-    await until(() => told.includes('ADDED'));
+    await until(() => received.includes('ADDED'));
     write('second');
     await until(async () => {
       await canRead(client);
-      return told.includes('over');
+      return received.includes('over');
     });
     await watching;
-    assert.deepEqual(told, ['ADDED', 'over']);
+    assert.deepEqual(received, ['ADDED', 'over']);
   });
 
-  test('watches share a connection as far as the server lets them', async () => {
+  test('watches share a connection up to the stream limit of the server', async () => {
     using relay = await startRelay(plane.url);
     const { certFile, keyFile } = plane.authority.issue({ user: 'admin', groups: ['system:masters'] });
     const user = { 'client-certificate': certFile, 'client-key': keyFile };
@@ -241,7 +241,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     assert.deepEqual(new Set(await changesOf(all.slice(some.length))), new Set(['ADDED']));
     await client.delete(keyOf('shared'), {}, patience());
     assert.deepEqual(await changesOf(all), Array(250).fill('DELETED'));
-    assert.equal(relay.made(), 3); // of which the server takes 100 each
+    assert.equal(relay.made(), 3); // the server allows 100 streams each
 
     life.abort();
     await Promise.allSettled(all.map((watch) => watch.next()));

@@ -19,27 +19,27 @@ const run = promisify(execFile);
 /** A cluster of one node: `nodelet kubelet` with its runtime in the same process. */
 export interface EmbeddedNode {
   readonly plane: ControlPlane;
-  /** Ends it with SIGKILL; what runs goes on. */
+  /** Kills it with SIGKILL; its containers keep running. */
   kill(): Promise<void>;
-  /** The next one on the same folders. */
+  /** Starts the next one on the same directories. */
   start(): Promise<void>;
-  /** What it has on the machine beside itself, a line each. */
+  /** Its resources on the machine besides the process itself, a line each. */
   traces(): readonly string[];
   stop(): Promise<void>;
 }
 
-/** Why there cannot be one, for `{ skip }` of a test; `false` when there can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function embeddedNodeSkipReason(): string | false {
   if (!nodeAddress()) return 'needs an address beside loopback';
   return clusterSkipReason() || embeddedSkipReason();
 }
 
-/** Resolves when the API server has it as a node that is ready. */
+/** Resolves when the node is ready at the API server. */
 export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode> {
   const { plane, runtime, agent, stop } = await startClusterScene(startMachine, async (plane, machine) => {
     const { logPath, flags } = await prepareNode({
       ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
-      // What this machine may not have room for.
+      // Features that this machine may not have room for.
       config: { evictionHard: { 'memory.available': '1Mi' } },
     });
     const agent = agentOn(machine, flags, logPath);
@@ -51,25 +51,25 @@ export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode>
   return { plane, kill: agent.kill, start: agent.start, traces: () => runtime.traces(), stop };
 }
 
-/** Where `nodelet kubelet` has the whole machine to itself: its folders are always the same. */
+/** A private mount namespace for `nodelet kubelet`, whose directories are fixed. */
 interface Machine extends Pick<TestRuntime, 'folder' | 'cgroupParent' | 'bridge'> {
-  /** So that it runs there. */
+  /** Wraps a command so that it runs there. */
   inside(command: readonly string[]): readonly string[];
   traces(): readonly string[];
   stop(): Promise<void>;
 }
 
-/** Of the embedded runtime, and which folder of the test stands there. */
+/** The directories of the embedded runtime, and the test directories mounted there. */
 const PLACES = [
   ['/var/lib/nodelet', 'root'],
   ['/run/nodelet', 'state'],
   ['/etc/cni/net.d', 'cni'],
 ] as const;
 
-/** What is there with and without pods: their cgroups as a whole, a folder of the OCI runtime, the machine itself. */
+/** Resources that exist with and without pods: their parent cgroups, a directory of the OCI runtime, the machine itself. */
 const STANDING = /^cgroup .*\/kubepods(\/\w+)?$|^state oci\/|^process \d+ unshare /;
 
-/** All that runs there ends with its first process, and that one with this process. */
+/** All processes there end with the first one, and that one ends with this process. */
 async function startMachine(): Promise<Machine> {
   const footprint = newFootprint('embedded');
   const { folder } = footprint;
@@ -83,7 +83,7 @@ async function startMachine(): Promise<Machine> {
   const apart = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
   const logPath = join(folder, 'machine.log');
   await using undo = new AsyncDisposableStack();
-  // What it waits for does not end with a request to end.
+  // Its child does not end with SIGTERM.
   const outer = launch(['setpriv', '--pdeathsig', 'KILL', 'unshare', ...apart, 'sh', '-c', script], logPath);
   undo.defer(async () => {
     await end(outer, 'SIGKILL');
@@ -114,7 +114,7 @@ function agentOn(machine: Machine, flags: readonly string[], logPath: string) {
   const signal = async (name: NodeJS.Signals): Promise<void> => {
     if (!daemon || daemon.exitCode !== null || daemon.signalCode !== null) return;
     const ended = new Promise((resolve) => daemon?.once('exit', resolve));
-    process.kill(childOf(daemon), name); // the door that it came through goes with it
+    process.kill(childOf(daemon), name); // the nsenter process ends with it
     await ended;
   };
   return {
@@ -128,7 +128,7 @@ function agentOn(machine: Machine, flags: readonly string[], logPath: string) {
   };
 }
 
-/** The one that it waits for. */
+/** The child that it waits for. */
 function childOf({ pid = 0 }: ChildProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
 }
@@ -137,7 +137,7 @@ function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 }
 
-/** Of the runtime and of pods, as the processes there see them. */
+/** The mounts of the runtime and of pods, as the processes there see them. */
 function mountsOf(pid: number): readonly string[] {
   const targets = readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
     .split('\n')
@@ -146,7 +146,7 @@ function mountsOf(pid: number): readonly string[] {
   return targets.filter(isOurs).map((target) => `mount ${target}`);
 }
 
-/** All that run there but the first one and the agent. */
+/** All processes there except the first one and the agent. */
 function processesBeside(first: number): readonly string[] {
   const namespace = readlinkSync(`/proc/${first}/ns/pid`);
   return readdirSync('/proc')
@@ -157,7 +157,7 @@ function processesBeside(first: number): readonly string[] {
         const isThere = readlinkSync(`/proc/${pid}/ns/pid`) === namespace;
         return isThere && !line.includes('main.ts kubelet') ? [`process ${line}`] : [];
       } catch {
-        return []; // gone meanwhile
+        return []; // exited meanwhile
       }
     });
 }

@@ -1,4 +1,4 @@
-/** `nodelet kubelet` as a node of a cluster, its runtime in the same process. */
+/** `nodelet kubelet` as a cluster node with the embedded runtime. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,23 +14,23 @@ import { becomes, until } from './until.ts';
 
 const NODE = 'whole';
 const PAGE = 'mkdir /www; echo served > /www/index.html; httpd -f -p 8080 -h /www';
-/** Counts to the end of its input, however often somebody comes and goes. */
+/** Counts to the end of its input, however often clients attach and detach. */
 const LISTEN = 'echo ready; while read line; do echo "heard $line"; done';
 
-describe('a node with its runtime in one process', { skip: embeddedNodeSkipReason() }, () => {
+describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() }, () => {
   let node: EmbeddedNode;
   let plane: ControlPlane;
   before(async () => {
     node = await startEmbeddedNode(NODE);
     plane = node.plane;
     const apart = { restartPolicy: 'Never', automountServiceAccountToken: false };
-    const witness = [{ name: 'outside', hostPath: { path: plane.folder, type: 'Directory' } }];
+    const outside = [{ name: 'outside', hostPath: { path: plane.folder, type: 'Directory' } }];
     const mounts = [{ name: 'outside', mountPath: '/outside' }];
     const ends = 'until [ -e /outside/go ]; do sleep 0.05; done; echo gone meanwhile';
     await plane.apply(
       podOf('account', PAGE, { readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } }),
       podOf('listens', LISTEN, { stdin: true }, apart),
-      podOf('ends', ends, { volumeMounts: mounts }, { ...apart, volumes: witness }),
+      podOf('ends', ends, { volumeMounts: mounts }, { ...apart, volumes: outside }),
     );
     for (const pod of ['account', 'listens', 'ends']) await plane.wait(pod, 'condition=Ready');
   });
@@ -47,7 +47,7 @@ describe('a node with its runtime in one process', { skip: embeddedNodeSkipReaso
   };
   const said = (pod: string, ...command: readonly string[]) => plane.kubectl('exec', pod, '--', ...command);
 
-  /** Everything that `kubectl` may want of a pod. */
+  /** All streaming operations of `kubectl`. */
   async function isServed(): Promise<void> {
     assert.match(await until(() => plane.kubectl('logs', 'listens')), /^ready\n/);
     const command = plane.startKubectl(['exec', '-i', 'account', '--', 'sh', '-c', 'cat; echo err >&2; exit 7']);
@@ -71,7 +71,7 @@ describe('a node with its runtime in one process', { skip: embeddedNodeSkipReaso
     assert.equal(JSON.parse(atob(token)).sub, 'system:serviceaccount:default:default');
   });
 
-  test('the node says that its runtime knows of WebSockets', async () => {
+  test('the node declares that its runtime supports WebSockets', async () => {
     const [features, version] = await Promise.all([
       plane.kubectl('get', 'node', NODE, '-ojsonpath={.status.declaredFeatures}'),
       plane.kubectl('get', 'node', NODE, '-ojsonpath={.status.nodeInfo.containerRuntimeVersion}'),
@@ -90,7 +90,7 @@ describe('a node with its runtime in one process', { skip: embeddedNodeSkipReaso
     await once(attached, 'close');
   });
 
-  test('after SIGKILL nothing restarts, what runs is served again, and what ended meanwhile is told', async () => {
+  test('after SIGKILL nothing restarts, running containers are served again, and exits meanwhile are reported', async () => {
     const before = await containers();
     const [following, reading] = [
       plane.startKubectl(['exec', '-i', 'account', '--', 'sh', '-c', 'echo here; cat']),
@@ -99,7 +99,7 @@ describe('a node with its runtime in one process', { skip: embeddedNodeSkipReaso
     const ended = [following, reading].map((child) => once(child, 'close'));
     await heard(following.stdout, 'here');
     await node.kill();
-    await Promise.all(ended); // with the agent goes what it carried
+    await Promise.all(ended); // its streams end with the agent
     writeFileSync(join(plane.folder, 'go'), '');
     await node.start();
     await plane.wait('ends', 'jsonpath={.status.phase}=Succeeded');
@@ -115,7 +115,7 @@ describe('a node with its runtime in one process', { skip: embeddedNodeSkipReaso
     assert.deepEqual(now, then);
   });
 
-  test('a pod that comes after that runs; pods that are deleted leave nothing', async () => {
+  test('a new pod runs after that; deleted pods leave no resources', async () => {
     await plane.apply(podOf('late', 'sleep 1000'));
     await plane.wait('late', 'condition=Ready');
     assert.notDeepEqual(node.traces(), []);
@@ -133,7 +133,7 @@ describe('a node with its runtime in one process', { skip: embeddedNodeSkipReaso
   }
 });
 
-/** Resolves when the stream has said it. */
+/** Resolves when the stream contains the text. */
 async function heard(stream: NodeJS.ReadableStream, words: string): Promise<void> {
   let text = '';
   stream.on('data', (chunk) => {

@@ -1,4 +1,4 @@
-/** Events and service account tokens of a real API server, on a node that is `nodelet kubelet`. */
+/** Events and service account tokens with a real API server and `nodelet kubelet` as the node. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ function podOf(name: string, line: string, spec: object = {}): object {
   return podOn(NODE, name, { dnsPolicy: 'Default', containers: [shell('main', line)], ...spec });
 }
 
-/** Leaves a letter in a file of the machine at each of its starts. */
+/** Appends a letter to a host file at each start. */
 function restartingPod(name: string, path: string): object {
   const volumeMounts = [{ name: 'starts', mountPath: '/starts' }];
   const main = shell('main', 'printf x >> /starts; sleep 2; exit 3');
@@ -42,14 +42,14 @@ describe('events and tokens of an API server', { skip }, () => {
   const eventOf = async (pod: string, reason: string, words = /^/): Promise<Event | undefined> =>
     (await eventsOf(pod)).find((event) => event.reason === reason && words.test(event.message ?? ''));
 
-  test('a pod of the default service account finds its token, the authority and its namespace', async () => {
+  test('a pod of the default service account gets its token, the CA certificate and its namespace', async () => {
     await node.plane.apply(podOf('web', `test -s ${FOLDER}/ca.crt && cat ${FOLDER}/namespace && ${OBEDIENT}`));
     await node.plane.wait('web', 'condition=Ready');
     await until(async () => (await node.plane.kubectl('logs', 'web')) === 'defaultlistening\n');
   });
 
-  test('the events of a pod are those of kubelet, and are shown with it', async () => {
-    // Without a token: an API server may refuse the node a token for a pod that it has itself only just told it of.
+  test("the events of a pod match kubelet's, and `kubectl describe` shows them", async () => {
+    // Without a token: the API server may reject a token request for a pod that the node has just received.
     await node.plane.apply(podOf('plain', OBEDIENT, { automountServiceAccountToken: false }));
     await until(async () => (await eventsOf('plain')).length === 3);
     const events = await eventsOf('plain');
@@ -81,7 +81,7 @@ describe('events and tokens of an API server', { skip }, () => {
     assert.match(described, /Normal\s+Started\s+\S+\s+kubelet\s+spec\.containers\{main\}: Container started/);
   });
 
-  test('its token is one of the API server, bound to the pod', async () => {
+  test('its token is issued by the API server and bound to the pod', async () => {
     await node.plane.apply(podOf('teller', `cat ${FOLDER}/token > /dev/termination-log`, { restartPolicy: 'Never' }));
     await node.plane.wait('teller', 'jsonpath={.status.phase}=Succeeded');
     const token = await node.plane.field('teller', '.status.containerStatuses[0].state.terminated.message');
@@ -95,7 +95,7 @@ describe('events and tokens of an API server', { skip }, () => {
     );
   });
 
-  test('a user who is not root can read the token, and nobody else can', async () => {
+  test('a non-root user can read the token, and no other user can', async () => {
     const line = `cat ${FOLDER}/token > /dev/null && stat -L -c '%a %u %g' ${FOLDER}/token > /dev/termination-log`;
     const securityContext = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 };
     await node.plane.apply(podOf('user', line, { restartPolicy: 'Never', securityContext }));
@@ -106,7 +106,7 @@ describe('events and tokens of an API server', { skip }, () => {
     );
   });
 
-  test('a pod whose account is gone is told why it does not start', async () => {
+  test('a pod with a missing service account gets an event', async () => {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'brief', namespace: 'default' } };
     await node.plane.apply(account);
     await node.plane.apply(podOf('late', OBEDIENT, { serviceAccountName: 'brief', nodeName: undefined }));
@@ -116,20 +116,20 @@ describe('events and tokens of an API server', { skip }, () => {
     const metadata = { name: 'late', namespace: 'default' };
     writeFileSync(path, JSON.stringify({ apiVersion: 'v1', kind: 'Binding', metadata, target }));
     await node.plane.kubectl('create', '--raw', '/api/v1/namespaces/default/pods/late/binding', '-f', path);
-    // Before, it may be told what the API server says of a pod that it has itself only just told the node of.
+    // Earlier events may contain the API server's rejection for a pod that the node has just received.
     const { message = '' } = await until(() => eventOf('late', 'FailedMount', /serviceaccounts? "brief" not found$/));
     assert.match(message, /^MountVolume\.SetUp failed for volume "kube-api-access-\w+" : failed to fetch token: /);
     await node.plane.remove('late');
   });
 
-  test('a container that fails again is told of in events that count', async () => {
+  test('repeated failures of a container are aggregated into few events', async () => {
     await node.plane.apply(podOf('crash', 'exit 1', { automountServiceAccountToken: false }));
     await until(async () => ((await eventOf('crash', 'Started'))?.count ?? 0) > 1);
     assert.equal((await eventsOf('crash')).filter(({ reason }) => reason === 'Started').length, 1);
     await node.plane.remove('crash');
   });
 
-  test('what happens while the API server is away is told when it is back', async () => {
+  test('events during an API server outage are written after it', async () => {
     const path = join(node.plane.folder, 'starts');
     writeFileSync(path, '');
     await node.plane.apply(restartingPod('short', path));

@@ -18,48 +18,48 @@ import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
 const PORT_ATTEMPTS = 3;
-/** Of `kubectl`: long enough for the busiest machine. */
+/** The timeout of `kubectl`, for the busiest machine. */
 const PATIENCE = '--timeout=180s';
 const ADMIN: Subject = { user: 'admin', groups: ['system:masters'] };
 const run = promisify(execFile);
 
-/** An etcd and a kube-apiserver of our own on loopback: no scheduler and no controllers. */
+/** An etcd and a kube-apiserver on loopback, without scheduler and controllers. */
 export interface ControlPlane {
   /** `https://127.0.0.1:…` */
   readonly url: string;
   readonly folder: string;
   readonly authority: CertificateAuthority;
-  /** The file by which a client comes in as that user. */
+  /** The kubeconfig of that user. */
   kubeconfig(subject?: Subject): string;
-  /** Runs `kubectl` as an administrator and gives what it writes; rejects when it fails. */
+  /** Runs `kubectl` as an administrator and returns its output; rejects when it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Starts `kubectl` as an administrator, for what it says and is told while it runs. */
+  /** Starts `kubectl` as an administrator, with its streams. */
   startKubectl(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcessWithoutNullStreams;
-  /** Resolves when somebody may do that, `get nodes --subresource=metrics`: what new roles say is heeded a little later. */
+  /** Resolves when a user has that permission, `get nodes --subresource=metrics`: new roles take effect a little later. */
   allowed(subject: Subject, ...what: readonly string[]): Promise<void>;
-  /** Resolves when that has become so, one after the other: `web` for a pod, `node/box`; `create`, `condition=Ready`. */
+  /** Resolves when the conditions hold, in order: `web` for a pod, `node/box`; `create`, `condition=Ready`. */
   wait(object: string, ...conditions: readonly string[]): Promise<void>;
-  /** Of a pod: `.status.phase`. */
+  /** A field of a pod: `.status.phase`. */
   field(pod: string, path: string): Promise<string>;
-  /** Deletes pods by their names; resolves when they are gone. */
+  /** Deletes pods by name; resolves when they are gone. */
   remove(...pods: readonly string[]): Promise<void>;
-  /** Creates objects from manifests, or changes them. */
+  /** Creates or changes objects from manifests. */
   apply(...objects: readonly object[]): Promise<void>;
-  /** Makes a namespace and what controllers would put into it, without which no pod is let in or starts. */
+  /** Creates a namespace with the objects that controllers would add and pods need. */
   prepareNamespace(name: string): Promise<void>;
-  /** Ends the API server; what it has stays. */
+  /** Stops the API server; its data stays. */
   pause(): Promise<void>;
-  /** Starts it again where it was. */
+  /** Starts the API server again at the same address. */
   resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function clusterSkipReason(): string | false {
   return clusterToolsSkipReason('etcd', 'kube-apiserver', 'kubectl') || certificatesSkipReason();
 }
 
-/** `flags` are of the API server, beside those that it has. */
+/** `flags` are added to those of the API server. */
 export async function startControlPlane(...flags: readonly string[]): Promise<ControlPlane> {
   sweepDeadRuns();
   const folder = mkdtempSync(join(tmpdir(), `nodelet-cluster-${process.pid}-`));
@@ -77,7 +77,7 @@ export async function startControlPlane(...flags: readonly string[]): Promise<Co
   return plane;
 }
 
-/** Takes away what runs left that were killed; their programs went with them. */
+/** Removes directories of killed runs; their programs ended with them. */
 function sweepDeadRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = /^nodelet-cluster-(\d+)-/.exec(name)?.[1];
@@ -87,7 +87,7 @@ function sweepDeadRuns(): void {
   }
 }
 
-/** A program that serves, and how to start it again. */
+/** A server program and how to start it again. */
 interface Server {
   readonly url: string;
   readonly daemon: ChildProcess;
@@ -97,7 +97,7 @@ interface Server {
 function controlPlane(folder: string, authority: CertificateAuthority, etcd: ChildProcess, api: Server): ControlPlane {
   let daemon = api.daemon;
   const kubeconfig = (subject = ADMIN): string => writeKubeconfig(api.url, authority, subject);
-  // Its own cache: another server may have been at the same address before.
+  // Its own cache: another server may have used the same address before.
   const asAdmin = ['--kubeconfig', kubeconfig(), '--cache-dir', join(folder, 'kubectl')];
   const kubectl = async (...args: readonly string[]): Promise<string> => {
     const { stdout } = await run(clusterTool('kubectl'), [...asAdmin, ...args], { maxBuffer: 64 * 2 ** 20 });
@@ -131,7 +131,7 @@ function controlPlane(folder: string, authority: CertificateAuthority, etcd: Chi
     },
     apply,
     prepareNamespace: (name) => apply(...namespaceObjects(name, readFileSync(authority.caFile, 'utf8'))),
-    pause: () => end(daemon, 'SIGKILL'), // told to end, it would wait for its watchers
+    pause: () => end(daemon, 'SIGKILL'), // SIGTERM would wait for its watchers
     async resume() {
       daemon = await api.start();
     },
@@ -148,7 +148,7 @@ export function podOn(nodeName: string, name: string, spec: object): object {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec: { nodeName, ...spec } };
 }
 
-/** The account that pods run as, and the authority that is projected into them beside its token. */
+/** The service account of pods, and the CA certificate that is projected beside its token. */
 function namespaceObjects(name: string, ca: string): readonly object[] {
   const metadata = (of: string) => ({ name: of, namespace: name });
   return [
@@ -173,7 +173,7 @@ function writeKubeconfig(url: string, { caFile, issue }: CertificateAuthority, s
   return path;
 }
 
-/** Ports cannot be left to the kernel here: they are looked for, and another one may have taken them meanwhile. */
+/** These programs cannot take a port from the kernel: a chosen port may have been taken meanwhile. */
 async function onFreePorts(start: (ports: { first: number; second: number }) => Promise<Server>): Promise<Server> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -193,7 +193,7 @@ async function startEtcd(folder: string, { first, second }: { first: number; sec
     `--listen-peer-urls=${peers}`,
     `--initial-advertise-peer-urls=${peers}`,
     `--initial-cluster=default=${peers}`,
-    '--unsafe-no-fsync', // nothing has to survive this machine
+    '--unsafe-no-fsync', // no data has to survive this machine
   ];
   const start = (): Promise<ChildProcess> =>
     startTool('etcd', args, folder, async () => (await fetch(`${url}/readyz`)).ok);
@@ -231,7 +231,7 @@ function apiServerFlags({ folder, authority, etcdUrl, flags }: ApiServerParts, p
     `--etcd-servers=${etcdUrl}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
-    '--endpoint-reconciler-type=none', // it would refuse to name an address of loopback
+    '--endpoint-reconciler-type=none', // it would reject a loopback address
     `--secure-port=${port}`,
     `--tls-cert-file=${server.certFile}`,
     `--tls-private-key-file=${server.keyFile}`,
@@ -239,7 +239,7 @@ function apiServerFlags({ folder, authority, etcdUrl, flags }: ApiServerParts, p
     `--kubelet-certificate-authority=${authority.caFile}`,
     `--kubelet-client-certificate=${toKubelets.certFile}`,
     `--kubelet-client-key=${toKubelets.keyFile}`,
-    '--kubelet-preferred-address-types=InternalIP', // the names of nodes are in no name server
+    '--kubelet-preferred-address-types=InternalIP', // node names are not in DNS
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
     '--allow-privileged',

@@ -1,4 +1,4 @@
-/** The recorded pods of kubelet v1.36.4 at a real API server, on a node that is `nodelet kubelet`. */
+/** The recorded pods of kubelet v1.36.4 at a real API server, with `nodelet kubelet` as the node. */
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -27,7 +27,7 @@ interface Recording {
   readonly events: readonly Pick<Event, 'type' | 'reason'>[];
 }
 
-/** As `node.yaml` beside the recordings has it, as far as pods can tell. */
+/** As in `node.yaml` beside the recordings, as far as pods can see it. */
 const CONFIG = {
   maxPods: 250,
   clusterDNS: ['10.0.0.10'],
@@ -36,22 +36,22 @@ const CONFIG = {
   evictionHard: {},
 };
 
-/** What is another for each pod, each machine and each moment. */
+/** Fields that differ for each pod, machine and time. */
 const DRAWN: readonly RegExp[] = [
   /(^|\.)(containerID|imageID|startedAt|finishedAt|startTime|lastTransitionTime)$/,
   /^(podIP|podIPs\.\d+\.ip|hostIP|hostIPs\.\d+\.ip)$/,
 ];
 
-/** Differences that have a reason, by the recording. */
+/** Explained differences, by recording. */
 const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
-  // kubelet reads it from the cgroup: 9007199254740988Ki is what version 1 says where there is no limit.
+  // kubelet reads it from the cgroup: 9007199254740988Ki is the value of version 1 without a limit.
   '04-exit-codes': ['resources.limits.memory'],
 };
 
 suite('recorded pods at an API server', { skip }, () => {
   let scene: ClusterScene<TestContainerd, GoKubelet>;
   let watch: ChildProcess | undefined;
-  /** All that the API server ever had of each pod, by its name. */
+  /** All versions of each pod at the API server, by name. */
   const seen = new Map<string, PodStatus[]>();
   const recordings = new Map(
     readdirSync(FOLDER)
@@ -87,19 +87,19 @@ suite('recorded pods at an API server', { skip }, () => {
 
   const eventsOf = async (pod: string): Promise<readonly string[]> => {
     const selector = `involvedObject.kind=Pod,involvedObject.name=${pod}`;
-    return told(JSON.parse(await scene.plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items);
+    return eventTexts(JSON.parse(await scene.plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items);
   };
 
   for (const [name, recorded] of recordings) {
-    test(`${name}: its status and its events are those of kubelet`, async () => {
+    test(`${name}: status and events match kubelet's`, async () => {
       const { name: pod } = recorded.pod.metadata;
-      await becomes(() => eventsOf(pod), told(recorded.events));
+      await becomes(() => eventsOf(pod), eventTexts(recorded.events));
       await becomes(() => closest(seen.get(pod), recorded.status), EXPLAINED[name] ?? []);
     });
   }
 });
 
-/** Tells of all that becomes of pods from now on, however long it takes to begin. */
+/** Records all changes of pods from now on; resolves once the watch has begun. */
 async function watchPods(plane: ControlPlane, changed: (pod: Pod) => void): Promise<ChildProcess> {
   const path = '/api/v1/namespaces/default/pods';
   const { resourceVersion } = JSON.parse(await plane.kubectl('get', '--raw', path)).metadata;
@@ -108,13 +108,13 @@ async function watchPods(plane: ControlPlane, changed: (pod: Pod) => void): Prom
   return child;
 }
 
-/** Only a little later than of its pods the API server knows that the node may ask for the ConfigMap that one lacks. */
+/** The API server authorizes the node for a referenced ConfigMap a little later than it binds the pod. */
 async function heedsPods(plane: ControlPlane): Promise<void> {
   const asNode = ['--kubeconfig', nodeKubeconfig(plane, NODE)];
   const path = '/api/v1/namespaces/default/configmaps/absent';
   await until(async () => {
-    const refusal = await plane.kubectl(...asNode, 'get', '--raw', path).catch((error: Error) => error.message);
-    return refusal.includes('(NotFound)');
+    const error = await plane.kubectl(...asNode, 'get', '--raw', path).catch((error: Error) => error.message);
+    return error.includes('(NotFound)');
   });
 }
 
@@ -122,7 +122,7 @@ function manifest({ metadata: { name, namespace, labels, annotations }, spec }: 
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels, annotations }, spec };
 }
 
-/** A status that comes and goes, such as between two attempts to pull, is recorded in one of its moments. */
+/** A transient status, as between two pull attempts, matches if any observed version does. */
 function closest(seen: readonly PodStatus[] | undefined, recorded: PodStatus): readonly string[] | undefined {
   return seen?.map((status) => unlike(status, recorded)).toSorted((a, b) => a.length - b.length)[0];
 }
@@ -132,6 +132,6 @@ function unlike(status: PodStatus, recorded: PodStatus): readonly string[] {
   return [...fields, ...differences(status, recorded).filter((path) => !DRAWN.some((each) => each.test(path)))];
 }
 
-function told(events: readonly Pick<Event, 'type' | 'reason'>[]): readonly string[] {
+function eventTexts(events: readonly Pick<Event, 'type' | 'reason'>[]): readonly string[] {
   return events.map(({ type, reason }) => `${type} ${reason}`).sort(byCodePoint);
 }

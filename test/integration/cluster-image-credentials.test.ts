@@ -1,4 +1,4 @@
-/** Images that pods may pull as who they are: a real API server, its tokens, and a provider that makes logins of them. */
+/** Images that pods pull with service account tokens: a real API server, and a provider that exchanges tokens for credentials. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const TEAM = 'example.com/team';
 const BUILDER = 'system:serviceaccount:default:builder';
 const skip = missingRegistry() || nodeletNodeSkipReason();
 
-describe('images by the service accounts of pods', { skip }, () => {
+describe('image pulls with service accounts', { skip }, () => {
   let registry: TestRegistry;
   let exchange: IdentityExchange;
   let node: NodeletNode;
@@ -61,7 +61,7 @@ describe('images by the service accounts of pods', { skip }, () => {
     return all.map(({ credentialMapping }) => credentialMapping);
   };
 
-  test('a node gets no token for whom it is not allowed to ask', async () => {
+  test('a node gets no token for an audience that it may not request', async () => {
     await run('early', 'builder');
     await isRefused('early');
     const why = `audience "${AUDIENCE}" not found in pod spec volume, system:node:${NODE} is not authorized to request tokens for this audience`;
@@ -70,7 +70,7 @@ describe('images by the service accounts of pods', { skip }, () => {
     await plane.kubectl('delete', 'pod', 'early', '--timeout=60s');
   });
 
-  test('a pod pulls with what the token of its account is worth', async () => {
+  test('a pod pulls with the credentials for its service account token', async () => {
     await plane.apply(...audienceRole());
     await plane.allowed({ user: `system:node:${NODE}`, groups: ['system:nodes'] }, VERB, AUDIENCE);
     await run('web', 'builder');
@@ -82,7 +82,7 @@ describe('images by the service accounts of pods', { skip }, () => {
     assert.deepEqual(records(), [{ [image.replace(/:1$/, '')]: { kubernetesServiceAccounts } }]);
   });
 
-  test('another pod of the account uses it without another login, also with the next agent', async () => {
+  test('another pod of the account uses the image without another exchange, also with the next agent', async () => {
     await run('friend', 'builder');
     await done('friend');
     assert.deepEqual(visitors('friend'), []);
@@ -91,21 +91,21 @@ describe('images by the service accounts of pods', { skip }, () => {
     await done('late');
     assert.equal(visitors('late').length, 1, 'logins are not kept on disk');
     const selector = '--field-selector=involvedObject.name=late,reason=Pulled';
-    const told = await until(() => plane.kubectl('get', 'events', selector, '-ojsonpath={.items[*].message}'));
-    assert.equal(told, `Container image "${image}" already present on machine and can be accessed by the pod`);
+    const message = await until(() => plane.kubectl('get', 'events', selector, '-ojsonpath={.items[*].message}'));
+    assert.equal(message, `Container image "${image}" already present on machine and can be accessed by the pod`);
   });
 
-  test('it is not for an account that gets no login, nor for one that has not asked for any', async () => {
+  test('the image is not available to an account without credentials, nor to one that has not requested any', async () => {
     await run('guest', 'stranger');
     await run('plain', 'plain');
     await isRefused('guest');
     await isRefused('plain');
-    const [{ user } = assert.fail('nobody came')] = await until(() => someOf(visitors('guest')));
+    const [{ user } = assert.fail('no request')] = await until(() => someOf(visitors('guest')));
     assert.equal(user, 'system:serviceaccount:default:stranger');
     assert.deepEqual(visitors('plain'), []);
   });
 
-  test('a static pod has no account: only who can do without one is asked', async () => {
+  test('a static pod has no account: only providers that need none are called', async () => {
     const open = await registry.push('open/app');
     const manifest = (name: string, of: string) => ({ ...podOn('', name, onceOf(of)) });
     for (const [name, of] of Object.entries({ closed: image, open })) {
@@ -121,7 +121,7 @@ describe('images by the service accounts of pods', { skip }, () => {
   test('no token is in the log', () => assert.ok(!log().includes('eyJ')));
 });
 
-/** Runs the image once. */
+/** Runs a pod of the image once. */
 function onceOf(image: string): object {
   const containers = [{ name: 'main', image, imagePullPolicy: 'IfNotPresent', command: ['true'] }];
   return { automountServiceAccountToken: false, hostNetwork: true, restartPolicy: 'Never', containers };
@@ -131,7 +131,7 @@ function account(name: string, annotations: Readonly<Record<string, string>> = {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: 'default', annotations } };
 }
 
-/** Lets nodes ask for tokens for the registry. */
+/** Allows nodes to request tokens for the registry. */
 function audienceRole(): readonly object[] {
   const [apiGroup, metadata] = ['rbac.authorization.k8s.io', { name: 'image-tokens' }];
   const header = { apiVersion: `${apiGroup}/v1`, metadata };
@@ -144,7 +144,7 @@ function audienceRole(): readonly object[] {
   ];
 }
 
-/** One for pods of a team, one for everybody else; returns the flags that name them. */
+/** One provider for pods of a team, one for all others; returns the flags that name them. */
 function writeProviders(folder: string, { address }: TestRegistry, { url }: IdentityExchange): readonly string[] {
   const common = { defaultCacheDuration: '1h', apiVersion: 'credentialprovider.kubelet.k8s.io/v1', args: [url] };
   const tokens = { serviceAccountTokenAudience: AUDIENCE, cacheType: 'ServiceAccount' };

@@ -1,4 +1,4 @@
-/** `nodelet kubelet` that comes to a cluster with no certificate of its own. */
+/** `nodelet kubelet` joins a cluster without a certificate. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ describe('a node that joins', { skip }, () => {
     ({ plane } = node);
   });
   after(async () => {
-    await plane?.remove('--all').catch(() => {}); // the rest goes with the runtime
+    await plane?.remove('--all').catch(() => {}); // the rest is removed with the runtime
     await signer?.stop();
     await node?.stop();
   });
@@ -39,18 +39,18 @@ describe('a node that joins', { skip }, () => {
       containers: [shell('main', 'echo hello; sleep 1000')],
     });
 
-  test('gets the certificate of a client and of a server, and keeps them as kubelet does', async () => {
+  test('gets a client and a server certificate, and stores them as kubelet does', async () => {
     await plane.kubectl('wait', 'csr', '--all', '--for=jsonpath={.status.certificate}', '--timeout=180s');
     const certificates = join(plane.folder, NODE, 'certs');
     assert.equal(lstatSync(join(certificates, 'kubelet-client-current.pem')).isSymbolicLink(), true);
     assert.match(readFileSync(join(plane.folder, NODE, 'kubelet.conf'), 'utf8'), /kubelet-client-current\.pem/);
   });
 
-  test('is trusted by the API server, which gets the log of a pod, also from the next agent', async () => {
+  test('is trusted by the API server, which reads the log of a pod, also with the next agent', async () => {
     await plane.apply(podOf('talk'));
     await plane.wait('talk', 'condition=Ready');
     const log = (): Promise<string> => plane.kubectl('logs', 'talk');
-    assert.equal(await until(log), 'hello\n'); // both the certificate and the word may come a little later
+    assert.equal(await until(log), 'hello\n'); // certificate and log may arrive a little later
     await node.restart();
     assert.equal(await until(log), 'hello\n');
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('a node that joins', { skip }, () => {
     await plane.remove('talk');
   });
 
-  test('ends when somebody else has its port, and says so', async () => {
+  test('exits with an error when its port is in use', async () => {
     await node.stopAgent();
     const { address, port } = JSON.parse(readFileSync(join(plane.folder, NODE, 'kubelet.json'), 'utf8'));
     const taken = createServer().listen(port, address);

@@ -1,4 +1,4 @@
-/** Kubelet itself and Nodelet go on with each other’s certificates. */
+/** kubelet and Nodelet continue with each other’s certificates. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ after(async () => {
   if (skip === false) await plane.stop();
 });
 
-test('kubelet goes on with our request, we with its certificate, and it with ours', { skip }, async () => {
+test('kubelet continues with our request, we with its certificate, and it with ours', { skip }, async () => {
   const folder = join(plane.folder, NODE);
   mkdirSync(folder);
   const files = {
@@ -56,7 +56,7 @@ test('kubelet goes on with our request, we with its certificate, and it with our
   try {
     await until(() => log().includes('csr for this node is still valid'));
     signer = await startSigner(plane);
-    await until(() => readFileSync(files.kubeconfig, 'utf8')); // it is empty before it is written
+    await until(() => readFileSync(files.kubeconfig, 'utf8')); // the file is empty before it is written
     await end(kubelet, 'SIGKILL');
     assert.equal((await requests()).length, 1);
     await checkKubeconfig(folder, files);
@@ -76,7 +76,7 @@ test('kubelet goes on with our request, we with its certificate, and it with our
   }
 });
 
-/** That of kubelet is the one that we would have written. */
+/** kubelet's file equals the one that we would have written. */
 async function checkKubeconfig(
   folder: string,
   files: { readonly certDir: string; readonly kubeconfig: string; readonly bootstrapKubeconfig: string },
@@ -88,7 +88,7 @@ async function checkKubeconfig(
   assert.equal(readFileSync(ours, 'utf8'), readFileSync(files.kubeconfig, 'utf8'));
 }
 
-/** Without a runtime: all that it does here comes before it looks for one. */
+/** Without a runtime: it is not needed for certificates. */
 function startKubelet(
   folder: string,
   files: { readonly certDir: string; readonly kubeconfig: string; readonly bootstrapKubeconfig: string },
@@ -99,7 +99,7 @@ function startKubelet(
     JSON.stringify({
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
       kind: 'KubeletConfiguration',
-      containerRuntimeEndpoint: `unix://${join(folder, 'nobody.sock')}`,
+      containerRuntimeEndpoint: `unix://${join(folder, 'missing.sock')}`,
       failSwapOn: false,
       failCgroupV1: false,
       authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },

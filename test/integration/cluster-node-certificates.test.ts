@@ -55,14 +55,14 @@ function nodeFiles(nodeName: string, { isBootstrapped }: { readonly isBootstrapp
 
 const keyOf = (name: string) => ({ resource: 'nodes', namespace: '', name }) as const;
 
-/** Only the node itself may make its object, and none may make another's. */
+/** A node may create only its own object. */
 async function checkIsNode({ apiServer }: NodeApiClient, nodeName: string): Promise<void> {
   const make = (name: string) => apiServer.create(keyOf(name), { metadata: { name }, spec: {} }, life.signal);
   assert.equal((await make(nodeName)).metadata.name, nodeName);
   await assert.rejects(make(`${nodeName}-other`), (error) => isApiError(error, 'Forbidden'));
 }
 
-test('a node gets its first certificate and is the node from then on', { skip }, async () => {
+test('a node gets its first certificate and authenticates as the node from then on', { skip }, async () => {
   const files = nodeFiles('first', { isBootstrapped: true });
   const client = await connectAsNode({ ...files, rotateCertificates: false }, OPTIONS, host, life.signal);
   await checkIsNode(client, 'first');
@@ -82,7 +82,7 @@ test('a node gets its first certificate and is the node from then on', { skip },
   assert.equal(signer.requests.length, asked);
 });
 
-test('with rotation the first certificate comes while the agent runs', { skip }, async () => {
+test('with rotation the first certificate arrives while the agent runs', { skip }, async () => {
   const files = nodeFiles('rotating', { isBootstrapped: true });
   const client = await connectAsNode({ ...files, rotateCertificates: true }, OPTIONS, host, life.signal);
   await assert.rejects(client.apiServer.get(keyOf('rotating'), life.signal), (error) =>
@@ -123,7 +123,7 @@ test('a stronger certificate in the kubeconfig is replaced by one of the node', 
   client.close();
 });
 
-test('the certificate of its server says where the node is, and follows it', { skip }, async () => {
+test('the server certificate contains the node addresses, and follows them', { skip }, async () => {
   const files = nodeFiles('serving', { isBootstrapped: true });
   const client = await connectAsNode({ ...files, rotateCertificates: false }, OPTIONS, host, life.signal);
   let addresses: readonly NodeAddress[] = [];
@@ -158,7 +158,7 @@ test('the certificate of its server says where the node is, and follows it', { s
   client.close();
 });
 
-/** Whom the server takes us for shows in what it says: the file of a certificate is there a little before it is used. */
+/** The user that the server sees: the certificate file is written a little before it is used. */
 async function isRefused(answer: Promise<unknown>, reason: ApiErrorReason): Promise<boolean> {
   return answer.then(
     () => false,

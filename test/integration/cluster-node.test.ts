@@ -1,4 +1,4 @@
-/** The node object at a real API server, written with the rights of a node, beside that of Kubernetes' own kubelet. */
+/** The node object at a real API server, written with node permissions, compared with that of kubelet. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,11 +29,11 @@ const OURS = 'ours';
 const THEIRS = 'theirs';
 const skip = clusterSkipReason() || containerdSkipReason();
 
-/** One life of the node's part of an agent. */
+/** One process of the node part of an agent. */
 interface Life {
   readonly events: readonly string[];
   /** Messages of the log. */
-  readonly told: readonly string[];
+  readonly logged: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -54,8 +54,8 @@ suite('a node of a real API server', { skip }, () => {
 
   async function startNode(): Promise<Life> {
     const end = new AbortController();
-    const [events, told]: [string[], string[]] = [[], []];
-    const line = (message: string): void => void told.push(message);
+    const [events, logged]: [string[], string[]] = [[], []];
+    const line = (message: string): void => void logged.push(message);
     const host = createLinuxHost();
     const connection = connectCri(runtime.endpoint, { clock: host.clock, runtimeRequestTimeoutMs: 10_000 });
     const apiServer = await connectTo(nodeKubeconfig(plane, OURS));
@@ -77,7 +77,7 @@ suite('a node of a real API server', { skip }, () => {
     const done = node.run(end.signal);
     return {
       events,
-      told,
+      logged,
       async stop() {
         end.abort(new Error('stopped'));
         await done;
@@ -92,7 +92,7 @@ suite('a node of a real API server', { skip }, () => {
   const lease = async (): Promise<Lease> =>
     JSON.parse(await plane.kubectl('get', 'lease', '-n', 'kube-node-lease', OURS, '-ojson'));
 
-  test('it registers itself and is ready', async () => {
+  test('registers and is ready', async () => {
     await ready('True');
     await until(() => life.events.includes('NodeReady'));
     assert.deepEqual(life.events.slice(-4), [
@@ -103,14 +103,14 @@ suite('a node of a real API server', { skip }, () => {
     ]);
   });
 
-  test('it renews its lease, which belongs to the node', async () => {
+  test('renews its lease, which the node owns', async () => {
     await plane.kubectl('wait', `lease/${OURS}`, '-n', 'kube-node-lease', '--for=create', '--timeout=180s');
     const first = await lease();
     assert.deepEqual(first.metadata.ownerReferences?.[0]?.uid, (await nodeOf(OURS)).metadata.uid);
     await until(async () => (await lease()).spec.renewTime !== first.spec.renewTime);
   });
 
-  test('it is the node that kubelet makes on the same machine and runtime', {
+  test('matches the node that kubelet creates on the same machine and runtime', {
     skip: goKubeletSkipReason(),
   }, async () => {
     const { endpoint, cgroupParent } = runtime;
@@ -118,13 +118,13 @@ suite('a node of a real API server', { skip }, () => {
     const found = async (): Promise<readonly string[]> =>
       differences(await nodeOf(OURS), await nodeOf(THEIRS)).filter((path) => !EXPECTED.some((each) => each.test(path)));
     try {
-      await becomes(found, []); // each learns of its images in its own time
+      await becomes(found, []); // each lists its images at its own time
     } finally {
       await kubelet.stop();
     }
   });
 
-  test('it leaves the conditions of others alone, and follows the network of the runtime', async () => {
+  test('preserves conditions of other clients, and follows the network of the runtime', async () => {
     const foreign = { type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated', message: 'made' };
     const patch = JSON.stringify({ status: { conditions: [foreign] } });
     await plane.kubectl('patch', 'node', OURS, '--subresource=status', '--type=strategic', '-p', patch);
@@ -142,7 +142,7 @@ suite('a node of a real API server', { skip }, () => {
     assert.deepEqual([kept?.status, kept?.reason], [foreign.status, foreign.reason]);
   });
 
-  test('it goes on after the server was away', async () => {
+  test('continues after an outage of the server', async () => {
     const { spec } = await lease();
     await plane.pause();
     await plane.resume();
@@ -150,10 +150,10 @@ suite('a node of a real API server', { skip }, () => {
     await ready('True');
   });
 
-  test('it does not come back by itself when it was deleted, but with the next start', async () => {
-    const before = life.told.length;
+  test('is not recreated after its deletion until the next start', async () => {
+    const before = life.logged.length;
     await plane.kubectl('delete', 'node', OURS);
-    await until(() => life.told.slice(before).includes('cannot update the status of the node for now'));
+    await until(() => life.logged.slice(before).includes('cannot update the status of the node for now'));
     await assert.rejects(plane.kubectl('get', 'node', OURS), /not found/);
     await life.stop();
     life = await startNode();
@@ -161,13 +161,13 @@ suite('a node of a real API server', { skip }, () => {
   });
 });
 
-/** What is another for each node of a cluster, or has a reason. */
+/** Fields that differ for each node of a cluster, or for a reason. */
 const EXPECTED: readonly RegExp[] = [
   /^metadata\.(name|uid|resourceVersion|creationTimestamp|labels\.kubernetes\.io\/hostname)$/,
   /^status\.addresses\.Hostname\.address$/,
   /^status\.conditions\.\w+\.last(Heartbeat|Transition)Time$/,
   /^status\.daemonEndpoints\./,
-  /^status\.declaredFeatures\./, // only what works here is declared
+  /^status\.declaredFeatures\./, // only supported features are declared
 ];
 
 function nodeSettings(rootDir: string): NodeSettings {

@@ -1,4 +1,4 @@
-/** Pods of a real API server on a node that is `nodelet kubelet`. */
+/** Pods of a real API server with `nodelet kubelet` as the node. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OBEDIENT, shell } from './agent-fixture.ts';
@@ -20,7 +20,7 @@ describe('pods of an API server', { skip }, () => {
   });
   after(() => node?.stop());
 
-  test('a pod that is bound to the node runs, and its status says so', async () => {
+  test('a pod that is bound to the node runs, and its status shows it', async () => {
     await node.plane.apply(podOf('web', OBEDIENT));
     await node.plane.wait('web', 'condition=Ready');
     assert.equal(await node.plane.field('web', '.status.phase'), 'Running');
@@ -29,7 +29,7 @@ describe('pods of an API server', { skip }, () => {
     assert.equal(await node.plane.field('web', '.status.observedGeneration'), '1');
   });
 
-  test('what a pod says, and commands in it, come through the API server', async () => {
+  test('logs and exec work through the API server', async () => {
     await node.plane.apply(podOf('talk', `echo hello; ${OBEDIENT}`));
     await node.plane.wait('talk', 'condition=Ready');
     assert.match(await until(() => node.plane.kubectl('logs', 'talk')), /^hello\n/);
@@ -38,27 +38,27 @@ describe('pods of an API server', { skip }, () => {
     await node.plane.remove('talk');
   });
 
-  test('a pod that is deleted ends, and is gone', async () => {
+  test('a deleted pod ends and is removed', async () => {
     await node.plane.apply(podOf('short', OBEDIENT));
     await node.plane.wait('short', 'condition=Ready');
     await node.plane.remove('short');
     await assert.rejects(node.plane.kubectl('get', 'pod', 'short'), /not found/);
   });
 
-  test('a pod that has ended stays, with what became of it', async () => {
+  test('a pod that has ended stays, with its result', async () => {
     await node.plane.apply(podOf('job', 'exit 3', { restartPolicy: 'Never' }));
     await node.plane.wait('job', 'jsonpath={.status.phase}=Failed');
     assert.equal(await node.plane.field('job', '.status.containerStatuses[0].state.terminated.exitCode'), '3');
   });
 
-  test('a pod goes on while the agent is away, and is known again by the next one', async () => {
+  test('a pod keeps running while no agent runs, and the next agent adopts it', async () => {
     const id = await node.plane.field('web', '.status.containerStatuses[0].containerID');
     await node.restart();
     await node.plane.remove('job');
     assert.equal(await node.plane.field('web', '.status.containerStatuses[0].containerID'), id);
   });
 
-  test('a pod that is deleted right after an outage of the API server ends, and is gone', async () => {
+  test('a pod that is deleted right after an API server outage ends and is removed', async () => {
     await node.plane.pause();
     await node.plane.resume();
     await node.plane.remove('web');

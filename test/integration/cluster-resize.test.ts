@@ -1,4 +1,4 @@
-/** Pods that get other resources while they run, on a node that is `nodelet kubelet`: as the kernel has it. */
+/** In-place resize with `nodelet kubelet` as the node, as seen by the kernel. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Event, ResourceRequirements } from '../../src/api/generated/core-v1.ts';
@@ -11,7 +11,7 @@ const NODE = 'box';
 const MIB = 2 ** 20;
 const skip = nodeletNodeSkipReason();
 
-/** Either version of control groups, as a container sees its own. */
+/** Either cgroup version, as a container sees its own. */
 const MEMORY_LIMIT = 'cat /sys/fs/cgroup/memory.max || cat /sys/fs/cgroup/memory/memory.limit_in_bytes';
 const CPU_QUOTA = 'cat /sys/fs/cgroup/cpu.max || cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us';
 
@@ -19,7 +19,7 @@ function both(cpu: string, memory: string): ResourceRequirements {
   return { requests: { cpu, memory }, limits: { cpu, memory } };
 }
 
-describe('pods that are resized', { skip }, () => {
+describe('in-place resize', { skip }, () => {
   let node: NodeletNode;
   before(async () => {
     node = await startNodeletNode(NODE);
@@ -48,7 +48,7 @@ describe('pods that are resized', { skip }, () => {
     await resized(pod, generation);
   }
 
-  /** The wish of that generation is granted, and told to be done. */
+  /** The resize of that generation is allocated and completed. */
   async function resized(pod: string, generation: number): Promise<void> {
     await until(async () => {
       const { items }: { items: Event[] } = JSON.parse(await node.plane.kubectl('get', 'events', '-ojson'));
@@ -61,7 +61,7 @@ describe('pods that are resized', { skip }, () => {
     await node.plane.wait(pod, 'condition=Ready');
   }
 
-  /** What the kernel lets the container have: bytes of memory, microseconds of CPU. */
+  /** The kernel limits of the container: bytes of memory, microseconds of CPU. */
   async function given(pod: string): Promise<readonly number[]> {
     const inside = `(${MEMORY_LIMIT}; ${CPU_QUOTA}) 2>/dev/null`;
     const text = await node.plane.kubectl('exec', pod, '--', 'sh', '-c', inside);
@@ -71,7 +71,7 @@ describe('pods that are resized', { skip }, () => {
       .map((line) => Number.parseInt(line, 10));
   }
 
-  test('a container gets more, then less, in a pod that grows before it and shrinks after it', async () => {
+  test('a container is resized up and down; its pod cgroup grows before it and shrinks after it', async () => {
     const id = await run('web', both('100m', '64Mi'));
     assert.deepEqual(await given('web'), [64 * MIB, 10_000]);
     await resize('web', both('300m', '96Mi'));
@@ -82,7 +82,7 @@ describe('pods that are resized', { skip }, () => {
     assert.equal(await node.plane.field('web', '.status.containerStatuses[0].resources.limits.cpu'), '50m');
   });
 
-  test('a container that wants it is started anew', async () => {
+  test('a container with the RestartContainer policy restarts', async () => {
     const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
     const id = await run('strict', both('100m', '64Mi'), { resizePolicy });
     await resize('strict', both('200m', '64Mi'));
@@ -93,7 +93,7 @@ describe('pods that are resized', { skip }, () => {
     assert.equal(await node.plane.field('strict', '.status.containerStatuses[0].restartCount'), '1');
   });
 
-  test('a pod as a whole gets more, and its container with it', async () => {
+  test('a pod-level resize also resizes its container', async () => {
     await start('whole', { containers: [shell('main', OBEDIENT)], resources: both('100m', '64Mi') });
     await node.plane.wait('whole', 'condition=Ready');
     const id = await idOf('whole');
@@ -105,7 +105,7 @@ describe('pods that are resized', { skip }, () => {
     assert.equal(await node.plane.field('whole', '.status.resources.limits.cpu'), '200m');
   });
 
-  test('an init container gets more while it runs', async () => {
+  test('an init container is resized while it runs', async () => {
     const first = { ...shell('first', OBEDIENT), resources: both('100m', '64Mi') };
     await start('early', { initContainers: [first], containers: [shell('main', 'true')] });
     const status = '.status.initContainerStatuses[0]';
@@ -117,7 +117,7 @@ describe('pods that are resized', { skip }, () => {
     await node.plane.kubectl('delete', 'pod', 'early', '--force', '--grace-period=0');
   });
 
-  test('a wish that came while the agent was away is granted by the next one, and told once', async () => {
+  test('a resize requested while no agent ran is done by the next one, with one event', async () => {
     const id = await run('late', both('100m', '64Mi'));
     await node.stopAgent();
     await ask('late', { containers: [{ name: 'main', resources: both('150m', '80Mi') }] });

@@ -4,12 +4,12 @@ interface Stoppable {
   stop(): Promise<void>;
 }
 
-/** A control plane, a runtime, and an agent that makes a node of the two. */
+/** A control plane, a runtime and an agent. */
 export interface ClusterScene<R, A> {
   readonly plane: ControlPlane;
   readonly runtime: R;
   readonly agent: A;
-  /** Ends all of them. */
+  /** Stops all of them. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export async function startClusterScene<R extends Stoppable, A extends Stoppable
   return { plane, runtime, agent, stop: () => scene.disposeAsync() };
 }
 
-/** Side by side, and both or none: one that stands is ended when the other fails. */
+/** Starts both in parallel; stops the one when the other fails. */
 export async function startPlaneAndRuntime<R extends Stoppable>(
   startRuntime: () => Promise<R>,
 ): Promise<[ControlPlane, R]> {

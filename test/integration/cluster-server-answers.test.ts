@@ -1,4 +1,4 @@
-/** What a node answers on its port, side by side with Kubernetes' own kubelet. */
+/** Responses of a node's server compared with those of kubelet. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
@@ -20,7 +20,7 @@ const STATIC = `static-${NODE}`;
 const STATIC_UID = '5ce2a4f1-0b4e-4f4e-9d5b-1f1a3c7e9b22';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
-/** Every method of each, as an administrator. */
+/** Requested with every method, as an administrator. */
 const PATHS = [
   '/healthz',
   '/healthz/',
@@ -63,11 +63,11 @@ const PATHS = [
   '/containerLogs/default/talk/main?previous=true',
 ];
 
-/** For who shows nothing, a token that is none, or the certificate of somebody without rights. */
+/** Requested without credentials, with an invalid token, and with the certificate of a user without permissions. */
 const GUARDED = ['/pods', '/healthz', '/metrics', '/configz', '/runningpods/', '/exec/default/talk/main?output=1'];
 const OPEN = ['/', '/nothing', '/healthz/other', '/runningpods', '//pods'];
 
-/** Asked with an upgrade to SPDY. */
+/** Requested with an upgrade to SPDY. */
 const STREAMS = [
   '/exec/default/talk/main?command=true&output=1',
   '/exec/default/talk/wrong/main?command=true&output=1',
@@ -86,7 +86,7 @@ const STREAMS = [
 ];
 const SPDY = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
 
-/** Every method of each on the port of `healthzPort`, in clear text. */
+/** Requested with every method on `healthzPort`, without TLS. */
 const HEALTHZ = [
   '/healthz',
   '/healthz/',
@@ -108,7 +108,7 @@ const HEALTHZ = [
   '/',
 ];
 
-/** These are compared elsewhere, or say what differs from one moment to the next. */
+/** Bodies that are compared elsewhere or change over time. */
 const OWN_BODY = /^\w+ \/(pods\/?|runningpods\/|metrics)$/;
 const HEADERS = [
   'content-type',
@@ -119,7 +119,7 @@ const HEADERS = [
   'x-stream-protocol-version',
   'x-accepted-stream-protocol-versions',
 ];
-/** Of device plugins, which Nodelet does not have. */
+/** Lines about device plugins, which Nodelet does not have. */
 const NOT_OURS = '[+]device-plugin ok\n';
 
 type Ask = (method: string, path: string, options?: object, headers?: OutgoingHttpHeaders) => Promise<object>;
@@ -137,7 +137,7 @@ suite('the port of a node beside that of kubelet', { skip: skip() }, () => {
     await plane?.stop();
   });
 
-  test('every answer has the same status, the same headers and the same text', async () => {
+  test('every response has the same status, headers and text', async () => {
     const manifests = join(plane.folder, 'manifests');
     mkdirSync(manifests);
     const plan = { ...runtime, plane, nodeName: NODE, config: { staticPodPath: manifests } };
@@ -167,9 +167,9 @@ async function startPods(plane: ControlPlane, manifests: string): Promise<void> 
   for (const pod of ['talk', STATIC]) await plane.wait(pod, 'create', 'condition=Ready');
 }
 
-/** By request. */
+/** Responses by request. */
 async function answersOf(plane: ControlPlane, folder: string): Promise<Record<string, object>> {
-  for (const pod of ['talk', STATIC]) await until(() => plane.kubectl('logs', pod)); // the agent may not know it yet
+  for (const pod of ['talk', STATIC]) await until(() => plane.kubectl('logs', pod)); // the agent may not know the pod yet
   const ask = asking(plane, folder);
   const admin = certificateOf(plane, 'admin', ['system:masters']);
   const strangers: Record<string, { readonly tls?: object; readonly headers?: OutgoingHttpHeaders }> = {
@@ -227,11 +227,11 @@ function answerOf(asked: ClientRequest, isOwn = false): Promise<object> {
 }
 
 function shown({ statusCode, headers }: IncomingMessage, body: string): object {
-  const told = HEADERS.map((name) => [name, headers[name]]);
-  return { status: statusCode, ...Object.fromEntries(told), body: withoutPorts(body.replace(NOT_OURS, '')) };
+  const shown = HEADERS.map((name) => [name, headers[name]]);
+  return { status: statusCode, ...Object.fromEntries(shown), body: withoutPorts(body.replace(NOT_OURS, '')) };
 }
 
-/** Each of the two agents is given its own. */
+/** Each of the two agents has its own port. */
 function withoutPorts(body: string): unknown {
   if (!body.startsWith('{"kubeletconfig":')) return body;
   const { port: _, healthzPort: __, ...configuration } = JSON.parse(body).kubeletconfig;

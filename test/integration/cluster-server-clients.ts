@@ -4,13 +4,13 @@ import { text } from 'node:stream/consumers';
 import type { ControlPlane } from './cluster-fixture.ts';
 import { end } from './daemon-fixture.ts';
 
-/** What a command has said when it ends. */
+/** The output of a command when it ends. */
 export async function outcomeOf(child: ChildProcessWithoutNullStreams) {
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { stdout, stderr, code };
 }
 
-/** Gives where a port of a pod is on this machine, for as long as it is used. */
+/** Returns the local address of a forwarded pod port, for as long as it is used. */
 export async function forwarding(
   plane: ControlPlane,
   {

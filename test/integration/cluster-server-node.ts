@@ -12,7 +12,7 @@ import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
-/** An agent in this process with its server, as a node of a control plane whose object the test keeps. */
+/** An agent in this process with its server, as a node of a control plane; the test writes the node object. */
 export interface ServingNode {
   readonly nodeName: string;
   readonly port: number;
@@ -95,7 +95,7 @@ function servingCertificate({ authority }: ControlPlane, nodeName: string) {
   return { current: () => pair, subscribe: () => () => {} };
 }
 
-/** Where the API server finds the node. */
+/** The addresses under which the API server reaches the node. */
 async function announce(
   plane: ControlPlane,
   nodeName: string,

@@ -1,4 +1,4 @@
-/** What `kubectl` gets from a node through the API server: logs, exec, cp, attach, port-forward. */
+/** `kubectl` with a node through the API server: logs, exec, cp, attach, port-forward. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const NODE = 'box';
 const ACCOUNT = 'system:serviceaccount:default:default';
 /** The channel of a WebSocket. */
 const STDOUT = 1;
-/** Of a node that declares the feature the API server wants WebSockets, of others SPDY whatever `kubectl` speaks. */
+/** To a node that declares the feature the API server speaks WebSockets, to others SPDY, whatever `kubectl` speaks. */
 const RUNTIMES = [
   {
     name: 'the embedded runtime',
@@ -64,14 +64,14 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       ({ plane, agent: node } = scene);
     });
     after(async () => {
-      await plane?.remove('--all').catch(() => {}); // the rest goes with the runtime
+      await plane?.remove('--all').catch(() => {}); // the rest is removed with the runtime
       await scene?.stop();
     });
     const create = async (...args: Parameters<typeof podOf>) => {
       await plane.apply(podOf(...args));
       await plane.wait(args[0], 'condition=Ready');
     };
-    /** As somebody who shows a certificate or a token, or nothing. */
+    /** A request with a certificate, a token or no credentials. */
     const ask = (path: string, options: { readonly cert?: string; readonly key?: string; readonly token?: string }) =>
       new Promise<{ readonly status: number | undefined; readonly body: string }>((resolve, reject) => {
         const { token, ...tls } = options;
@@ -90,7 +90,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
     };
 
-    test('logs: all, the last, with times, cut, and followed to the end', async () => {
+    test('logs: all, tail, timestamps, limit, and follow to the end', async () => {
       const line = 'echo one; echo two; echo three; until [ -e /go ]; do sleep 0.05; done; echo four';
       await create('talk', line, {}, { restartPolicy: 'Never' });
       const followed = plane.startKubectl(['logs', '-f', 'talk']);
@@ -104,7 +104,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       assert.equal(await plane.kubectl('logs', '--since=1h', 'talk'), 'one\ntwo\nthree\nfour\n');
     });
 
-    test('logs: what there is not is told in the words of kubelet', async () => {
+    test("logs: errors match kubelet's messages", async () => {
       await assert.rejects(
         plane.kubectl('logs', '--previous', 'talk'),
         /previous terminated container "main" in pod "talk" not found/,
@@ -119,7 +119,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
 
     testStreams(() => ({ plane, createShell: create }));
 
-    test('a WebSocket that comes to the node itself is carried to the runtime', async () => {
+    test('a WebSocket to the node itself is proxied to the runtime', async () => {
       const path = '/exec/default/shell-spdy/main?command=echo&command=hello&output=1';
       const ca = readFileSync(plane.authority.caFile);
       const socket = new WebSocket(`wss://127.0.0.1:${node.port}${path}`, 'v4.channel.k8s.io', {
@@ -135,7 +135,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       assert.equal(said.join(''), 'hello\n');
     });
 
-    test('who shows nothing, or something wrong, is not let in; who may not is refused', async () => {
+    test('missing or invalid credentials are 401; missing permissions are 403', async () => {
       assert.deepEqual(await ask('/pods', {}), { status: 401, body: 'Unauthorized' });
       assert.deepEqual(await ask('/pods', { token: 'made-up' }), { status: 401, body: 'Unauthorized' });
       const { status, body } = await ask('/pods', certificateOf('mallory'));
@@ -152,7 +152,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
         { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata, rules },
         { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata, subjects, roleRef },
       );
-      // The node remembers for a while who was refused.
+      // The node caches rejected authorizations for a while.
       await plane.allowed({ user: ACCOUNT }, 'get', 'nodes', '--subresource=metrics');
       const token = (await plane.kubectl('create', 'token', 'default')).trim();
       const metrics = await ask('/metrics', { token });

@@ -1,4 +1,4 @@
-/** Pods of Kubernetes' own kubelet that Nodelet takes over as they are, and the other way round. */
+/** Nodelet adopts running pods of kubelet, and kubelet those of Nodelet. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,24 +25,24 @@ const NODE = 'box';
 const STATIC_UID = '5ce2a4f1-0b4e-4f4e-9d5b-1f1a3c7e9b21';
 const NODELET = [join(import.meta.dirname, '../../bin/nodelet'), 'kubelet'];
 const CRI_MS = 10_000;
-/** Pods of the API server that see the change. */
+/** Pods of the API server that exist during the change. */
 const STAYING = ['account', 'sidecar', 'again', 'ended', 'resized', 'strict', 'waiting'];
-/** Pods that go during the change, or come with it. */
-const PASSING = ['leaving', 'witness'];
+/** Pods that are deleted during the change, or created with it. */
+const PASSING = ['leaving', 'probe-pod'];
 const skip = goKubeletSkipReason() || containerdSkipReason() || nodeletNodeSkipReason();
 
-/** Only what has run for longer is known again as ready, to either of the two, before its probe says so. */
+/** Either agent restores readiness before the first probe only for containers that have run for longer than this. */
 const KNOWN_AGAIN_MS = 10_000;
-/** What cgroups of version 1 say where there is no limit; kubelet takes it for one of the pod. */
+/** The cgroup v1 value without a limit; kubelet takes it for a limit of the pod. */
 const NO_LIMIT = '9007199254740988Ki';
 
-/** Which resources pods were promised, and which their containers have: of whichever agent, for whichever comes next. */
+/** The allocated and actual resources of pods, checkpointed by one agent for the next. */
 const RECORDS = ['allocated_pods_state', 'actuated_pods_state'];
 const MIB = 2n ** 20n;
 
 type Pods = Readonly<Record<string, Pod>>;
 
-/** What runs on the machine: each container with its attempt and its state. */
+/** The containers of the runtime, each with its attempt and state. */
 type Running = Readonly<Record<string, string>>;
 
 suite('a node that changes its agent', { skip }, () => {
@@ -86,7 +86,7 @@ suite('a node that changes its agent', { skip }, () => {
     await resizePods();
   }
 
-  /** One goes on as it is, one wants to be started anew for it, and one asks for what the node does not have. */
+  /** One pod is resized in place, one restarts for it, and one requests more than the node has. */
   async function resizePods(): Promise<void> {
     for (const pod of ['resized', 'strict', 'waiting']) await wait(pod, 'condition=Ready');
     const [before] = await containersOf('resized');
@@ -129,7 +129,7 @@ suite('a node that changes its agent', { skip }, () => {
     await until(async () => Date.now() > started + KNOWN_AGAIN_MS + 1000);
   }
 
-  /** Without the version, which tells of every write whatever it changed. */
+  /** Without the resource version, which changes with every write. */
   async function podsAtServer(): Promise<Pods> {
     const { items }: { items: Pod[] } = JSON.parse(await plane.kubectl('get', 'pods', '-ojson'));
     return Object.fromEntries(
@@ -142,7 +142,7 @@ suite('a node that changes its agent', { skip }, () => {
     );
   }
 
-  /** Of the pods that stay: a change of the agent is nothing that happens to them. */
+  /** The statuses of the pods that stay: a change of the agent must not change them. */
   async function eventsAtServer(): Promise<readonly string[]> {
     const { items }: { items: Event[] } = JSON.parse(await plane.kubectl('get', 'events', '-ojson'));
     return items
@@ -177,11 +177,11 @@ suite('a node that changes its agent', { skip }, () => {
     return { ...cri, [Symbol.dispose]: () => cri.close() };
   }
 
-  /** When a pod that is new is ready, those that were there have been looked at. */
+  /** When a new pod is ready, the existing pods have been synced. */
   async function lookedAtAll(): Promise<void> {
-    await plane.apply(podOf('witness', { containers: [shell('main', OBEDIENT)], automountServiceAccountToken: false }));
-    await wait('witness', 'condition=Ready');
-    await plane.remove('witness');
+    await plane.apply(podOf('probe-pod', { containers: [shell('main', OBEDIENT)], automountServiceAccountToken: false }));
+    await wait('probe-pod', 'condition=Ready');
+    await plane.remove('probe-pod');
   }
 
   async function changeTo(
@@ -199,7 +199,7 @@ suite('a node that changes its agent', { skip }, () => {
     assert.deepEqual(shown(await podsAtServer()), shown(atServer));
   }
 
-  /** A container that ends on the new agent's watch is started again, and counted on. */
+  /** A container that exits under the new agent restarts, with an increased restart count. */
   async function restarts(): Promise<void> {
     const [id = ''] = Object.entries(await running()).find(([, text]) => text.startsWith('again main 1 ')) ?? [];
     runtime.ctr('tasks', 'kill', '--signal', 'SIGKILL', id);
@@ -217,13 +217,13 @@ suite('a node that changes its agent', { skip }, () => {
     assert.doesNotMatch(readFileSync('/proc/self/mountinfo', 'utf8'), new RegExp(`${folder}/root/pods/`));
   }
 
-  test('the pods of kubelet go on under Nodelet, and their status stays', async () => {
+  test('the pods of kubelet keep running under Nodelet, and their statuses stay', async () => {
     await start();
     await startPods();
     await changeTo(NODELET);
   });
 
-  test('Nodelet goes on with pods that kubelet has started, and has begun to end', async () => {
+  test('Nodelet continues with pods that kubelet has started or begun to terminate', async () => {
     await restarts();
     await wait('leaving', 'delete');
     const uid = await plane.kubectl('get', 'pod', 'account', '-ojsonpath={.metadata.uid}');
@@ -233,7 +233,7 @@ suite('a node that changes its agent', { skip }, () => {
     await until(async () => readFileSync(join(volume, 'color'), 'utf8') === 'green');
   });
 
-  test('Nodelet ends pods that kubelet has started, and leaves nothing of them', async () => {
+  test('Nodelet terminates pods that kubelet has started, and leaves no resources', async () => {
     await deletePods();
     await until(async () => (await sandboxes()) === 0);
     assert.deepEqual(await running(), {});
@@ -243,18 +243,18 @@ suite('a node that changes its agent', { skip }, () => {
     await until(async () => RECORDS.every((name) => record(name).data === '{}'));
   });
 
-  test('the pods of Nodelet go on under kubelet, and their status stays', async () => {
+  test('the pods of Nodelet keep running under kubelet, and their statuses stay', async () => {
     await startPods();
     await changeTo(undefined, withoutWhatKubeletForgets);
   });
 
-  test('kubelet goes on with pods that Nodelet has started, and has begun to end', async () => {
+  test('kubelet continues with pods that Nodelet has started or begun to terminate', async () => {
     await restarts();
     await wait('leaving', 'delete');
   });
 
-  test('kubelet ends pods that Nodelet has started', async () => {
-    await deletePods(); // its garbage collector, minutes apart, has the rest
+  test('kubelet terminates pods that Nodelet has started', async () => {
+    await deletePods(); // its garbage collector removes the rest minutes later
     await until(async () => Object.values(await running()).every((container) => container.endsWith(' 2')));
   });
 });
@@ -317,9 +317,9 @@ const STATIC = {
 };
 
 /**
- * What kubelet loses whenever it starts, also after itself: it has the address of a pod that has ended from nowhere any
- * more, does not look at the mirror of a static pod for what is older than itself, and does not know since when a resize
- * waits.
+ * State that kubelet loses at every start: it no longer has the address of a terminated pod, does
+ * not read older state of a static pod from its mirror pod, and does not know since when a resize
+ * is deferred.
  */
 function withoutWhatKubeletForgets(pods: Pods): unknown {
   return Object.values(pods).map(({ status, ...pod }) => {
@@ -332,7 +332,7 @@ function withoutWhatKubeletForgets(pods: Pods): unknown {
         ? { ...condition, lastProbeTime: null, lastTransitionTime: null }
         : condition,
     );
-    resizing?.sort((one, other) => byCodePoint(one.type, other.type)); // kubelet has that one first
+    resizing?.sort((one, other) => byCodePoint(one.type, other.type)); // kubelet puts that one first
     return { ...pod, status: { ...status, conditions: resizing } };
   });
 }
@@ -341,7 +341,7 @@ function withoutNoLimit(resources: ResourceRequirements = {}): ResourceRequireme
   return resources.limits?.['memory'] === NO_LIMIT ? {} : resources;
 }
 
-/** Those that are left of pods. */
+/** The cgroups of pods that are left. */
 function podCgroups(parent: string): readonly string[] {
   const root = '/sys/fs/cgroup';
   const hierarchies = existsSync(join(root, 'cgroup.controllers')) ? [''] : readdirSync(root);

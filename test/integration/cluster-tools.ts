@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Programs of Kubernetes that tests run beside Nodelet; `make cluster-tools` builds them. */
+/** Kubernetes programs that tests run beside Nodelet; `make cluster-tools` builds them. */
 export type ClusterTool = 'crictl' | 'critest' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'kubelet';
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
-/** What a program of the search path has to say of itself; a cluster of another version is another reference. */
+/** The required version output of a program on the search path: another version is another reference. */
 const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[]; readonly wanted: RegExp }>> = {
   crictl: { args: ['--version'], wanted: /1\.36\./ },
   critest: { args: ['--version'], wanted: /1\.36\./ },
@@ -16,12 +16,12 @@ const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[];
   kubelet: { args: ['--version'], wanted: /v1\.36\./ },
 };
 
-/** Where the script puts them. */
+/** The output directory of the script. */
 export function clusterToolsFolder(): string {
   return execFileSync(SCRIPT, ['--where'], { encoding: 'utf8' }).trim();
 }
 
-/** Looks where `KUBEBUILDER_ASSETS` says, in the cache of `make cluster-tools`, and in `PATH`. */
+/** Searches `KUBEBUILDER_ASSETS`, the cache of `make cluster-tools`, and `PATH`. */
 export function findClusterTool(name: ClusterTool): string | undefined {
   const given = process.env['KUBEBUILDER_ASSETS'];
   const known = [...(given ? [given] : []), clusterToolsFolder()].map((folder) => join(folder, name));
@@ -36,7 +36,7 @@ export function clusterTool(name: ClusterTool): string {
   return path;
 }
 
-/** Why the programs are not there, for `{ skip }` of a test; `false` when they are. */
+/** The `{ skip }` reason of a test when the programs are missing, else `false`. */
 export function clusterToolsSkipReason(...names: readonly ClusterTool[]): string | false {
   const missing = names.filter((name) => findClusterTool(name) === undefined);
   if (missing.length === 0) return false;

@@ -22,11 +22,11 @@ export { never };
 
 const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** Containers on the real kernel in a sandbox that has the machine's namespaces. `life` begins another life of ours. */
+/** Containers on the real kernel in a sandbox with the machine's namespaces. `life` starts another process of the runtime. */
 export class ContainerFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'containers-'));
   readonly paths = runtimePaths({ rootDir: join(this.folder, 'root'), stateDir: join(this.folder, 'state') });
-  readonly told: LifecycleEvent[] = [];
+  readonly published: LifecycleEvent[] = [];
   readonly cgroupParent = `/nodelet-test-${basename(this.folder)}`;
   readonly #program: string;
   readonly #pid: NamespaceMode;
@@ -40,7 +40,7 @@ export class ContainerFixture {
     mkdirSync(this.paths.exits, { recursive: true });
   }
 
-  /** As after a kill: nobody stops anything. */
+  /** As after a kill: nothing is stopped. */
   async life(): Promise<Containers> {
     await this.#endLife();
     this.#storage ??= await this.#openStorage();
@@ -88,7 +88,7 @@ export class ContainerFixture {
         list: () => images.list(),
       },
       nri: noNri,
-      events: { publish: (happening) => void this.told.push(happening) },
+      events: { publish: (happening) => void this.published.push(happening) },
       machine: await readSpecMachine({ architecture: ARCHITECTURE, mayLowerOomScore: false }, host.fs),
       buildSpec: createSpecBuilder(settings, host.fs),
       ociCommand: (program, args, signal) => runRuntime({ ...oci, program }, args, signal),
@@ -115,7 +115,7 @@ export class ContainerFixture {
     return existsSync(path) ? readFileSync(path, 'utf8') : '';
   }
 
-  /** What is left of containers that have been removed: all of it should be gone. */
+  /** Resources of removed containers that still exist. */
   leftovers(): readonly string[] {
     const below = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
     const { containerRecords, ociState, exits, sockets } = this.paths;
@@ -124,7 +124,7 @@ export class ContainerFixture {
     return [...folders.flatMap(below), ...mounts.filter((line) => line.includes(`${this.folder}/state`))];
   }
 
-  /** A test that failed half-way leaves containers. */
+  /** A failed test leaves containers. */
   async close(): Promise<void> {
     await this.#life?.containers.ofSandbox.removeAll('pod1', never);
     await this.#endLife();

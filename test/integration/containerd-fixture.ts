@@ -18,13 +18,13 @@ const FILES = [
   '/bin/busybox',
 ];
 
-/** A containerd of our own, with two local images and a network between its pods and this machine. */
+/** A private containerd with two local images and a pod network. */
 export interface TestContainerd extends TestRuntime {
-  /** Runs `ctr` against it, in the namespace of CRI. */
+  /** Runs `ctr` against it, in the CRI namespace. */
   ctr(...args: string[]): string;
 }
 
-/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function skipReason(): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
   const missing = [...PROGRAMS.filter((program) => !isInPath(program)), ...FILES.filter((file) => !existsSync(file))];
@@ -75,7 +75,7 @@ export async function startContainerd(): Promise<TestContainerd> {
       daemon = await start();
     },
     async stop() {
-      await removePods(cri).catch(() => {}); // what it cannot take away itself goes with the leftovers
+      await removePods(cri).catch(() => {}); // the clean-up below removes what it cannot
       cri.close();
       await end(daemon, 'SIGTERM');
       removeLeftovers(footprint);

@@ -8,13 +8,13 @@ import { ImageStatusRequest } from '../../src/cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../src/cri/services.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 
-/** Holds the namespaces of containerd's sandboxes open. */
+/** The pause image of containerd's sandboxes. */
 export const PAUSE_IMAGE = 'localhost/nodelet/pause:1';
 const CATATONIT = '/usr/bin/catatonit';
-/** containerd tells its CRI side of an import by an event that we do not see. */
+/** containerd notifies its CRI plugin of an import by an event that tests cannot see. */
 const ASK_AGAIN_MS = 5;
 
-/** Makes the images of this machine's own programs known to a containerd. */
+/** Imports the images of this machine's own programs into a containerd. */
 export async function importLocalImages(images: ImageService, socketPath: string, signal: AbortSignal): Promise<void> {
   const archives = { [PAUSE_IMAGE]: pauseArchive(), [BUSYBOX_IMAGE]: await busyboxArchive(createLinuxHost(), signal) };
   for (const [image, archive] of Object.entries(archives)) {

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { cgroupHierarchies } from '../../src/host/linux/cgroup/cgroup-hierarchies.ts';
 import { parseMountinfo } from '../../src/host/linux/proc/mountinfo.ts';
 
-/** Everything that a runtime of a test makes on the machine follows from its folder's name. */
+/** All resources of a test runtime derive their names from its directory. */
 export interface Footprint {
   readonly folder: string;
   readonly socketPath: string;
   readonly bridge: string;
-  /** Below which tests put the cgroups of their pods. */
+  /** The parent cgroup of the test's pods. */
   readonly cgroupParent: string;
 }
 
-/** What is killed is gone by then on the busiest machine. */
+/** The time in which killed processes are gone on the busiest machine. */
 const PATIENCE_MS = 20_000;
 const LOOK_AGAIN_MS = 5;
 
 /**
- * Takes away what a runtime left that is gone or about to go: it, monitors and their containers, network namespaces, mounts, the bridge,
- * cgroups and files. Nothing to do is fine.
+ * Removes all resources of a runtime that is gone or exiting: its process, monitors and their containers, network namespaces,
+ * mounts, the bridge, cgroups and files. Idempotent.
  */
 export function removeLeftovers(footprint: Footprint): void {
   const namespaces = networkNamespaces(footprint.folder);
@@ -31,7 +31,7 @@ export function removeLeftovers(footprint: Footprint): void {
   removeFolder(footprint.folder);
 }
 
-/** Of the sandboxes whose bundles are still there: paths such as `/var/run/netns/cni-…`. */
+/** The network namespaces of sandboxes whose bundles still exist: paths such as `/var/run/netns/cni-…`. */
 export function networkNamespaces(folder: string): readonly string[] {
   const bundles = join(folder, 'state/io.containerd.runtime.v2.task/k8s.io');
   const paths = entries(bundles).flatMap((id): string[] => {
@@ -41,16 +41,16 @@ export function networkNamespaces(folder: string): readonly string[] {
         namespace.type === 'network' && namespace.path?.includes('/netns/') ? [namespace.path] : [],
       );
     } catch {
-      return []; // half made, or already half removed
+      return []; // partly created or removed
     }
   });
   return [...new Set(paths)];
 }
 
 /**
- * The runtime itself, which may be on its way out, and its monitors, which are daemons of their own: a shim is told by
- * the socket that it reports to, conmon by the files it writes. Returns when they are gone, and what they had begun: a
- * cgroup goes no sooner, and nobody writes into the folder any more.
+ * Kills the runtime itself and its monitors, which are separate daemons: a shim is identified by
+ * the socket that it reports to, conmon by the files it writes. Returns when they and their operations have
+ * ended: only then can cgroups be removed, and no process writes into the directory.
  */
 function killProcesses({ socketPath, folder }: Footprint): void {
   const processes = runningProcesses();
@@ -68,7 +68,7 @@ function killProcesses({ socketPath, folder }: Footprint): void {
   for (const pid of doomed) {
     try {
       process.kill(pid, 'SIGKILL');
-    } catch {} // gone by itself
+    } catch {} // exited by itself
   }
   untilSo(() => [...doomed].every(isDead));
 }
@@ -76,13 +76,13 @@ function killProcesses({ socketPath, folder }: Footprint): void {
 function isDead(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2)); // a child of ours is reaped when this returns
+    return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2)); // our children are reaped when this returns
   } catch {
     return true;
   }
 }
 
-/** Waits on the spot: whoever cleans up may be on its way out. */
+/** Waits synchronously: the caller may be in an exit handler. */
 function untilSo(isSo: () => boolean): boolean {
   const clock = new Int32Array(new SharedArrayBuffer(4));
   for (const endsAt = performance.now() + PATIENCE_MS; performance.now() < endsAt; ) {
@@ -99,7 +99,7 @@ function runningProcesses(): { pid: number; parent: number; args: string[] }[] {
       try {
         const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
         const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may hold anything
+        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may contain any character
         return [{ pid: Number(pid), parent, args }];
       } catch {
         return [];
@@ -107,7 +107,7 @@ function runningProcesses(): { pid: number; parent: number; args: string[] }[] {
     });
 }
 
-/** Nothing to do is fine. */
+/** Idempotent. */
 export function unmountBelow(folder: string): void {
   const points = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -121,14 +121,14 @@ export function removeCgroups(parent: string): void {
   for (const hierarchy of mountedCgroups()) removeCgroup(join(hierarchy, parent));
 }
 
-/** Folders that each hold a whole tree of cgroups. */
+/** Directories that each hold a whole cgroup tree. */
 export function mountedCgroups(): readonly string[] {
   const root = '/sys/fs/cgroup';
   if (existsSync(join(root, 'cgroup.controllers'))) return [root];
   return cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')));
 }
 
-/** A cgroup goes with rmdir, its children first; the kernel takes the files away, a moment after the last process. */
+/** rmdir removes a cgroup, children first; it fails until the last process is gone. */
 function removeCgroup(path: string): void {
   for (const child of folders(path)) removeCgroup(join(path, child));
   untilSo(() => {
@@ -139,7 +139,7 @@ function removeCgroup(path: string): void {
   });
 }
 
-/** Somebody else may be at it, too. */
+/** Another process may remove it too. */
 function removeFolder(folder: string): void {
   let fault: unknown;
   const isGone = untilSo(() => {
@@ -172,5 +172,5 @@ function folders(path: string): string[] {
 function quietly(program: string, ...args: string[]): void {
   try {
     execFileSync(program, args, { stdio: 'ignore' });
-  } catch {} // what is not there need not go
+  } catch {} // already gone
 }

@@ -8,7 +8,7 @@ import { containerdRefusals } from '../contract/cri/refusals.ts';
 import type { Subject } from '../contract/cri/subject.ts';
 import type { TestContainerd } from './containerd-fixture.ts';
 
-/** A client of a containerd, without events. To stop it leaves containerd running. */
+/** A client of a containerd, without events. Stopping it leaves containerd running. */
 export function containerdSubject(containerd: TestContainerd): Subject & { readonly cri: CriConnection } {
   const cri = connectCri(containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
   return {

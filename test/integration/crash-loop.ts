@@ -1,6 +1,6 @@
 /**
- * Kills the agent again and again, at random moments, while pods are created and deleted; then looks for what should
- * not be: a container that was restarted, or anything that is left on the machine.
+ * Kills the agent repeatedly at random moments while pods are created and deleted; then checks that no container was
+ * restarted and no resource is left on the machine.
  *
  *   scripts/node test/integration/crash-loop.ts [--seconds 120] [--seed 1]
  */
@@ -15,13 +15,13 @@ import { RestartWitness } from './restart-witness.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import { RuntimeRecords } from './runtime-records.ts';
 
-/** Wanted from the beginning to the end. */
+/** Desired during the whole run. */
 const STEADY = ['steady-0', 'steady-1', 'steady-2'];
-/** These come and go. */
+/** These are created and deleted. */
 const PASSING = Array.from({ length: 17 }, (_, index) => `passing-${index}`);
 const END_MS = 300_000;
 const OTHERS_MS = 30_000;
-/** It goes on until there were so many, however slow the machine is. */
+/** The loop runs until there were this many kills, however slow the machine is. */
 const FEWEST = { kills: 3, created: 20 };
 
 export interface CrashLoopOptions {
@@ -33,14 +33,14 @@ export interface CrashLoopResult {
   readonly kills: number;
   readonly created: number;
   readonly deleted: number;
-  /** How many of the pods got as far as a sandbox. */
+  /** The number of pods that got a sandbox. */
   readonly podsSeen: number;
-  /** Containers that were made though an earlier one had started, and pods that were up twice. */
+  /** Containers that were created though an earlier one had started, and pods that ran twice. */
   readonly wrong: readonly string[];
-  /** What was left on the machine after the normal end. */
+  /** Resources that are left after the regular end. */
   readonly leaks: readonly string[];
   readonly exitCode: number;
-  /** What the last agent printed. */
+  /** The output of the last agent. */
   readonly output: string;
 }
 
@@ -57,9 +57,9 @@ export async function crashLoop({ seconds, seed }: CrashLoopOptions): Promise<Cr
     for (const name of STEADY) await first.line(new RegExp(`${name} +● ready`));
     const before = await steadyContainers(nodelet);
 
-    const witness = new RestartWitness(records);
+    const observer = new RestartWitness(records);
     const changing = new AbortController();
-    watching.push(witness.watch(over.signal), changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal));
+    watching.push(observer.watch(over.signal), changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal));
     const { kills, last } = await killInALoop(nodelet, first, manifests, new Draw(seed, 'kills'), seconds);
     changing.abort();
 
@@ -76,9 +76,9 @@ export async function crashLoop({ seconds, seed }: CrashLoopOptions): Promise<Cr
       kills,
       created,
       deleted,
-      podsSeen: witness.podsSeen,
-      wrong: [...wrong, ...witness.wrong],
-      leaks: [...nodelet.traces(), ...(await chainsLeft(chainsBefore))],
+      podsSeen: observer.podsSeen,
+      wrong: [...wrong, ...observer.wrong],
+      leaks: [...nodelet.remainingResources(), ...(await chainsLeft(chainsBefore))],
       exitCode,
       output: last.output(),
     };
@@ -89,12 +89,12 @@ export async function crashLoop({ seconds, seed }: CrashLoopOptions): Promise<Cr
   }
 }
 
-/** What the bridge plugin leaves when it is killed with its caller; nothing in it says whose it is. */
+/** The bridge plugin leaves these chains when it is killed with its caller; they do not name an owner. */
 function emptyChains(): readonly string[] {
   return emptyPodChains(execFileSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' }));
 }
 
-/** Plugins of others on this machine may be making such chains, and they or their runtimes take them away. */
+/** Other plugins on this machine may be creating such chains, and remove them themselves. */
 async function chainsLeft(before: readonly string[]): Promise<readonly string[]> {
   const look = (): readonly string[] => emptyChains().filter((chain) => !before.includes(chain));
   for (const endsAt = performance.now() + OTHERS_MS; performance.now() < endsAt; await delay(50)) {
@@ -103,7 +103,7 @@ async function chainsLeft(before: readonly string[]): Promise<readonly string[]>
   return look();
 }
 
-/** Until the time is over; the last one lives. */
+/** Kills until the time is over; the last agent stays. */
 async function killInALoop(
   nodelet: TestNodelet,
   first: RunningNodelet,

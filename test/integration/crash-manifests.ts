@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 
-/** A folder of manifests that come and go. */
+/** A directory of manifests that are created and removed. */
 export class CrashManifests {
   readonly folder: string;
   created = 0;
@@ -17,7 +17,7 @@ export class CrashManifests {
     return readdirSync(this.folder).map((file) => file.replace(/\.yaml$/, ''));
   }
 
-  /** What is there goes; what is not there comes, as a pod of the same name with another UID than before. */
+  /** Removes an existing manifest, or creates a missing one as a pod of the same name with a different UID. */
   toggle(name: string): void {
     if (existsSync(this.#path(name))) this.remove(name);
     else this.add(name);
@@ -25,7 +25,7 @@ export class CrashManifests {
 
   add(name: string): void {
     this.created++;
-    const hidden = join(this.folder, '..', `${name}.tmp`); // seen whole or not at all
+    const hidden = join(this.folder, '..', `${name}.tmp`); // so that the rename is atomic
     writeFileSync(hidden, manifest(name, this.created));
     renameSync(hidden, this.#path(name));
   }

@@ -19,19 +19,19 @@ export interface Interval {
 
 const channel = tracingChannel<object>(RPC_CHANNEL);
 
-/** Every call that a CRI client of this process ends from now on, in the order in which they end. */
+/** Records every CRI call of this process when it ends, in that order. */
 export class CriCalls {
   readonly all: CriCall[] = [];
   readonly #started = new Map<unknown, number>();
   readonly #begin = (trace: unknown): void => void this.#started.set(trace, performance.now());
-  readonly #end = (trace: unknown): void => this.#ended(trace as RpcTrace); // what this channel tells
+  readonly #end = (trace: unknown): void => this.#ended(trace as RpcTrace); // the message type of this channel
 
   constructor() {
     channel.start.subscribe(this.#begin);
     channel.asyncStart.subscribe(this.#end);
   }
 
-  /** Those that began in that time. */
+  /** The calls that began in that time. */
   within({ startMs, endMs }: Interval): CriCall[] {
     return this.all.filter((call) => call.startMs >= startMs && call.startMs <= endMs);
   }
@@ -50,7 +50,7 @@ export class CriCalls {
   }
 }
 
-/** How long at least one of them was under way: calls side by side count once. */
+/** The time during which at least one of them was in progress: parallel calls count once. */
 export function busyMs(intervals: readonly Interval[]): number {
   let busy = 0;
   let coveredTo = Number.NEGATIVE_INFINITY;

@@ -17,7 +17,7 @@ import { containerdSubject } from './containerd-subject.ts';
 
 const skip = skipReason();
 
-/** What of it is still on this machine: processes, mounts, links, cgroups, files. */
+/** Its resources on this machine: processes, mounts, links, cgroups, files. */
 function traces({ folder, cgroupParent }: Pick<TestContainerd, 'folder' | 'cgroupParent'>): string[] {
   const processes = readdirSync('/proc').filter((pid) => {
     try {
@@ -32,7 +32,7 @@ function traces({ folder, cgroupParent }: Pick<TestContainerd, 'folder' | 'cgrou
   return [...processes, ...links, ...cgroups, ...mounts, ...(existsSync(folder) ? [folder] : [])];
 }
 
-test('two run side by side, and nothing of them is left', { skip }, async () => {
+test('two runtimes run in parallel and leave no resources', { skip }, async () => {
   const both = await Promise.all([startContainerd(), startContainerd()]);
   const subjects = both.map(containerdSubject);
   const pods = await Promise.all(subjects.map(runPod));
@@ -45,7 +45,7 @@ test('two run side by side, and nothing of them is left', { skip }, async () => 
   assert.deepEqual(namespaces.filter(existsSync), []);
 });
 
-test('containers outlive containerd, and a broken event stream is told', { skip }, async (t) => {
+test('containers outlive containerd, and a broken event stream is reported', { skip }, async (t) => {
   const containerd = await startContainerd();
   t.after(() => containerd.stop());
   const subject = containerdSubject(containerd);
@@ -73,7 +73,7 @@ test('containers outlive containerd, and a broken event stream is told', { skip 
   assert.ok(startedAt > 0n);
 });
 
-test('what a killed run left is taken away by the next', { skip }, async () => {
+test('the resources of a killed run are removed by the next', { skip }, async () => {
   const script = `
     const { startContainerd } = await import(${JSON.stringify(join(import.meta.dirname, 'containerd-fixture.ts'))});
     const containerd = await startContainerd();

@@ -17,17 +17,17 @@ const FOLDER_NAME = /^nodelet-(containerd|embedded)-(\d+)-(\d+)$/;
 export type RuntimeKind = 'containerd' | 'embedded';
 
 export interface NetworkedFootprint extends Footprint {
-  /** The addresses of its pods. */
+  /** The pod addresses. */
   readonly subnet: string;
 }
 
 let footprints = 0;
 
-/** Of a runtime that is to be started. Also takes away what runs left that were killed. */
+/** The resources of a runtime to be started. Also removes those of killed runs. */
 export function newFootprint(kind: RuntimeKind): NetworkedFootprint {
   sweepDeadRuns();
   const footprint = footprintOf(kind, process.pid, footprints++);
-  removeCgroups(footprint.cgroupParent); // they may outlive the folder of a run, and its process number comes again
+  removeCgroups(footprint.cgroupParent); // cgroups may outlive the directory of a run, and its process id is reused
   return { ...footprint, subnet: claimSubnet().v4 };
 }
 
@@ -50,12 +50,12 @@ function sweepDeadRuns(): void {
   dropDeadClaims();
 }
 
-/** Also one that had the number that this process has now. */
+/** Also a run that had the id of this process. */
 function isOfDeadRun(pid: number, count: number): boolean {
   return pid === process.pid ? count >= footprints : !existsSync(`/proc/${pid}`);
 }
 
-/** Makes the runtime's folder with a bridge network for its pods in it; with `hostPorts` it maps ports of this machine. */
+/** Creates the runtime's directory with a bridge network; with `hostPorts` it maps ports of this machine. */
 export function writeNetwork({ folder, bridge, subnet }: NetworkedFootprint, hostPorts = false): void {
   mkdirSync(join(folder, 'cni'), { recursive: true });
   const network = {
@@ -80,7 +80,7 @@ export function writeNetwork({ folder, bridge, subnet }: NetworkedFootprint, hos
   writeFileSync(join(folder, 'cni/10-nodelet-test.conflist'), JSON.stringify(network));
 }
 
-/** A program that adds what it says to a file, and goes when this process goes, however that ends. */
+/** A program that appends its output to a file and ends with this process. */
 export function launch(command: readonly string[], logPath: string): ChildProcess {
   const log = openSync(logPath, 'a');
   const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', ...command], { stdio: ['ignore', log, log] });
@@ -88,7 +88,7 @@ export function launch(command: readonly string[], logPath: string): ChildProces
   return daemon;
 }
 
-/** Resolves when it answers; rejects with the end of its log when it ends before, or takes too long. */
+/** Resolves when it answers; rejects with the end of its log when it exits before, or takes too long. */
 export async function started(
   daemon: ChildProcess,
   isReady: () => Promise<boolean>,
@@ -105,7 +105,7 @@ export async function started(
   return daemon;
 }
 
-/** The same with a runtime, which is to find its network too. */
+/** The same for a runtime, which must find its network too. */
 export function startedRuntime(daemon: ChildProcess, cri: CriConnection, logPath: string): Promise<ChildProcess> {
   const isReady = async (): Promise<boolean> => {
     const { status } = await cri.runtime.status({ verbose: false }, AbortSignal.timeout(START_MS));

@@ -7,17 +7,17 @@ import { type ImageConfig, ociArchive } from '../../src/app/images/oci-archive.t
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 
 const BUSYBOX = '/bin/busybox';
-/** Numbers that no process can have, as names of root. */
+/** Account names of root that are numbers no process can have. */
 const NUMBERS = ['4294967296', '4294967295', '2147483648', '-1'];
 const PASSWD = ['root:x:0:0::/:/bin/sh', ...NUMBERS.map((number) => `${number}:x:0:0::/:/bin/sh`), ''].join('\n');
 const GROUPS = ['root:x:0:', ...NUMBERS.map((number) => `${number}:x:0:`), ''].join('\n');
 
-/** An archive of busybox whose USER is a number, and whose account files have that number as a name of root. */
+/** An archive of busybox whose USER is a number that its account files use as a name of root. */
 export function disguisedRootImage(folder: string, reference: string, user = '4294967296'): Promise<string> {
   return busyboxImageWith(folder, reference, { User: user }, { 'etc/passwd': PASSWD, 'etc/group': GROUPS });
 }
 
-/** An archive of busybox with settings and files of its own. */
+/** An archive of busybox with its own configuration and files. */
 export async function busyboxImageWith(
   folder: string,
   reference: string,

@@ -1,4 +1,4 @@
-/** A program for dist.test.ts: makes a mount in the folder it is told, holds a namespace there, and takes both away again. */
+/** A program for dist.test.ts: creates a mount and a namespace in the given directory, and removes both again. */
 import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
 import { createLinuxNamespaces } from '../../src/host/linux/namespace/linux-namespaces.ts';
 

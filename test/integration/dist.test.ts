@@ -14,7 +14,7 @@ suite('make dist', { timeout: 900_000 }, () => {
   const at = (...names: string[]): string => join(folder, ...names);
   const elsewhere = at('elsewhere');
 
-  /** As on a machine that has nothing of this checkout. */
+  /** As on a machine without this checkout. */
   const run = (program: string, ...args: string[]) =>
     spawnSync(program, args, { cwd: elsewhere, env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8' });
 
@@ -35,12 +35,12 @@ suite('make dist', { timeout: 900_000 }, () => {
   ];
 
   for (const { name, skip, command } of forms) {
-    test(`${name} tells its version`, { skip }, () => {
+    test(`${name} prints its version`, { skip }, () => {
       const { status, stdout, stderr } = run(...command('nodelet'), 'version');
       assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: `nodelet ${version}\n`, stderr: '' });
     });
 
-    test(`${name} tells how it is used`, { skip }, () => {
+    test(`${name} prints its usage`, { skip }, () => {
       const { status, stdout, stderr } = run(...command('nodelet'), '--help');
       assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
       assert.match(stdout, /nodelet/);
@@ -69,7 +69,7 @@ suite('make dist', { timeout: 900_000 }, () => {
     assert.deepEqual({ stdout, stderr }, { stdout: 'CriError Unavailable\n', stderr: '' });
   });
 
-  test('the bundle says what it needs on an older Node.js', { skip: olderNodeReason() }, () => {
+  test('the bundle names the required version on an older Node.js', { skip: olderNodeReason() }, () => {
     const { status, stderr } = run('/usr/bin/env', 'node', at('nodelet/nodelet.mjs'), '--help');
     assert.equal(status, 1);
     assert.match(stderr, /^nodelet: needs Node\.js 24 or newer; this is v\d+/);
@@ -80,7 +80,7 @@ suite('make dist', { timeout: 900_000 }, () => {
   }
 });
 
-/** With an empty /run that nobody else has, where its native part is put for a moment; says in the end what is left there. */
+/** With a private empty /run, where its native part is extracted; prints at the end what is left there. */
 function withOwnRun(command: readonly string[]): [string, ...string[]] {
   const script = 'mount -t tmpfs tmpfs /run && "$@" && ls -A /run';
   return ['/usr/bin/unshare', '--mount', '/bin/sh', '-c', script, 'sh', ...command];

@@ -1,11 +1,11 @@
-/** Commands in containers of the real runtime, from the side of `nodelet exec`: input, its end, output, exit codes. */
+/** Commands in containers of the real runtime, as `nodelet exec` runs them: input, its end, output, exit codes. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { type Network, NetworkError } from '../../src/host/network.ts';
-import { connectExec, type ExecWish } from '../../src/kubelet/local-api/exec-connect.ts';
+import { connectExec, type ExecRequest } from '../../src/kubelet/local-api/exec-connect.ts';
 import type { ExecConnection } from '../../src/kubelet/local-api/exec-connection.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
@@ -16,7 +16,7 @@ const { network } = createLinuxHost();
 
 type ExecNetwork = Pick<Network, 'webSocket' | 'upgrade'>;
 
-/** As it is chosen for the runtime, and SPDY on all of them. */
+/** The default protocol of the runtime, and SPDY on all of them. */
 const WAYS: Record<string, ExecNetwork> = {
   'the way that the runtime offers': network,
   SPDY: {
@@ -25,10 +25,10 @@ const WAYS: Record<string, ExecNetwork> = {
   },
 };
 
-/** In pieces of 16 KiB. containerd 1.6 may not tell the end of a command while there is more for it than a pipe holds. */
+/** In pieces of 16 KiB. containerd 1.6 may not report the exit of a command while its input exceeds a pipe buffer. */
 const MOST_UNREAD = TEST_RUNTIME === 'embedded' ? Number.POSITIVE_INFINITY : 2;
 
-/** All that the command says. */
+/** The whole output of the command. */
 async function heard(connection: ExecConnection): Promise<unknown> {
   const [stdout, stderr]: [Uint8Array[], Uint8Array[]] = [[], []];
   const end = await connection.receive({
@@ -55,7 +55,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   });
 
   for (const [way, ways] of Object.entries(WAYS)) {
-    const start = (line: string, wish: ExecWish = { input: 'bytes', tty: false }): Promise<ExecConnection> => {
+    const start = (line: string, wish: ExecRequest = { input: 'bytes', tty: false }): Promise<ExecConnection> => {
       const containerId = it.report('web').observed?.containers.find(({ name }) => name === 'main')?.id ?? '';
       const [stdin, stderr] = [wish.input !== 'none', !wish.tty];
       const address = async (): Promise<string> => {
@@ -65,7 +65,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
       return connectExec(ways, address, wish, signal);
     };
 
-    test(`${way}: the command has all of its input, and its end`, async () => {
+    test(`${way}: the command reads all of its input, and its end`, async () => {
       const connection = await start('wc -c; echo bad >&2; exit 3');
       const received = heard(connection);
       for (let sent = 0; sent < 48; sent++) await connection.stdin(Buffer.alloc(65_536, 'x'));
@@ -73,7 +73,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
       assert.deepEqual(await received, { stdout: '3145728\n', stderr: 'bad\n', exitCode: 3 });
     });
 
-    test(`${way}: what it reads comes back while it is still being sent`, async () => {
+    test(`${way}: output is streamed while input is still being sent`, async () => {
       const connection = await start('cat');
       const received = heard(connection);
       const line = Buffer.alloc(65_536, 'abcdefgh');
@@ -82,7 +82,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
       assert.deepEqual(await received, { stdout: line.toString().repeat(64), stderr: '', exitCode: 0 });
     });
 
-    test(`${way}: a command that reads nothing ends all the same`, async () => {
+    test(`${way}: a command that reads no input ends nevertheless`, async () => {
       const connection = await start('echo done');
       const flood = async (): Promise<void> => {
         for (let sent = 0; sent < MOST_UNREAD; sent++) await connection.stdin(Buffer.alloc(16_384));
@@ -92,12 +92,12 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
       await flooding;
     });
 
-    test(`${way}: without input it finds an end at once`, async () => {
+    test(`${way}: without input it reads an end at once`, async () => {
       const connection = await start('cat; echo done', { input: 'none', tty: false });
       assert.deepEqual(await heard(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
     });
 
-    test(`${way}: a terminal has the size that it is told`, async () => {
+    test(`${way}: a terminal has the requested size`, async () => {
       const untilItFits = 'until [ "$(stty size 2>/dev/null)" = "37 101" ]; do sleep 0.05; done';
       const connection = await start(`read line; ${untilItFits}; echo fits`, { input: 'keys', tty: true });
       const received = heard(connection);

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** Above those that kubelet has by default. */
+/** Above kubelet's default ports. */
 const LOWEST = 11_000;
-/** Even where the kernel gives nearly all of them. */
+/** Even where the ephemeral range covers nearly all ports. */
 const FEWEST = 10_000;
-/** For each process number: two runs at the same time begin to look at different places. */
+/** Per process id: parallel runs begin at different ports. */
 const PORTS_OF_A_RUN = 16;
 
 let asked = 0;
 
 /**
- * A port that nobody listens on, for programs that cannot take one from the kernel, and no port twice. It is none that
- * the kernel gives to who asks for any: until the program has it, and whenever it is away, nobody gets it by chance.
+ * A port without a listener, for programs that cannot take one from the kernel; no port is returned twice. It is outside
+ * the ephemeral range: while the program does not use it, no other process gets it by chance.
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   const count = Math.max(FEWEST, firstOfKernel() - LOWEST);
@@ -23,7 +23,7 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   }
 }
 
-/** The lowest that the kernel gives to who asks for any. */
+/** The lowest port of the ephemeral range. */
 function firstOfKernel(): number {
   return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split('\t')[0]);
 }

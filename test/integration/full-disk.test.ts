@@ -11,7 +11,7 @@ import { until } from './until.ts';
 const skip = embeddedSkipReason();
 const timeout = 300_000;
 
-/** Takes each byte that becomes free. */
+/** Writes each byte that becomes free. */
 const FILLER = `apiVersion: v1
 kind: Pod
 metadata: {name: filler}
@@ -33,7 +33,7 @@ function nodeletOn(t: TestContext, mebibytes: number): TestNodelet {
   truncateSync(image, mebibytes * 2 ** 20);
   mkdirSync(nodelet.rootDir);
   try {
-    // On ext4 even a new folder needs space; on a tmpfs it does not.
+    // On ext4 even a new directory needs space; on a tmpfs it does not.
     execFileSync('mkfs.ext4', ['-q', '-m', '0', image]);
     execFileSync('mount', ['-o', 'loop', image, nodelet.rootDir], { stdio: 'pipe' });
   } catch (error) {
@@ -41,7 +41,7 @@ function nodeletOn(t: TestContext, mebibytes: number): TestNodelet {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', nodelet.rootDir]);
   }
   t.after(async () => {
-    // Its end needs the disk, and takes the folder away.
+    // Its shutdown needs the disk, and removes the directory.
     await nodelet.cleanUp(() => execFileSync('umount', ['--lazy', nodelet.rootDir]));
   });
   return nodelet;
@@ -51,14 +51,14 @@ function isFull(folder: string): boolean {
   return statfsSync(folder).bavail === 0;
 }
 
-test('a pod that fills the disk of --root is told of and stopped', { skip, timeout }, async (t) => {
+test('a pod that fills the disk of --root is reported and stopped', { skip, timeout }, async (t) => {
   const nodelet = nodeletOn(t, 48);
   const run = nodelet.run(nodelet.write('filler.yaml', FILLER));
   await run.line(/● ready/);
   await until(() => isFull(nodelet.rootDir));
-  const trouble = new RegExp(`disk of ${nodelet.rootDir}\\S* is full: [\\d.]+ [KM]?i?B of \\S+ MiB are free`);
-  assert.match((await nodelet.command('why', 'filler')).stdout, trouble);
-  assert.match((await nodelet.command('ps')).stderr, trouble);
+  const diskFull = new RegExp(`disk of ${nodelet.rootDir}\\S* is full: [\\d.]+ [KM]?i?B of \\S+ MiB are free`);
+  assert.match((await nodelet.command('why', 'filler')).stdout, diskFull);
+  assert.match((await nodelet.command('ps')).stderr, diskFull);
   const stopped = await nodelet.command('stop', 'filler');
   assert.equal(stopped.exitCode, 0, `${stopped.stderr}\n${run.output()}`);
   assert.equal(isFull(nodelet.rootDir), false);
@@ -66,7 +66,7 @@ test('a pod that fills the disk of --root is told of and stopped', { skip, timeo
   assert.equal(await run.exited, 0, run.output());
 });
 
-test('an agent that is killed on a full disk takes its pod over and stops it', { skip, timeout }, async (t) => {
+test('an agent that is killed on a full disk adopts its pod and stops it', { skip, timeout }, async (t) => {
   const nodelet = nodeletOn(t, 48);
   const manifest = nodelet.write('filler.yaml', FILLER);
   const first = nodelet.run(manifest);
@@ -85,7 +85,7 @@ test('a disk that is too small is one sentence', { skip, timeout }, async (t) =>
   const nodelet = nodeletOn(t, 6);
   const run = nodelet.run(nodelet.write('filler.yaml', FILLER));
   assert.equal(await run.exited, 1);
-  const told = /^.*the disk of \S+\/root has too little space: the runtime needs 16\.0 MiB, and \S+ MiB are free$/m;
-  assert.match(run.output(), told);
+  const message = /^.*the disk of \S+\/root has too little space: the runtime needs 16\.0 MiB, and \S+ MiB are free$/m;
+  assert.match(run.output(), message);
   assert.doesNotMatch(run.output(), /\n\s+at /);
 });

@@ -1,4 +1,4 @@
-/** What nobody needs any more, on the real runtime: images that nothing uses, and all but the last of the dead. */
+/** Garbage collection on the real runtime: unused images, and all dead containers but the last. */
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,10 +19,10 @@ import { PAUSE_IMAGE } from './containerd-images.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const UNUSED_IMAGE = 'localhost/nodelet/unused:1';
-/** containerd has an image for its sandboxes, too. */
+/** containerd also has a sandbox image. */
 const NEEDED_IMAGES = TEST_RUNTIME === 'containerd' ? [BUSYBOX_IMAGE, PAUSE_IMAGE] : [BUSYBOX_IMAGE];
 const RUNS = 6;
-/** Fails until its sixth run; that one stays. */
+/** Fails until its sixth run, which keeps running. */
 const CRASHES = `
   n=$(cat /count/n || echo 0); n=$((n + 1)); echo $n > /count/n; echo run $n
   [ $n -lt ${RUNS} ] && exit 1
@@ -55,8 +55,8 @@ suite('garbage', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     return join(it.runtime.folder, 'pod-logs/default_crash_uid-crash/main');
   }
 
-  test('of a container that kept crashing only the last dead one is left, with its log and its message', async () => {
-    // The runtime forgets a container last: its files are gone by then.
+  test('of a container that kept crashing only the last dead one is left, with its log and termination message', async () => {
+    // The container record is removed last: its files are gone by then.
     await until(async () => restarts() === RUNS - 1 && (await attempts()).length <= 2, 'two containers');
     assert.deepEqual(await attempts(), [RUNS - 2, RUNS - 1]);
     assert.deepEqual(readdirSync(logFolder()).sort(byText), [`${RUNS - 2}.log`, `${RUNS - 1}.log`]);
@@ -64,7 +64,7 @@ suite('garbage', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     assert.equal(readdirSync(messages).length, 2);
   });
 
-  test('the log of the container before the present one can be read', async () => {
+  test('the log of the previous container can be read', async () => {
     const query = {
       pod: { name: 'crash', namespace: 'default' },
       container: undefined,
@@ -81,14 +81,14 @@ suite('garbage', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     assert.equal(await textOf(body), `run ${RUNS - 1}\n`);
   });
 
-  test('a disk that is too full loses the image that nothing uses, and no other', async () => {
+  test('a disk above its threshold loses the unused image, and no other', async () => {
     await importUnused();
     const collect = collector({ highPercent: 1, lowPercent: 0, minimumAgeMs: 0, maximumAgeMs: 0 });
     await assert.rejects(collect(), /^Error: Insufficient free disk space on the node's image filesystem/);
     assert.deepEqual(await imageNames(), NEEDED_IMAGES);
   });
 
-  test('below the threshold an image goes by its age', async () => {
+  test('below the threshold an image is removed by its age', async () => {
     await importUnused();
     const collect = collector({ highPercent: 100, lowPercent: 99, minimumAgeMs: 0, maximumAgeMs: 1 });
     await until(async () => {
@@ -106,7 +106,7 @@ suite('garbage', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   }
 
   async function importUnused(): Promise<void> {
-    const data = new TextEncoder().encode('nobody needs this');
+    const data = new TextEncoder().encode('unused data');
     const files = [{ kind: 'file', path: 'file', mode: 0o644, data }] as const;
     const { bytes } = ociArchive({ reference: UNUSED_IMAGE, architecture: goArchitecture(), files, config: {} });
     const path = join(it.runtime.folder, 'unused.tar');

@@ -6,22 +6,22 @@ import { unmountBelow } from './containerd-leftovers.ts';
 import { end, launch, started } from './daemon-fixture.ts';
 import { type NodePlan, nodeAddress, prepareNode } from './node-place.ts';
 
-/** Kubelet itself, the one of Kubernetes, as a node of a control plane. */
+/** Kubernetes' own kubelet as a node of a control plane. */
 export interface GoKubelet {
-  /** Of its volumes, its logs and its configuration. */
+  /** Holds its volumes, logs and configuration. */
   readonly folder: string;
-  /** Ends it with SIGKILL; what it has made stays for the next one on the same folder. */
+  /** Kills it with SIGKILL; its resources stay for the next one on the same directory. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface GoKubeletPlan extends NodePlan {
-  /** Another program that takes the flags and the configuration of kubelet. */
+  /** Another program that accepts the flags and configuration of kubelet. */
   readonly command?: readonly string[];
 }
 
 const CONFIG = {
-  // What this machine may have or lack: swap, a right that lowers the OOM score.
+  // Features that this machine may or may not have: swap, permission to lower the OOM score.
   failSwapOn: false,
   oomScoreAdj: 0,
   enforceNodeAllocatable: ['pods'],
@@ -30,19 +30,19 @@ const CONFIG = {
   nodeStatusUpdateFrequency: '1s',
 };
 
-/** Kubelet has a socket for device plugins here whatever its own folder is. */
+/** kubelet's device plugin socket is here whatever its root directory is. */
 const DEVICE_PLUGINS = '/var/lib/kubelet/device-plugins';
-/** Signs of a kubelet that this machine has in earnest, whose sockets ours would take. */
+/** Files of a kubelet installed on this machine, whose sockets ours would take. */
 const OTHER_KUBELET = ['/var/lib/kubelet/config.yaml', '/var/lib/kubelet/pods', '/etc/kubernetes/kubelet.conf'];
 
-/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function goKubeletSkipReason(): string | false {
   if (OTHER_KUBELET.some((path) => existsSync(path))) return 'this machine is a node of a cluster';
   if (!nodeAddress()) return 'needs an address beside loopback';
   return clusterSkipReason() || clusterToolsSkipReason('kubelet');
 }
 
-/** Resolves when the node is ready. A node of that name may have had another one before: it goes on from there. */
+/** Resolves when the node is ready. It continues with the node object of a previous agent of that name. */
 export async function startGoKubelet(plan: GoKubeletPlan): Promise<GoKubelet> {
   const { plane, nodeName, command = [clusterTool('kubelet')] } = plan;
   makeCgroups(plan.cgroupParent);
@@ -65,7 +65,7 @@ export async function startGoKubelet(plan: GoKubeletPlan): Promise<GoKubelet> {
     kill: () => end(daemon, 'SIGKILL'),
     async stop() {
       await end(daemon, 'SIGTERM');
-      unmountBelow(folder); // the volumes of pods that it had no time for
+      unmountBelow(folder); // volumes of pods that it did not tear down
       rmSync(DEVICE_PLUGINS, { recursive: true, force: true });
       const kubeletsOwn = dirname(DEVICE_PLUGINS);
       if (existsSync(kubeletsOwn) && readdirSync(kubeletsOwn).length === 0) rmdirSync(kubeletsOwn);
@@ -73,7 +73,7 @@ export async function startGoKubelet(plan: GoKubeletPlan): Promise<GoKubelet> {
   };
 }
 
-/** Kubelet wants its root to be there already, in every hierarchy. */
+/** kubelet requires its root cgroup to exist in every hierarchy. */
 function makeCgroups(parent: string): void {
   const root = '/sys/fs/cgroup';
   const hierarchies = readdirSync(root).filter((name) => existsSync(join(root, name, 'tasks')));
@@ -81,7 +81,7 @@ function makeCgroups(parent: string): void {
     const place = join(root, hierarchy, parent);
     mkdirSync(place, { recursive: true });
     if (hierarchy !== 'cpuset') continue;
-    // A new one has neither and takes no process.
+    // A new cpuset has neither and accepts no process.
     for (const name of ['cpuset.cpus', 'cpuset.mems'])
       writeFileSync(join(place, name), readFileSync(join(root, hierarchy, name)));
   }

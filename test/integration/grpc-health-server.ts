@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
 
-/** A server of gRPC's health checking protocol, by the library that others write servers with. */
+/** A server of the gRPC health checking protocol, with the standard library. */
 export interface HealthServer {
   readonly port: number;
-  /** The number of a status: 1 serves, 2 does not. */
+  /** The number of a status: 1 is SERVING, 2 is NOT_SERVING. */
   status: number;
   close(): void;
 }

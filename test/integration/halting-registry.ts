@@ -1,4 +1,4 @@
-/** A registry on loopback that falls silent in the middle of an answer, exactly where it is told to. */
+/** A registry on loopback that stalls in the middle of a response, exactly where the test sets it. */
 import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,20 +11,20 @@ import { MANIFEST_TYPE } from './registry-fixture.ts';
 export interface ServedImage {
   readonly manifest: Buffer;
   readonly config: Buffer;
-  /** Compressed, the lowest first. */
+  /** Compressed, lowest first. */
   readonly layers: readonly Buffer[];
   readonly diffIds: readonly string[];
-  /** What the file `name` in each layer says. */
+  /** The content of the file `name` in each layer. */
   readonly texts: readonly string[];
 }
 
-/** Where it falls silent: after so much of the answer; 0 is before its first byte. */
+/** Where it stalls: after this many bytes of the response; 0 is before its first byte. */
 export interface Halt {
   readonly what: 'manifest' | 'config' | number;
   readonly share: number;
 }
 
-/** No two numbers share a layer. */
+/** Different numbers share no layer. */
 export async function servedImage(number: number, layerCount: number): Promise<ServedImage> {
   const texts = Array.from({ length: layerCount }, (_, layer) => `image ${number}, layer ${layer}`);
   const plain = await Promise.all(
@@ -51,7 +51,7 @@ export async function servedImage(number: number, layerCount: number): Promise<S
 }
 
 export class HaltingRegistry {
-  /** Digests of blobs in the order in which they were asked for. */
+  /** Digests of blobs in the order of their requests. */
   readonly asked: string[] = [];
   #image: ServedImage | undefined;
   #halt: Halt | undefined;
@@ -68,7 +68,7 @@ export class HaltingRegistry {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when it has fallen silent. */
+  /** Resolves when it has stalled. */
   serve(image: ServedImage, halt?: Halt): Promise<void> {
     this.asked.length = 0;
     this.#image = image;
@@ -114,7 +114,7 @@ export class HaltingRegistry {
   }
 }
 
-/** Text that gzip does not make much shorter. */
+/** Text that gzip compresses little. */
 function noise(seed: string): string {
   let text = seed;
   let block = createHash('sha512').update(seed);

@@ -30,8 +30,8 @@ function folderFor(t: TestContext): string {
 }
 
 /**
- * Starts the command in a mount namespace of its own, where `folder/hung` is a file system of which no process answers
- * requests, and /run/nodelet is its own. The mount goes with the process, which holds its only descriptor.
+ * Starts the command in its own mount namespace, where `folder/hung` is a file system whose requests no process
+ * answers, and /run/nodelet is private. The mount ends with the process, which holds its only descriptor.
  */
 function besideHungMount(t: TestContext, folder: string, command: readonly string[]) {
   mkdirSync(join(folder, 'hung'), { recursive: true });
@@ -75,23 +75,23 @@ function kubeletFlags(folder: string, rootDir: string): string[] {
 suite('an end while something hangs', { skip, timeout: 300_000 }, () => {
   const words: Record<number, RegExp> = { 1: /cannot end within 10 s/, 2: /ends at once/ };
   for (const [signals, word] of Object.entries(words)) {
-    test(`nodelet kubelet ends with its root folder on a mount that hangs, signals sent: ${signals}`, async (t) => {
+    test(`nodelet kubelet exits with its root directory on a hung mount, signals sent: ${signals}`, async (t) => {
       const folder = folderFor(t);
       const flags = kubeletFlags(folder, join(folder, 'hung/root'));
       const kubelet = besideHungMount(t, folder, [BIN, 'kubelet', ...flags]);
       await hangsOnMount(kubelet);
       for (let sent = 0; sent < Number(signals); sent++) {
         kubelet.process.kill('SIGTERM');
-        await delay(200); // two at once are one
+        await delay(200); // two signals at once are coalesced
       }
       assert.equal(await kubelet.exited, 1, kubelet.output());
       assert.match(kubelet.output(), word);
     });
   }
 
-  test('nodelet kubelet ends while its runtime hangs', async (t) => {
+  test('nodelet kubelet exits while its runtime hangs', async (t) => {
     const folder = folderFor(t);
-    const runtime = createServer(() => {}).listen(join(folder, 'cri.sock')); // takes connections, and says nothing
+    const runtime = createServer(() => {}).listen(join(folder, 'cri.sock')); // accepts connections and never responds
     t.after(() => runtime.close());
     const connected = once(runtime, 'connection');
     const kubelet = besideHungMount(t, folder, [BIN, 'kubelet', ...kubeletFlags(folder, join(folder, 'root'))]);
@@ -100,7 +100,7 @@ suite('an end while something hangs', { skip, timeout: 300_000 }, () => {
     assert.equal(await kubelet.exited, 0, kubelet.output());
   });
 
-  test('nodelet run ends when the volume of a pod hangs', async (t) => {
+  test('nodelet run exits when the volume of a pod hangs', async (t) => {
     const nodelet = new TestNodelet();
     t.after(() => nodelet.cleanUp());
     const manifest = nodelet.write(
@@ -126,7 +126,7 @@ spec:
     assert.match(run.output(), /cannot end at once, the next start takes over what is left: hung/);
   });
 
-  test('nodelet cri ends while a CNI plugin and a client hang', async (t) => {
+  test('nodelet cri exits while a CNI plugin and a client hang', async (t) => {
     const folder = folderFor(t);
     for (const name of ['cni', 'bin']) mkdirSync(join(folder, name));
     const network = { cniVersion: '1.0.0', name: 'hung', plugins: [{ type: 'hung' }] };
@@ -157,7 +157,7 @@ trap '' TERM INT\ntouch ${asked}\nwhile :; do sleep 1; done\n`;
   });
 });
 
-/** The plugin outlives an agent that ends at once; the next one would end it. */
+/** The plugin outlives an agent that exits at once; the next agent would end it. */
 async function killProcessesOf(folder: string): Promise<void> {
   for (const { pid } of await findProcesses(({ args }) => args.some((arg) => arg.startsWith(folder)))) {
     process.kill(pid, 'SIGKILL');
@@ -173,7 +173,7 @@ const CLIENT = `
   client.once('remoteSettings', () => console.log('connected'));
 `;
 
-/** A client in the middle of a request that neither reads nor goes away. */
+/** A client in the middle of a request that neither reads nor disconnects. */
 async function stoppedClient(t: TestContext, socketPath: string): Promise<ChildProcess> {
   const client = spawn(process.execPath, ['-e', CLIENT, socketPath], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => client.kill('SIGKILL'));

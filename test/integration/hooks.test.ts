@@ -1,4 +1,4 @@
-/** Hooks of containers on the real runtime. */
+/** Lifecycle hooks on the real runtime. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const run = (line: string) => ({ exec: { command: ['sh', '-c', line] } });
 
 suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
-  /** A folder of the machine that containers see as /shared. */
+  /** A host directory that containers mount as /shared. */
   let shared: string;
 
   before(async () => {
@@ -37,13 +37,13 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     });
 
   const eventsOf = (name: string): string[] => {
-    const told: string[] = [];
+    const events: string[] = [];
     it.agent.subscribe((event) => {
       if (event.kind === 'event' && event.pod.metadata.name === name) {
-        told.push(`${event.event.reason}: ${event.event.message}`);
+        events.push(`${event.event.reason}: ${event.event.message}`);
       }
     });
-    return told;
+    return events;
   };
 
   const shownIn = (file: string): string[] => readFileSync(join(shared, file), 'utf8').trim().split('\n');
@@ -59,8 +59,8 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     await it.listening('greeted', 'main');
   });
 
-  test('a postStart that fails ends the container and says so', async () => {
-    const told = eventsOf('broken');
+  test('a failed postStart hook kills the container and is reported', async () => {
+    const events = eventsOf('broken');
     const failed = it.next(
       (event) =>
         event.kind === 'status' && event.status.containerStatuses?.[0]?.state?.waiting?.reason === 'PostStartHookError',
@@ -78,11 +78,11 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
       'Exec lifecycle hook ([sh -c echo no way; exit 3]) for Container "main" in Pod "broken_default(uid-broken)" failed' +
         ` - error: command 'sh -c echo no way; exit 3' exited with 3: , message: "no way\\n"`,
     );
-    const hooked = told.filter((line) => /Hook/.test(line)).slice(0, 2);
+    const hooked = events.filter((line) => /Hook/.test(line)).slice(0, 2);
     assert.deepEqual(hooked, ['FailedPostStartHook: PostStartHook failed', 'Killing: FailedPostStartHook']);
   });
 
-  test('preStop is done before the container is told to stop', async () => {
+  test('preStop is done before the container is terminated', async () => {
     const ready = it.ready('polite');
     const line = "trap 'echo stopped >> /shared/polite; exit 0' TERM; echo listening; sleep 1000 & wait";
     it.source.set(podWith('polite', line, { preStop: run('sleep 0.5; echo left >> /shared/polite') }));
@@ -94,8 +94,8 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     assert.deepEqual(shownIn('polite'), ['left', 'stopped']);
   });
 
-  test('a preStop that hangs is cut off with the grace period', async () => {
-    const told = eventsOf('endless');
+  test('a hanging preStop hook ends with the grace period', async () => {
+    const events = eventsOf('endless');
     const ready = it.ready('endless');
     const hook = run('echo begun > /shared/endless; sleep 1000');
     it.source.set(podWith('endless', OBEDIENT, { preStop: hook }, { terminationGracePeriodSeconds: GRACE_SECONDS }));
@@ -112,10 +112,10 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     assert.ok(stop && stop.startMs >= isOver);
     assert.equal((stop.request as { timeout: bigint }).timeout, 2n); // every StopContainer has one
     assert.deepEqual(shownIn('endless'), ['begun']);
-    assert.ok(told.includes('FailedPreStopHook: PreStopHook failed'));
+    assert.ok(events.includes('FailedPreStopHook: PreStopHook failed'));
   });
 
-  test('preStop over HTTP asks where it is told to', async (t) => {
+  test('preStop over HTTP calls the configured address', async (t) => {
     const asked: string[] = [];
     const server = createServer(({ url, headers }, response) => {
       asked.push(`${url} ${headers['user-agent']} ${headers['x-why']}`);
@@ -124,8 +124,8 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => server.close());
-    const { port } = server.address() as AddressInfo; // it listens on TCP
-    const told = eventsOf('caller');
+    const { port } = server.address() as AddressInfo; // the server listens on TCP
+    const events = eventsOf('caller');
     const ready = it.ready('caller');
     const httpHeaders = [{ name: 'X-Why', value: 'bye' }];
     const httpGet = { host: '127.0.0.1', port, path: '/leave?now', httpHeaders };
@@ -137,7 +137,7 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     await gone;
     assert.deepEqual(asked, ['/leave?now kube-lifecycle/1.36 bye']);
     assert.equal(
-      told.some((line) => line.startsWith('FailedPreStopHook')),
+      events.some((line) => line.startsWith('FailedPreStopHook')),
       false,
     );
   });

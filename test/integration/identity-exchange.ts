@@ -7,14 +7,14 @@ import type { ControlPlane } from './cluster-fixture.ts';
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
 
-/** What a credential provider sends: the request that it was given. */
+/** The body that a credential provider sends: its request. */
 interface ProviderRequest {
   readonly image: string;
   readonly serviceAccountToken?: string;
   readonly serviceAccountAnnotations?: Readonly<Record<string, string>>;
 }
 
-/** Somebody who came, as the API server knows the token; an empty user has none. */
+/** A client as the API server authenticates its token; an empty user has none. */
 export interface Visitor {
   readonly user: string;
   readonly pod: string;
@@ -22,16 +22,16 @@ export interface Visitor {
   readonly annotations: Readonly<Record<string, string>> | undefined;
 }
 
-/** Gives a login to who proves with a token of the cluster to be somebody, as the services of clouds do. */
+/** Returns credentials for a valid cluster token, as cloud services do. */
 export interface IdentityExchange {
   readonly url: string;
-  /** All who came so far, in their order. */
+  /** All clients so far, in order. */
   readonly visitors: readonly Visitor[];
   stop(): Promise<void>;
 }
 
 export interface ExchangeTerms {
-  /** For whom a token has to be. */
+  /** The required audience of tokens. */
   readonly audience: string;
   readonly isWelcome: (visitor: Visitor) => boolean;
   readonly login: { readonly username: string; readonly password: string };
@@ -53,7 +53,7 @@ export async function startExchange(plane: ControlPlane, terms: ExchangeTerms): 
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // of a server that listens on one
+  const { port } = server.address() as AddressInfo; // the server listens on TCP
   return {
     url: `http://127.0.0.1:${port}/`,
     visitors,
@@ -81,7 +81,7 @@ async function visitorOf(request: ProviderRequest, audience: string, plane: Cont
   return { user: username, pod: extra['authentication.kubernetes.io/pod-name']?.[0] ?? '', image, annotations };
 }
 
-/** A program that shows its request at the address which is its argument, and hands on the login that it gets. */
+/** A program that posts its request to the address in its argument and returns the credentials that it gets. */
 export function writeProvider(path: string, registry: string): void {
   const program = `#!${process.execPath}
 const { text } = require('node:stream/consumers');

@@ -1,4 +1,4 @@
-/** `nodelet image` on this machine: with a registry on loopback, by itself and through a runtime. */
+/** `nodelet image` on this machine: with a registry on loopback, standalone and through a runtime. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Result {
   readonly stderr: string;
 }
 
-/** A folder, and `nodelet image` on the runtime's folders in it. */
+/** A directory, and `nodelet image` on the runtime directories in it. */
 function place(t: TestContext, folder = mkdtempSync(join(tmpdir(), 'nodelet-image-'))) {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, 'home');
@@ -52,7 +52,7 @@ async function registryFor(t: TestContext, options?: Parameters<typeof startRegi
 
 const idIn = (text: string): string => /\((\w{12})\)/.exec(text)?.[1] ?? '';
 
-test('nodelet image pulls, lists, saves, loads and removes by itself', { skip }, async (t) => {
+test('nodelet image pulls, lists, saves, loads and removes without a runtime', { skip }, async (t) => {
   const registry = await registryFor(t);
   const name = await registry.push('team/app');
   const { image, folder } = place(t);
@@ -78,13 +78,13 @@ test('nodelet image pulls, lists, saves, loads and removes by itself', { skip },
   }
 });
 
-test('nodelet image logs in with a password or as docker does, and says when it may not in', { skip }, async (t) => {
+test('nodelet image logs in with a password or like docker, and reports missing permissions', { skip }, async (t) => {
   const registry = await registryFor(t, { asksForLogin: true });
   const name = await registry.push('team/app');
   const { image, start, home } = place(t);
-  const refused = await image('pull', name);
-  assert.equal(refused.exitCode, 1);
-  assert.match(refused.stderr, /^nodelet image: failed to pull .*\b(401|unauthorized|authorization)\b/ims);
+  const rejected = await image('pull', name);
+  assert.equal(rejected.exitCode, 1);
+  assert.match(rejected.stderr, /^nodelet image: failed to pull .*\b(401|unauthorized|authorization)\b/ims);
   const login = ['--username', LOGIN.username, '--password-stdin'];
   const pulled = await resultOf(start('pull', '--quiet', ...login, name), `${LOGIN.password}\n`);
   assert.deepEqual(pulled, { exitCode: 0, stdout: `${name}\n`, stderr: '' });
@@ -94,7 +94,7 @@ test('nodelet image logs in with a password or as docker does, and says when it 
   assert.equal((await image('pull', '-q', name)).stdout, `${name}\n`);
 });
 
-test('nodelet image goes through the runtime that is at work', { skip }, async (t) => {
+test('nodelet image uses the running runtime', { skip }, async (t) => {
   const registry = await registryFor(t);
   const name = await registry.push('team/app');
   const runtime = await startEmbedded();
@@ -122,7 +122,7 @@ test('nodelet image pull finds mirrors below --registry-config-dir', { skip }, a
   assert.deepEqual(pulled, { exitCode: 0, stdout: `${name}\n`, stderr: '' });
 });
 
-test('nodelet image pull is given up by SIGINT, and goes on the next time', { skip }, async (t) => {
+test('nodelet image pull is cancelled by SIGINT, and resumes the next time', { skip }, async (t) => {
   const registry = await registryFor(t);
   const proxy = await startRegistryProxy(registry);
   t.after(() => proxy.stop());
@@ -132,7 +132,7 @@ test('nodelet image pull is given up by SIGINT, and goes on the next time', { sk
   const pulling = start('pull', name);
   const ended = resultOf(pulling);
   await untilAsked(proxy, pulling);
-  // The shell that starts it has become the program by then.
+  // The shell that starts it has exec'd the program by then.
   pulling.kill('SIGINT');
   const { exitCode, stderr } = await ended;
   assert.equal(exitCode, 1);
@@ -149,7 +149,7 @@ async function untilAsked(proxy: { blobReads(): number }, started: ChildProcess)
   }
 }
 
-test('nodelet image draws on a terminal, where no archive goes', { skip }, async (t) => {
+test('nodelet image draws progress on a terminal, and writes no archive there', { skip }, async (t) => {
   const registry = await registryFor(t);
   const name = await registry.push('team/app');
   const { folder } = place(t);

@@ -1,4 +1,4 @@
-/** Images that not everybody may pull: Debian's registry with a password, the real runtime. */
+/** Private images: Debian's registry with a password, the real runtime. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { LOGIN, registrySkipReason, startRegistry, type TestRegistry, trustRegis
 import { onceOf, RegistryPods } from './registry-pods.ts';
 import { TEST_RUNTIME } from './runtime-fixture.ts';
 
-/** In the words of the runtime. */
+/** The messages of the runtime. */
 const REFUSED = {
   containerd: /^failed to pull and unpack image ".*: 401 Unauthorized$/,
   embedded:
@@ -26,7 +26,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** A program that gives out the login, and writes down each time it does. */
+/** A program that returns the credentials, and logs each call. */
 function providerScript(address: string, folder: string): string {
   const response = {
     kind: 'CredentialProviderResponse',
@@ -81,19 +81,19 @@ suite('images that want credentials', { skip: registrySkipReason(), timeout: 900
     it.source.setObjects({ secrets: [...secrets.values()] });
   };
 
-  test('are refused without, and the pod says why; and are pulled once the secret is there', async () => {
+  test('are rejected without a secret, with a reason, and pulled once the secret exists', async () => {
     const image = await registry.push('team/late');
     assert.match(await pods.failsToPull(onceOf('late', image, withSecrets('late'))), REFUSED);
-    const told = it.report('late').events.find(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
+    const event = it.report('late').events.find(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
     assert.equal(
-      told?.message,
+      event?.message,
       'Unable to retrieve some image pull secrets (late); attempting to pull the image may not succeed.',
     );
     addSecret('late', LOGIN.password);
     await pods.recovers('late');
   });
 
-  test('are pulled with the secret that is good, after others', async () => {
+  test('are pulled with the valid one of several secrets', async () => {
     addSecret('wrong', 'forgotten');
     addSecret('old', LOGIN.password, true);
     const image = await registry.push('team/several');
@@ -101,7 +101,7 @@ suite('images that want credentials', { skip: registrySkipReason(), timeout: 900
     assert.equal(pods.pulls(image), 2);
   });
 
-  test('are not for pods that cannot prove that they may use them', async () => {
+  test('are not available to pods that cannot prove access', async () => {
     const image = await registry.push('team/private');
     await pods.run(onceOf('owner', image, withSecrets('old')));
     assert.match(await pods.failsToPull(onceOf('guest', image)), REFUSED);
@@ -112,7 +112,7 @@ suite('images that want credentials', { skip: registrySkipReason(), timeout: 900
     assert.deepEqual([before, pods.pulls(image)], [2, 2], 'the same login needs no other pull');
   });
 
-  test('are pulled with what a credential provider gives', async () => {
+  test('are pulled with the credentials of a provider', async () => {
     const images = [await provided.push('team/one'), await provided.push('team/two')];
     for (const [index, image] of images.entries()) await pods.run(onceOf(`provided-${index}`, image));
     const request = {

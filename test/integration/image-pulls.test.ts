@@ -1,4 +1,4 @@
-/** Pulls from Debian's registry on loopback, by the real runtime: open, with TLS, away, slow, lying. */
+/** Pulls from Debian's registry on loopback by the real runtime: open, with TLS, away, slow, with wrong digests. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
@@ -8,7 +8,7 @@ import { onceOf, RegistryPods } from './registry-pods.ts';
 import { type RegistryProxy, startRegistryProxy } from './registry-proxy.ts';
 import { TEST_RUNTIME } from './runtime-fixture.ts';
 
-/** What comes from the runtime. */
+/** The messages of the runtime. */
 const TEXTS = {
   containerd: {
     away: /^failed to pull and unpack image ".*connection refused$/,
@@ -16,12 +16,12 @@ const TEXTS = {
   },
   embedded: {
     away: /^failed to pull image ".*ECONNREFUSED/,
-    lie: /^failed to pull image ".*: has digest sha256:\S+ instead of sha256:/,
+    lie: /^failed to pull image ".*: has digest sha256:\S+, expected sha256:/,
   },
 }[TEST_RUNTIME];
 
 const CROWD = 50;
-/** So many of the crowd wait before the registry answers. */
+/** The number of pods that wait before the registry answers. */
 const AT_ONCE = 10;
 
 suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }, () => {
@@ -54,7 +54,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     return proxy;
   };
 
-  test('one that needs no credentials is pulled, by tag and by digest', async () => {
+  test('an image without credentials is pulled, by tag and by digest', async () => {
     await pods.run(onceOf('tag', await registry.push('team/open')));
     const { imageID = '' } = it.report('tag').status.containerStatuses?.[0] ?? {};
     assert.match(imageID, /@sha256:[0-9a-f]{64}$/);
@@ -62,11 +62,11 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     assert.deepEqual(pods.reasons('tag').slice(0, 2), ['Pulling', 'Pulled']);
   });
 
-  test('one is pulled over TLS', async () => {
+  test('an image is pulled over TLS', async () => {
     await pods.run(onceOf('secure', await secure.push('team/secure')));
   });
 
-  test('a registry that is away is told, and waited for', async () => {
+  test('an unreachable registry is reported and retried', async () => {
     const image = await registry.push('team/away');
     await registry.pause();
     const message = await pods.failsToPull(onceOf('away', image));
@@ -76,7 +76,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     assert.ok(pods.pulls(image) >= 2);
   });
 
-  test('a slow registry does not hold up the pods of others', async () => {
+  test('a slow registry does not delay other pods', async () => {
     const proxy = await proxied();
     await registry.push('team/slow');
     const image = await registry.push('team/quick');
@@ -90,7 +90,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     await slow;
   });
 
-  test('a container that is up is shown while the image of another is pulled', async () => {
+  test('a running container is shown while the image of another is pulled', async () => {
     const proxy = await proxied();
     await registry.push('team/late');
     proxy.stall();
@@ -108,7 +108,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     await gone;
   });
 
-  test('a registry that lies about digests is not believed', async () => {
+  test('content with a wrong digest is rejected', async () => {
     const proxy = await proxied();
     await registry.push('team/lie');
     proxy.lie();

@@ -2,11 +2,11 @@ import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import type { TestAgent } from './agent-fixture.ts';
 
-/** Looks into the containers of an agent's pods. */
+/** Access to the containers of an agent's pods. */
 export interface Inside {
-  /** Runs a line of shell in a container that runs, and answers with what it says. */
+  /** Runs a shell command in a running container and returns its output. */
   ask(pod: string, container: string, line: string): Promise<string>;
-  /** The process number of a container that runs, as this machine knows it. */
+  /** The host process id of a running container. */
   pid(pod: string, container: string): Promise<number>;
   close(): void;
 }

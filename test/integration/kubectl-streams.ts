@@ -7,21 +7,21 @@ import { test } from 'node:test';
 import type { ControlPlane } from './cluster-fixture.ts';
 import { forwarding, outcomeOf } from './cluster-server-clients.ts';
 
-/** How kubectl 1.36 is told which protocol to speak; WebSockets are its own choice. */
+/** The environment that selects the protocol of kubectl 1.36; WebSockets are its default. */
 const TRANSPORTS = {
   WebSockets: {},
   SPDY: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
 } as const;
 
-/** The cluster that is asked, and pods that run there. */
+/** The tested cluster and its pods. */
 export interface StreamingCluster {
   readonly plane: ControlPlane;
-  /** Makes a pod of busybox whose container `main` runs a line of shell; resolves when it is ready. */
+  /** Creates a busybox pod whose container `main` runs a shell command; resolves when it is ready. */
   createShell(name: string, line: string, container?: object, pod?: object): Promise<void>;
 }
 
 /**
- * The tests of what `kubectl` exchanges with containers, over each protocol: exec, cp, attach, port-forward. The pods
+ * The tests of kubectl's streams, over each protocol: exec, cp, attach, port-forward. The pods
  * `shell-websockets` and `shell-spdy` stay.
  */
 export function testStreams(cluster: () => StreamingCluster): void {
@@ -50,7 +50,7 @@ export function testStreams(cluster: () => StreamingCluster): void {
       assert.ok(readFileSync(back).equals(readFileSync(there)));
     });
 
-    test(`attach over ${transport}: what is said comes back, and the end of input ends it`, async () => {
+    test(`attach over ${transport}: input is echoed, and its end ends the session`, async () => {
       const pod = ofTransport('attach');
       const line = 'while read line; do echo "heard $line"; done; echo over';
       await cluster().createShell(pod, line, { stdin: true, stdinOnce: true }, { restartPolicy: 'Never' });

@@ -9,7 +9,7 @@ import {
   startEmbedded,
 } from './runtime-fixture.ts';
 
-/** What differs in a pod whose only container sleeps in busybox. */
+/** The differences of a pod whose only container sleeps in busybox. */
 export interface PodChange {
   readonly container?: object;
   readonly pod?: object;
@@ -20,20 +20,20 @@ export interface KubeletNode {
   readonly name: string;
   readonly plane: ControlPlane;
   readonly runtime: EmbeddedTestRuntime;
-  /** Asks for pods by their names; kubelet starts them side by side. */
+  /** Creates pods by name; kubelet starts them in parallel. */
   create(pods: Readonly<Record<string, PodChange>>): Promise<void>;
   /** Resolves when a pod is ready. */
   ready(pod: string): Promise<void>;
   /** Resolves when a field of a pod has that value: `.status.phase`. */
   became(pod: string, path: string, value: string): Promise<void>;
   field(pod: string, path: string): Promise<string>;
-  /** What a line of shell says in a pod that is ready; it must succeed. */
+  /** The output of a shell command in a ready pod; it must succeed. */
   ask(pod: string, line: string): Promise<string>;
   deletePods(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Why this machine cannot have it, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function kubeletNodeSkipReason(): string | false {
   return goKubeletSkipReason() || embeddedSkipReason();
 }
@@ -61,7 +61,7 @@ export async function startKubeletNode(options: EmbeddedOptions = {}): Promise<K
     },
     deletePods,
     async stop() {
-      await deletePods().catch(() => {}); // what is left goes with the runtime
+      await deletePods().catch(() => {}); // the rest is removed with the runtime
       await stop();
     },
   };

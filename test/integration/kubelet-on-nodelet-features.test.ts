@@ -5,7 +5,7 @@ import { disguisedRootImage } from './disguised-root-image.ts';
 import { freePort } from './free-port.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';
 
-/** What the pods of this file are; all are made at once, for kubelet starts them side by side. */
+/** The pods of this file; all are created at once, because kubelet starts them in parallel. */
 function pods(hostPort: number): Readonly<Record<string, PodChange>> {
   const memory = (limit: string) => ({
     requests: { cpu: '100m', memory: limit },
@@ -78,7 +78,7 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
   });
   after(() => node?.stop());
 
-  test('hostUsers false: the root of a pod is nobody on the node', async (context) => {
+  test('hostUsers false: root in a pod is unprivileged on the node', async (context) => {
     const features = '-ojsonpath={.status.runtimeHandlers[?(@.name=="")].features.userNamespaces}';
     if ((await node.plane.kubectl('get', 'node', node.name, features)) !== 'true')
       return context.skip('no user namespaces here');
@@ -86,12 +86,12 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
     assert.match(await node.plane.kubectl('logs', 'own-users'), /^ +0 +[1-9]\d{4,} +65536\n$/);
   });
 
-  test('an image as a volume, which cannot be written', async () => {
+  test('an image volume is read-only', async () => {
     const said = await node.ask('image-volume', 'ls /image/bin/sh; touch /image/new 2>&1 || true');
     assert.equal(said, '/image/bin/sh\ntouch: /image/new: Read-only file system\n');
   });
 
-  test('resources change while the container runs', async () => {
+  test('in-place resize', async () => {
     await node.ready('resized');
     const resources = { limits: { memory: '80Mi', cpu: '300m' }, requests: { memory: '80Mi' } };
     const patch = JSON.stringify({ spec: { containers: [{ name: 'main', resources }] } });
@@ -110,7 +110,7 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
     assert.equal(await node.plane.kubectl('logs', 'debugged', '-c', 'debugger'), 'sleep\x001000\x00');
   });
 
-  test('a port of the node leads to a pod, also from the network of the node', async () => {
+  test('a host port leads to a pod, also from the host network', async () => {
     await node.ready('host-port');
     assert.equal(await node.ask('host-network', `wget -qO- http://127.0.0.1:${hostPort}/`), 'served\n');
   });
@@ -134,7 +134,7 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
     ]);
   });
 
-  test('runAsNonRoot: an image whose USER is a number that is the name of a root account does not run', async () => {
+  test('runAsNonRoot: an image whose USER is a number that names a root account does not run', async () => {
     const state = '.status.containerStatuses[0].state.waiting';
     await node.became('disguised-root', `${state}.reason`, 'CreateContainerConfigError');
     assert.match(
@@ -143,7 +143,7 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
     );
   });
 
-  test('why a container ended', async () => {
+  test('termination reasons', async () => {
     await Promise.all(['too-much', 'no-program'].map((name) => node.became(name, '.status.phase', 'Failed')));
     const state = '.status.containerStatuses[0].state.terminated';
     const whys = ['too-much', 'no-program'].map((name) => node.field(name, `${state}.reason} {${state}.exitCode`));

@@ -26,7 +26,7 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
   });
   after(() => node?.stop());
 
-  /** A pod of busybox whose container runs a line of shell. */
+  /** A busybox pod whose container runs a shell command. */
   const create = (name: string, line: string, { container, pod }: PodChange = {}): Promise<void> =>
     node.create({ [name]: { container: { command: ['sh', '-c', line], ...container }, pod: pod ?? {} } });
 
@@ -35,7 +35,7 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
     assert.match(await node.plane.kubectl('get', 'node', node.name, version), /^nodelet:\/\/\d/);
   });
 
-  test('a pod gets its volumes, its environment and its token, runs after its init container, and is logged', async () => {
+  test('a pod gets its volumes, environment and token, runs after its init container, and is logged', async () => {
     await node.plane.apply({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -70,7 +70,7 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
     assert.equal(await node.plane.kubectl('logs', 'whole'), 'from a config map, made before hi 1000 whole\ntoken\n');
   });
 
-  test('a container that ends is started again, and probes are asked', async () => {
+  test('an exited container restarts, and probes run', async () => {
     await create('again', 'test -e /seen/once || { touch /seen/once; exit 3; }; touch /tmp/ready; sleep 1000', {
       container: {
         volumeMounts: [{ name: 'seen', mountPath: '/seen' }],
@@ -101,12 +101,12 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
     }
   });
 
-  test('what a pod uses is in the summary', async () => {
+  test('resource usage of a pod is in the summary', async () => {
     await create('used', 'sleep 1000');
     await node.ready('used');
     const path = `/api/v1/nodes/${node.name}/proxy/stats/summary`;
     await until(async () => {
-      const summary = JSON.parse(await node.plane.kubectl('get', '--raw', path)); // kubelet looks now and then
+      const summary = JSON.parse(await node.plane.kubectl('get', '--raw', path)); // kubelet refreshes it periodically
       const pod = summary.pods.find((each: { podRef: { name: string } }) => each.podRef.name === 'used');
       return pod.containers[0].memory.workingSetBytes > 0;
     });
@@ -120,19 +120,19 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
     },
   }));
 
-  test('the runtime is killed and started again: pods go on', async () => {
+  test('after a restart of the runtime pods keep running', async () => {
     await create('steady', 'sleep 1000');
     await node.ready('steady');
     const containerId = await node.field('steady', '.status.containerStatuses[0].containerID');
     await node.runtime.restart();
-    // It takes kubelet a while to come back to it.
+    // kubelet reconnects after a while.
     const said = await until(() => node.plane.kubectl('exec', 'steady', '--', 'echo', 'still here'));
     assert.equal(said, 'still here\n');
     const state = ['.containerID', '.restartCount'].map((path) => `.status.containerStatuses[0]${path}`);
     assert.deepEqual(await Promise.all(state.map((path) => node.field('steady', path))), [containerId, '0']);
   });
 
-  test('after all pods are deleted nothing of them is left', async () => {
+  test('after all pods are deleted no resource is left', async () => {
     await node.deletePods();
     const cri = connectCri(node.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: CRI_MS });
     const pods = join(node.plane.folder, node.name, 'root/pods');
@@ -142,9 +142,9 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
         const { items } = await cri.runtime.listPodSandbox(ListPodSandboxRequest.create(), signal);
         return [...items.filter(({ state }) => state === PodSandboxState.SANDBOX_READY), ...readdirSync(pods)];
       };
-      await becomes(alive, []); // its housekeeping comes every two seconds
-      await removePods(cri); // kubelet does this with ended ones, but only once a minute
-      await becomes(() => tracesOfPods(node.runtime), atFirst); // the cgroups go with its housekeeping
+      await becomes(alive, []); // kubelet's housekeeping runs every two seconds
+      await removePods(cri); // kubelet removes ended sandboxes too, but only once a minute
+      await becomes(() => tracesOfPods(node.runtime), atFirst); // the cgroups are removed by its housekeeping
       const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
       assert.deepEqual(
         mounts.filter((line) => line.includes(`${pods}/`)),
@@ -156,7 +156,7 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
   });
 });
 
-/** Without the cgroups that kubelet keeps for all pods of a class, and the port mappings of others. */
+/** Without kubelet's QoS cgroups, and without port mappings of other programs. */
 async function tracesOfPods(runtime: TestRuntime): Promise<readonly string[]> {
   const traces = await settledTraces(runtime);
   return traces.filter((line) => !/^-N CNI-|\/(kubepods|besteffort|burstable)$/.test(line));

@@ -1,4 +1,4 @@
-/** A container that keeps ending is started again when its pause ends, measured from its own end: not at a tick. */
+/** A crashing container restarts when its back-off ends, measured from its exit: not at a tick. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { ContainerStatusResponse, CreateContainerRequest } from '../../src/cri/generated/runtime-v1.ts';
@@ -9,16 +9,16 @@ import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const PAUSE_MS = 1_000;
 const RESTARTS = 5;
-/** The pause is kept in whole milliseconds. */
+/** The back-off has millisecond resolution. */
 const ROUNDING_MS = 2;
 
 interface Restart {
   readonly create: CriCall;
   readonly start: CriCall;
-  /** On the clock of `performance.now()`, as all here. */
+  /** On the clock of `performance.now()`, as all times here. */
   readonly pauseEndsMs: number;
-  /** When the agent was told of the end that the pause is for. */
-  readonly toldMs: number;
+  /** When the agent observed the exit that the back-off is for. */
+  readonly observedMs: number;
 }
 
 suite('the pause of a container that keeps ending', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
@@ -42,14 +42,14 @@ suite('the pause of a container that keeps ending', { skip: runtimeSkipReason(),
     return it.calls.all.filter((call) => call.method === method);
   }
 
-  /** The first restart comes at once. */
+  /** The first restart has no back-off. */
   function restartsAfterAPause(): Restart[] {
     const starts = callsOf('StartContainer');
     return callsOf('CreateContainer').flatMap((create, index) => {
       const start = starts[index];
       if (index < 2 || !start) return [];
-      const { endedMs, toldMs } = endOf(attemptOf(create) - 1);
-      return [{ create, start, pauseEndsMs: endedMs + PAUSE_MS, toldMs }];
+      const { endedMs, observedMs } = endOf(attemptOf(create) - 1);
+      return [{ create, start, pauseEndsMs: endedMs + PAUSE_MS, observedMs }];
     });
   }
 
@@ -57,17 +57,17 @@ suite('the pause of a container that keeps ending', { skip: runtimeSkipReason(),
     return (request as CreateContainerRequest).config?.metadata?.attempt ?? 0;
   }
 
-  /** As the runtime told it. */
-  function endOf(attempt: number): { readonly endedMs: number; readonly toldMs: number } {
-    const [end] = callsOf('ContainerStatus').flatMap(({ result, endMs: toldMs }) => {
+  /** As reported by the runtime. */
+  function endOf(attempt: number): { readonly endedMs: number; readonly observedMs: number } {
+    const [end] = callsOf('ContainerStatus').flatMap(({ result, endMs: observedMs }) => {
       const status = (result as ContainerStatusResponse | undefined)?.status;
       const isEnd = status?.metadata?.attempt === attempt && status.finishedAt > 0n;
-      return isEnd ? [{ endedMs: Number(status.finishedAt / 1000n) / 1000 - performance.timeOrigin, toldMs }] : [];
+      return isEnd ? [{ endedMs: Number(status.finishedAt / 1000n) / 1000 - performance.timeOrigin, observedMs }] : [];
     });
     return end ?? assert.fail(`restart ${attempt} has not ended`);
   }
 
-  test('is kept', () => {
+  test('is observed', () => {
     assert.ok(restarts.length >= RESTARTS - 2, `${restarts.length} restarts`);
     for (const { create, pauseEndsMs } of restarts) assert.ok(create.startMs > pauseEndsMs - ROUNDING_MS);
   });
@@ -81,19 +81,19 @@ suite('the pause of a container that keeps ending', { skip: runtimeSkipReason(),
     }
   });
 
-  test('ends with the timer that was set for its end when the container had ended', (t) => {
+  test('ends with the timer that was set when the container had exited', (t) => {
     const late = restarts.map(({ create, pauseEndsMs }) => create.startMs - pauseEndsMs);
     const took = restarts.map(({ create, start }) => start.endMs - create.startMs);
     t.diagnostic(
       `late by ${late.map((ms) => ms.toFixed(1)).join(', ')} ms; the start took ${median(took).toFixed(1)} ms`,
     );
-    for (const { create, pauseEndsMs, toldMs } of restarts) {
+    for (const { create, pauseEndsMs, observedMs } of restarts) {
       const timers = it.clock.sleeps.filter(
         ({ ms, startMs, rangMs }) =>
           rangMs !== undefined &&
           rangMs < create.startMs &&
           startMs + ms > pauseEndsMs - ROUNDING_MS &&
-          toldMs + ms < pauseEndsMs + ROUNDING_MS,
+          observedMs + ms < pauseEndsMs + ROUNDING_MS,
       );
       assert.equal(timers.length, 1, `late by ${create.startMs - pauseEndsMs} ms`);
     }

@@ -1,4 +1,4 @@
-/** `kill -9` at any instant is a way to stop: the next agent goes on where the last one was. */
+/** After `kill -9` at any instant the next agent continues where the last one was. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crashLoop } from './crash-loop.ts';
@@ -6,7 +6,7 @@ import { embeddedSkipReason } from './runtime-fixture.ts';
 
 const SECONDS = 20;
 
-test('an agent that is killed in a loop while pods come and go leaks nothing and restarts nothing', {
+test('an agent that is killed in a loop while pods are created and deleted leaks nothing and restarts nothing', {
   skip: embeddedSkipReason(),
   timeout: 900_000,
 }, async (t) => {

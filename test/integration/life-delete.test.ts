@@ -1,4 +1,4 @@
-/** Deleting a pod that stops at once costs little more than its calls to the runtime. */
+/** Deleting a pod that stops at once costs little more than its CRI calls. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
@@ -7,11 +7,11 @@ import { busyMs, type CriCall, median } from './cri-calls.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const DELETIONS = 10;
-/** On a busy machine more of them are tried. */
+/** On a busy machine more deletions are tried. */
 const MOST_DELETIONS = 100;
 
 /**
- * How many times its calls a deletion may take. The agent's own part, folders and control groups, is the same on every
+ * The allowed ratio of a deletion to its calls. The agent's own part, directories and cgroups, is the same on every
  * runtime; the calls of the embedded one take half as long.
  */
 const BOUND = TEST_RUNTIME === 'containerd' ? 1.1 : 1.3;
@@ -32,7 +32,7 @@ suite('deleting a pod that stops at once', { skip: runtimeSkipReason(), timeout:
   });
   after(() => it.stop());
 
-  /** Of all, how many times its calls it took: what is between the calls is in each, what others do on the machine is not. */
+  /** The ratio of the duration to the calls, for all deletions: the time between the calls is in each, noise is not. */
   function quickest(): number {
     return Math.min(...deletions.map(({ tookMs, calls }) => tookMs / busyMs(calls)));
   }
@@ -49,14 +49,14 @@ suite('deleting a pod that stops at once', { skip: runtimeSkipReason(), timeout:
     return { tookMs: endMs - startMs, calls: it.calls.within({ startMs, endMs }) };
   }
 
-  test('changes each part of it once', () => {
+  test('stops and removes each part once', () => {
     for (const { calls } of deletions) {
       const changes = calls.map(({ method }) => method).filter((method) => /^(Stop|Remove)/.test(method));
       assert.deepEqual(changes, ['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox']);
     }
   });
 
-  test(`costs no more than ${BOUND} times its calls to the runtime`, (t) => {
+  test(`costs no more than ${BOUND} times its CRI calls`, (t) => {
     const took = median(deletions.map(({ tookMs }) => tookMs));
     const ratio = median(deletions.map(({ tookMs, calls }) => tookMs / busyMs(calls)));
     t.diagnostic(`a deletion took ${took.toFixed(1)} ms: ${ratio.toFixed(3)} times its calls to the runtime`);

@@ -1,4 +1,4 @@
-/** A container whose start was broken off is removed, though containerd holds a task that its CRI knows nothing of. */
+/** A container whose start was interrupted is removed, though containerd has a task that its CRI plugin does not know. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { skipReason, startContainerd } from './containerd-fixture.ts';
 import { containerdSubject } from './containerd-subject.ts';
 import { until } from './until.ts';
 
-test('a container with a task that nobody knows of can be removed once nothing runs in it', {
+test('a container with an unknown task can be removed once no process runs in it', {
   skip: skipReason(),
   timeout: 900_000,
 }, async (t) => {
@@ -22,7 +22,7 @@ test('a container with a task that nobody knows of can be removed once nothing r
   });
   const pod = await runPod(subject);
   const containerId = await pod.create('stubborn');
-  // As when StartContainer is broken off: the task is there, and CRI does not know it.
+  // As after an interrupted StartContainer: the task exists, and CRI does not know it.
   containerd.ctr('tasks', 'start', '--detach', '--null-io', containerId);
   const runtime = unstickContainers(cri.runtime, { endpoint: containerd.endpoint, clock: linuxClock });
   await assert.rejects(runtime.removeContainer({ containerId }, signal), /cannot delete running task/);

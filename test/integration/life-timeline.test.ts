@@ -1,4 +1,4 @@
-/** A pod that starts never waits for a timer: each step follows the one before, or the end of the container it needs. */
+/** A pod start never waits for a timer: each step follows the previous one, or the exit of the container it needs. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
@@ -9,7 +9,7 @@ import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture
 import type { RecordedSleep } from './recorded-clock.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
-/** Below any period by which an agent could look around. A busy machine, too, may need that long between two steps. */
+/** Below any polling period of an agent. A busy machine may need that long between two steps, too. */
 const IDLE_MS = 500;
 
 const FIRST = podOf('first', { containers: [shell('main', OBEDIENT)] });
@@ -21,7 +21,7 @@ suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 90
 
   before(async () => {
     it = await startTestAgent();
-    // Once one pod is up, the agent hears of everything that its runtime does.
+    // Once one pod is up, the agent is subscribed to the events of its runtime.
     const first = it.ready('first');
     it.source.set(FIRST);
     await first;
@@ -61,7 +61,7 @@ suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 90
     );
   });
 
-  /** Of those that began meanwhile. What the agent does from time to time, it did before. */
+  /** The timers that were set meanwhile. Periodic work of the agent has its timers already. */
   function timersThatRang(): readonly Required<RecordedSleep>[] {
     const { startMs: from, endMs } = interval;
     const regular = new Set(it.clock.sleeps.filter(({ startMs }) => startMs < from).map(({ ms }) => ms));
@@ -70,7 +70,7 @@ suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 90
     );
   }
 
-  test('has no wait for a timer', () => {
+  test('waits for no timer', () => {
     const isForTimer = ({ fromMs, tookMs }: StepGap): boolean =>
       timersThatRang().some(({ ms, rangMs }) => {
         const intoGapMs = rangMs + performance.timeOrigin - fromMs;
@@ -79,9 +79,9 @@ suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 90
     assert.deepEqual(startGaps(steps, IDLE_MS).filter(isForTimer), []);
   });
 
-  test('waits for no timer but those that look until the runtime shows an exit of which it told', () => {
+  test('waits only for the polls until the runtime shows an exit that it has announced', () => {
     const rang = timersThatRang().map(({ ms }) => ms);
-    // One container ends. containerd tells of it before its CRI shows it: looked for after 1 ms, 2 ms, 4 ms …
+    // One container exits. containerd sends the event before its CRI shows the exit: polled after 1 ms, 2 ms, 4 ms …
     assert.deepEqual(
       rang,
       rang.map((_, index) => 2 ** index),

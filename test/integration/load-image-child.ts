@@ -1,4 +1,4 @@
-/** Loads an image archive into a storage folder: `load-image-child.ts STORAGE ARCHIVE`. For tests that kill it. */
+/** Loads an image archive into a storage directory: `load-image-child.ts STORAGE ARCHIVE`. For tests that kill it. */
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { openStorage } from '../../src/runtime/open-storage.ts';

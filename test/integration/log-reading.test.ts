@@ -1,4 +1,4 @@
-/** Logs and messages of an unreasonable size, read from real files and through the socket of an agent. */
+/** Very large log lines and messages, read from real files and through the socket of an agent. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { createLocalClient } from '../../src/kubelet/local-api/local-client.ts';
 import { terminationMessage } from '../../src/kubelet/pleg/termination-message.ts';
 
 const MEGABYTE = 1_000_000;
-/** Far more than what memory grows by before the garbage collector wakes up. */
+/** Far more than memory grows by before the garbage collector runs. */
 const HUGE = 300 * MEGABYTE;
 const TIME = '2026-11-15T10:00:00.5Z';
 const never = new AbortController().signal;
@@ -62,7 +62,7 @@ async function writeLog(path: string, pieceBytes: number): Promise<void> {
   await once(file, 'close');
 }
 
-/** An agent's socket with one pod of that log, and a client of it. */
+/** An agent's socket with one pod of that log, and a client. */
 async function serve(t: TestContext, folder: string, logPath: string) {
   const view = new ScriptedView();
   const pod = staticPod('hello');
@@ -79,7 +79,7 @@ async function serve(t: TestContext, folder: string, logPath: string) {
 const shapes: Record<string, number> = { 'in one piece': HUGE, 'in pieces of 16 KiB': 16 * 1024 };
 
 for (const [shape, pieceBytes] of Object.entries(shapes)) {
-  test(`a log line of 300 MB ${shape} is read as it is, with little memory`, { timeout: 900_000 }, async (t) => {
+  test(`a log line of 300 MB ${shape} is read unchanged, with little memory`, { timeout: 900_000 }, async (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, '0.log');
     await writeLog(path, pieceBytes);
@@ -112,7 +112,7 @@ for (const [shape, pieceBytes] of Object.entries(shapes)) {
   });
 }
 
-test('the end of a container that left a huge message, or none that can be read, is known at once', async (t) => {
+test('the exit of a container with a huge or unreadable termination message is known at once', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'message');
   const container = { ...exitedContainer('c1', 'web', join(folder, '0.log')), terminationMessageFile: file };

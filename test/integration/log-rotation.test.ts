@@ -1,4 +1,4 @@
-/** Logs that are rotated while a container writes as fast as it can, on the real runtime. */
+/** Log rotation while a container writes as fast as it can, on the real runtime. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { createGunzip } from 'node:zlib';
 import { linuxFileSystem as fs } from '../../src/host/linux/fs/linux-file-system.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { containerEnded } from '../../src/kubelet/local-api/container-ended.ts';
+import { waitForContainerEnd } from '../../src/kubelet/local-api/wait-for-container-end.ts';
 import { LogEntryParser } from '../../src/kubelet/logs/log-entries.ts';
 import { logsInUse, rotatedLogs } from '../../src/kubelet/logs/log-file-names.ts';
 import { type LogLine, LogLineJoiner } from '../../src/kubelet/logs/log-lines.ts';
@@ -35,7 +35,7 @@ const needsRoot = process.getuid?.() === 0 ? false : 'needs root';
 const LINE_BYTES = 2000;
 const MAX_BYTES = 10_000_000;
 
-/** Numbered lines, as fast as one program can, until there is a file `enough`; it looks and may rest after so many. */
+/** Writes numbered lines as fast as one program can, until a file `enough` exists; checks and may pause after a batch. */
 function writer(lookAfter: number, rest: string): string {
   const pad = LINE_BYTES - '000000000 \n'.length;
   const look = `fflush();if(system("test -e /shared/enough")==0)break;system("${rest}")`;
@@ -44,17 +44,17 @@ function writer(lookAfter: number, rest: string): string {
 }
 
 /**
- * Takes lines in, and fails at the first that is lost, double, out of order or broken. containerd cuts the line in two that
- * it is writing when it begins a new log, and now and then writes the end into the new file before the beginning is in
+ * Reads lines, and fails at the first that is lost, duplicated, out of order or broken. containerd splits the line
+ * that it is writing when it reopens a log, and sometimes writes the end into the new file before the beginning is in
  * the old one: the beginning may come later, once.
  */
 class Witness {
   #pieces = '';
   #missing: { readonly number: number; readonly length: number } | undefined;
-  /** The number that comes next. */
+  /** The number of the next line. */
   next = 0;
 
-  /** Whether each line has both its ends. */
+  /** Whether each line is complete. */
   get isWhole(): boolean {
     return this.#missing === undefined;
   }
@@ -84,7 +84,7 @@ function filesOf(folder: string): string[] {
   return [...logsInUse(rotatedLogs('0.log', readdirSync(folder))).map(({ name }) => name), '0.log'];
 }
 
-/** It may be compressed by now. */
+/** The file may be compressed by now. */
 function openLog(folder: string, name: string) {
   try {
     const file = createReadStream('', { fd: openSync(join(folder, name), 'r'), highWaterMark: 1 << 18 });
@@ -111,12 +111,12 @@ async function readAll(folder: string, see: (line: LogLine) => void): Promise<vo
 
 interface Writing {
   readonly command: string;
-  /** How many files there must have been before it is enough. */
+  /** The required number of files. */
   readonly files: number;
   readonly beside?: () => Promise<void>;
 }
 
-/** Runs the writer until there is enough; says how fast it was, and what the agent took for it. */
+/** Runs the writer until it is enough; returns its speed and the cost of the agent. */
 async function writeAll(
   t: TestContext,
   it: TestAgent,
@@ -226,7 +226,7 @@ suite('the log of a container that writes all the time', { skip: runtimeSkipReas
       const { pod, observed } = it.report('busy');
       const container = observed?.containers[0];
       assert.ok(container);
-      const ended = containerEnded(it.agent, pod.metadata.uid, container.id, t.signal);
+      const ended = waitForContainerEnd(it.agent, pod.metadata.uid, container.id, t.signal);
       for await (const batch of readLogs({ fs }, container.logPath, { follow: true, ended }, t.signal)) {
         for (const line of batch) witness.see(line);
       }

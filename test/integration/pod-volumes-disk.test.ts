@@ -40,7 +40,7 @@ async function machine(t: TestContext): Promise<Machine> {
   symlinkSync(join(disk, 'kubelet'), rootDir);
 
   const host = createLinuxHost();
-  const objects = new ManifestObjects({ changed: () => undefined });
+  const objects = new ManifestObjects({ onChange: () => undefined });
   const set = (text: string): void => {
     const metadata = { name: 'settings', namespace: 'default' };
     objects.set('file', { configMaps: [{ metadata, data: { text } }], secrets: [], runtimeClasses: [] });

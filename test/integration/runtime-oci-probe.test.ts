@@ -53,6 +53,6 @@ test('probeRuntimes() tells of each program when none works', { skip }, async (t
   const deps = { host, settings, paths: runtimePaths(settings), log: silentLog, candidates };
   await assert.rejects(probeRuntimes(deps, never), {
     name: 'OciError',
-    message: /^no OCI runtime works here: \/no\/such\/crun: not installed; \/bin\/false: ./,
+    message: /^no working OCI runtime found: \/no\/such\/crun: not installed; \/bin\/false: ./,
   });
 });

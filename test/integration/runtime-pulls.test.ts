@@ -167,7 +167,7 @@ test('a proxy leads to a registry that only it can find', { skip }, async (t) =>
   const stranger = await scene(t, { https_proxy: `http://me:wrong@${proxy.address}` });
   stranger.configure('registry.invalid', settings);
   await assert.rejects(stranger.puller.pull(name, undefined, never), ({ message }: Error) => {
-    assert.match(message, new RegExp(`https://registry.invalid/v2: by the proxy ${proxy.address}: .* 407 `));
+    assert.match(message, new RegExp(`https://registry.invalid/v2: via proxy ${proxy.address}: .* 407 `));
     assert.ok(!message.includes('wrong'));
     return true;
   });

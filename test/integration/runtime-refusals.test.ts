@@ -79,7 +79,7 @@ const SANDBOXES: Record<string, Refusal<PodChange & { readonly runtimeHandler?: 
   'its own users without a mapping': bad(usersOf(), new RegExp(`^${OPTIONS}\\.userns_options\\.uids: `)),
   'its own users without root': bad(
     usersOf({ ...MAPPING, containerId: 1 }),
-    new RegExp(`^${OPTIONS}\\.userns_options\\.uids: nothing is mapped to id 0`),
+    new RegExp(`^${OPTIONS}\\.userns_options\\.uids: no mapping for ID 0`),
   ),
   'a mapping of no id': bad(
     usersOf({ ...MAPPING, length: 0 }),

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { silentLog } from '../../src/base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { decodeContainerRecord } from '../../src/runtime/container/decode-container-record.ts';
-import { IMAGE, MACHINE, plainSpec, stateAnswer } from '../../src/runtime/container/fake/container-world.ts';
+import { IMAGE, MACHINE, plainSpec, stateOutput } from '../../src/runtime/container/fake/container-world.ts';
 import { MemorySnapshots } from '../../src/runtime/container/fake/memory-snapshots.ts';
 import { createPodNetwork } from '../../src/runtime/network/create-pod-network.ts';
 import { noNri } from '../../src/runtime/nri/nri.ts';
@@ -12,7 +12,7 @@ import { type Containers, createContainers } from '../../src/runtime/server/crea
 import { createSandboxes, type Sandboxes } from '../../src/runtime/server/create-sandboxes.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
-import { Doom } from './doom.ts';
+import { ProcessKiller } from './process-killer.ts';
 
 export const paths = runtimePaths({ rootDir: '/lib', stateDir: '/run' });
 const PLUGIN = '/opt/cni/bin/bridge';
@@ -45,26 +45,26 @@ export async function createMachine(): Promise<Machine> {
   return { host, oci: new MemoryOciRuntime(host), snapshots: new MemorySnapshots(host), leases };
 }
 
-/** A process of ours on the machine; it ends only by its doom. */
-export interface Life {
-  readonly doom: Doom;
+/** One process of the runtime on the machine; it ends only when it is killed. */
+export interface RuntimeProcess {
+  readonly killer: ProcessKiller;
   readonly sandboxes: Sandboxes;
   readonly containers: Containers;
 }
 
-/** `undefined`: it died before it was open. */
-export async function openLife(machine: Machine, doom = new Doom()): Promise<Life | undefined> {
-  return Promise.race([open(machine, doom), doom.died.then(() => undefined)]);
+/** Returns `undefined` if it was killed during start-up. */
+export async function startRuntime(machine: Machine, killer = new ProcessKiller()): Promise<RuntimeProcess | undefined> {
+  return Promise.race([open(machine, killer), killer.died.then(() => undefined)]);
 }
 
-async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: Doom): Promise<Life> {
-  const [fs, oci] = [doom.guard(host.fs), doom.guard(shared)];
+async function open({ host, oci: shared, snapshots, leases: _ }: Machine, killer: ProcessKiller): Promise<RuntimeProcess> {
+  const [fs, oci] = [killer.guard(host.fs), killer.guard(shared)];
   const ports = {
     ...host,
     fs,
-    mounts: doom.guard(host.mounts),
-    namespaces: doom.guard(host.namespaces),
-    processes: doom.guard(host.processes),
+    mounts: killer.guard(host.mounts),
+    namespaces: killer.guard(host.namespaces),
+    processes: killer.guard(host.processes),
   };
   const settings = {
     confDir: '/etc/cni/net.d',
@@ -113,19 +113,19 @@ async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: 
     }),
     sandboxes: sandboxes.view,
     images: { find: () => IMAGE, list: () => [IMAGE] },
-    snapshots: doom.guard(snapshots),
+    snapshots: killer.guard(snapshots),
     buildSpec: async (request) => plainSpec(request),
-    ociCommand: async (_program, [, id = '']) => stateAnswer(shared.containers.get(id)),
+    ociCommand: async (_program, [, id = '']) => stateOutput(shared.containers.get(id)),
   });
   await sandboxes.recover(signal);
   await containers.recover(signal);
   void sandboxes.run(signal);
   void containers.run(signal);
-  return { doom, sandboxes, containers };
+  return { killer, sandboxes, containers };
 }
 
-/** All that is on the machine because of pods, a line each. */
-export async function tracesOn({ host, oci, snapshots, leases }: Machine): Promise<string[]> {
+/** Lists everything on the machine that belongs to pods, one line each. */
+export async function listTraces({ host, oci, snapshots, leases }: Machine): Promise<string[]> {
   const below = async (folder: string): Promise<string[]> =>
     (await host.fs.stat(folder)) ? (await host.fs.readDirectory(folder)).map(({ name }) => `${folder}/${name}`) : [];
   const folders = [

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { aborted } from '../../src/base/aborted.ts';
 import { type HttpRequest, type HttpResponse, NetworkError } from '../../src/host/network.ts';
 
-/** What comes in place of a true answer, or around it. */
+/** Replaces or changes a true response. */
 export interface HostileAnswer {
-  readonly fault: 'none' | 'network' | 'never';
+  readonly failure: 'none' | 'network' | 'never';
   readonly code: string;
   /** Absent: the true one. */
   readonly status: number | undefined;
@@ -82,7 +82,7 @@ const body: fc.Arbitrary<HostileBody> = fc.oneof(
   fc.record({ kind: fc.constant('data' as const), data: manifest() }),
 );
 
-/** Manifests that are nearly right. */
+/** Manifests that are nearly valid. */
 function manifest(): fc.Arbitrary<Uint8Array> {
   const odd = fc.constantFrom<unknown>(undefined, null, 0, -1, 1.5, 2 ** 60, '', 'x', [], {}, [[]], '__proto__');
   const descriptor = fc.record(
@@ -125,7 +125,7 @@ const status = fc.constantFrom(
 );
 
 export const hostileAnswer: fc.Arbitrary<HostileAnswer> = fc.record({
-  fault: fc.oneof({ weight: 8, arbitrary: fc.constant('none' as const) }, fc.constantFrom('network', 'never')),
+  failure: fc.oneof({ weight: 8, arbitrary: fc.constant('none' as const) }, fc.constantFrom('network', 'never')),
   code: fc.constantFrom(
     'ECONNREFUSED',
     'EPROTO',
@@ -139,22 +139,22 @@ export const hostileAnswer: fc.Arbitrary<HostileAnswer> = fc.record({
   body,
 });
 
-/** How many bytes of one answer were taken at most. */
+/** The largest number of bytes that were read of one response. */
 export interface Taken {
   most: number;
 }
 
 const CHUNK = new Uint8Array(64 * 1024);
 
-/** Gives a true answer as a hostile one. */
-export async function spoiled(
+/** Returns a true response with hostile changes. */
+export async function corruptAnswer(
   truth: { readonly status: number; readonly data: Uint8Array },
   hostile: HostileAnswer,
   taken: Taken,
   until: AbortSignal,
 ): Promise<HttpResponse> {
-  if (hostile.fault === 'network') throw new NetworkError(hostile.code, `connect ${hostile.code}`);
-  if (hostile.fault === 'never') {
+  if (hostile.failure === 'network') throw new NetworkError(hostile.code, `connect ${hostile.code}`);
+  if (hostile.failure === 'never') {
     await aborted(until);
     throw until.reason;
   }
@@ -199,8 +199,8 @@ async function* bodyOf(data: Uint8Array, body: HostileBody, until: AbortSignal):
   }
 }
 
-/** Where a request goes, and what it shows. */
-export function shownBy({ target, scheme, headers = [], body, path }: HttpRequest) {
+/** Returns the destination of a request, and what it sends. */
+export function sentBy({ target, scheme, headers = [], body, path }: HttpRequest) {
   const host = 'host' in target ? target.host : '';
   return { host, scheme, text: JSON.stringify([headers, String(body ?? ''), path]) };
 }

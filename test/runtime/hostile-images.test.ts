@@ -1,6 +1,6 @@
 /**
- * Layers, image archives and manifests that somebody made to do harm: 2,000 of them, each on disk and in memory. None leads out
- * of the storage, none ends in anything but an image or a plain refusal, and none leaves a file.
+ * Malicious layers, image archives and manifests: 2,000 of them, each on disk and in memory. None leads out of the
+ * storage, each ends with an image or a plain error, and none leaves a file.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -26,10 +26,10 @@ import { damage, damaged, type HostileLayer, hostileLayer, layerBytes } from './
 
 const signal = new AbortController().signal;
 const SEED = 20_260;
-/** Whatever else is thrown is a mistake of ours, not a refusal. */
-const REFUSALS: ReadonlySet<string> = new Set([
+/** Any other error is a bug of ours. */
+const EXPECTED_ERRORS: ReadonlySet<string> = new Set([
   'CriError',
-  'CutOffError',
+  'UnexpectedEofError',
   'DigestError',
   'FileSystemError',
   'SpaceError',
@@ -40,10 +40,10 @@ const REFUSALS: ReadonlySet<string> = new Set([
 interface World {
   readonly fs: FileSystem;
   readonly storage: Storage;
-  /** Of the storage. */
+  /** Directory of the storage. */
   readonly root: string;
   readonly outside: string;
-  /** What was there before anything came. */
+  /** The content before the test. */
   readonly before: readonly unknown[];
 }
 
@@ -56,7 +56,7 @@ async function makeWorld(host: Host, folder: string): Promise<World> {
   const settings = { pinnedImages: [] };
   const storage = await openStorage({
     ...host,
-    clock: { ...host.clock, now: () => host.clock.now() + 2 * 60 * 60_000 } as Clock, // no layer waits for another try
+    clock: { ...host.clock, now: () => host.clock.now() + 2 * 60 * 60_000 } as Clock, // no layer is kept for another attempt
     log: silentLog,
     paths: { storage: root },
     settings,
@@ -76,7 +76,7 @@ async function seen(fs: FileSystem, folder: string): Promise<readonly unknown[]>
   return found;
 }
 
-/** Everything in the storage that is not a folder of its layout. */
+/** Returns everything in the storage except the directories of its layout. */
 async function left({ fs, root }: World): Promise<readonly string[]> {
   const found: string[] = [];
   for await (const { path } of fs.readTree(root, signal)) found.push(path);
@@ -85,19 +85,19 @@ async function left({ fs, root }: World): Promise<readonly string[]> {
   );
 }
 
-/** Lets something in, and looks at what became of it. */
+/** Loads an image and checks the result. */
 async function attempt(
   world: World,
   load: (storage: Storage) => Promise<readonly StoredImage[]>,
-): Promise<'in' | 'refused'> {
+): Promise<'in' | 'rejected'> {
   const { fs, storage, outside, before } = world;
-  let outcome: 'in' | 'refused' = 'refused';
+  let outcome: 'in' | 'rejected' = 'rejected';
   try {
     const images = await load(storage);
     outcome = 'in';
     for (const { id } of images) await saves(storage, id);
   } catch (error) {
-    const isKnown = error instanceof Error && (REFUSALS.has(error.name) || 'errno' in error);
+    const isKnown = error instanceof Error && (EXPECTED_ERRORS.has(error.name) || 'errno' in error);
     assert.ok(isKnown, error instanceof Error ? error : new Error(String(error)));
   }
   for (const { id } of storage.images.list()) {
@@ -110,7 +110,7 @@ async function attempt(
   return outcome;
 }
 
-/** What came in goes out again as it came, or is refused with a reason; `archive` checks every byte. */
+/** An image is exported as it was imported, or rejected with a reason; `archive` verifies every byte. */
 async function saves(storage: Storage, id: string): Promise<void> {
   try {
     for await (const _ of storage.exporter.archive([id], signal));
@@ -153,7 +153,7 @@ async function imageOf(layers: readonly HostileLayer[], outside: string, change:
   return buildArchive([...made.map((layer) => blob(layer.blob)), blob(config), blob(manifest), ['index.json', index]]);
 }
 
-/** JSON with one value put in the place of another, or cut off. */
+/** Replaces one value of the JSON, or truncates it. */
 const jsonChange = fc
   .record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -185,7 +185,7 @@ const jsonChange = fc
       },
   );
 
-/** In memory where there is such a file system: every layer is written to the disk before it counts. */
+/** In memory if possible: every layer is synced to disk. */
 async function quickFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'nodelet-hostile-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -210,8 +210,8 @@ async function everywhere<T>(
   };
   await fc.assert(fc.asyncProperty(arbitrary, run), { numRuns, seed: SEED, endOnFailure: true });
   for (const { storage } of all) await storage.close();
-  // Both happen: otherwise the cases were not what they should be.
-  assert.deepEqual([outcomes.includes('in'), outcomes.includes('refused')], [true, true]);
+  // Both occur: otherwise the cases would be useless.
+  assert.deepEqual([outcomes.includes('in'), outcomes.includes('rejected')], [true, true]);
 }
 
 test('1,000 hostile layers', async (t) => {

@@ -11,70 +11,70 @@ import {
 } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { MemorySigner } from '../../src/kubelet/certificates/fake/memory-signer.ts';
-import { ClusterBook } from './cluster-book.ts';
-import type { FaultBox } from './fault-box.ts';
+import { ClusterState } from './cluster-state.ts';
+import type { PendingFaults } from './pending-faults.ts';
 import { type ApiWrite, observedApi } from './observed-api.ts';
-import type { ClusterPlan, Meddling } from './plan-cluster.ts';
+import type { ClusterPlan, ExternalChange } from './plan-cluster.ts';
 import { SimCluster } from './sim-cluster.ts';
 import { MACHINE_ID } from './sim-machine.ts';
-import { SimMeddlers } from './sim-meddlers.ts';
+import { ExternalChanges } from './external-changes.ts';
 
 export interface ClusterSideDeps {
   readonly seed: number;
   readonly clock: VirtualClock;
-  readonly faults: FaultBox;
+  readonly faults: PendingFaults;
   readonly wrote: (write: ApiWrite) => void;
   readonly staticOf: (key: string) => Pod | undefined;
 }
 
-/** The API server and everybody who uses it besides the agent. */
+/** The API server and all its clients except the agent. */
 export class ClusterSide {
   readonly server: MemoryApiServer;
   /** The same server, as the agent reaches it. */
   readonly agentApi: ApiServer;
   readonly users: SimCluster;
-  readonly book: ClusterBook;
+  readonly clusterState: ClusterState;
   readonly #deps: ClusterSideDeps;
-  readonly #meddlers: SimMeddlers;
+  readonly #changes: ExternalChanges;
 
   constructor(deps: ClusterSideDeps) {
     const { seed, clock, wrote, staticOf } = deps;
     this.#deps = deps;
-    this.book = new ClusterBook(() => clock.monotonic());
+    this.clusterState = new ClusterState(() => clock.monotonic());
     this.server = createMemoryApiServer({ clock, random: new SeededRandom(seed) });
     this.server.faults.everyCall((verb, request) => this.#fault(verb, request));
     const { direct: api } = this.server;
     this.agentApi = withFaults(observedApi(api, wrote), this.server.faults, clock);
     this.users = new SimCluster(api);
-    const { book } = this;
-    this.#meddlers = new SimMeddlers({ api, clock, book, podOf: (key) => this.users.get(key), staticOf });
+    const { clusterState } = this;
+    this.#changes = new ExternalChanges({ api, clock, clusterState, podOf: (key) => this.users.get(key), staticOf });
   }
 
-  /** What is there before the first agent; who signs certificates does so until the signal aborts. */
+  /** Creates the objects that exist before the first agent process; certificates are signed until the signal aborts. */
   async prepare(plan: ClusterPlan, signal: AbortSignal): Promise<void> {
     const { seed, clock } = this.#deps;
-    await this.#meddlers.prepare(plan, MACHINE_ID);
+    await this.#changes.prepare(plan, MACHINE_ID);
     const key = await new MemorySigningKeys(new SeededRandom(seed)).generate();
     const signer = new MemorySigner({ api: this.server.direct, clock, key });
     signer.lifeMs = plan.certificateMs;
     void signer.run(signal);
   }
 
-  meddle(meddling: Meddling): Promise<void> {
-    return this.#meddlers.meddle(meddling);
+  applyChange(change: ExternalChange): Promise<void> {
+    return this.#changes.apply(change);
   }
 
   #fault(verb: ApiVerb, request: ApiRequest): ApiFault | undefined {
     const fault = this.#deps.faults.takeApi(verb, request);
     if (!fault) return undefined;
-    // That events cannot be written is no excuse for anything.
-    if (request.resource === 'events') this.book.eventTrouble(durationOf(fault, verb));
-    else this.book.serverTrouble(durationOf(fault, verb));
+    // A failed write of an event excuses no other violation.
+    if (request.resource === 'events') this.clusterState.noteEventFault(durationOf(fault, verb));
+    else this.clusterState.noteApiFault(durationOf(fault, verb));
     return fault;
   }
 }
 
-/** How long a call that this happens to may take. */
+/** The longest duration of a call with this fault. */
 function durationOf(fault: ApiFault, verb: ApiVerb): number {
   if (fault.kind === 'delay') return fault.ms;
   return fault.kind === 'hang' ? (verb === 'list' ? 60_000 : 10_000) : 0;

@@ -2,7 +2,7 @@ import { type Mutation, mutation } from './mutation.ts';
 
 const WATCHED = 'src/kubelet/objects/watched-object.ts';
 const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
-const CONTENT = 'src/kubelet/volumes/content-volume.ts';
+const CONTENT = 'src/kubelet/volumes/content-plugins.ts';
 const WRITE = 'src/kubelet/volumes/write-content.ts';
 const VOLUMES = 'src/kubelet/volumes/pod-volumes.ts';
 const ENVIRONMENT = 'src/kubelet/sync/config/environment.ts';
@@ -23,26 +23,26 @@ const ROTATION = 'src/kubelet/logs/log-rotation.ts';
 const STATUS_WRITER = 'src/kubelet/status/status-writer.ts';
 const MIRRORS = 'src/kubelet/sources/mirror-pods.ts';
 
-/** Mistakes in what pods can have besides containers, and in what writes to the API server. */
+/** Defects in volumes, hooks, probes, images and logs, and in the writes to the API server. */
 export const FEATURE_MUTATIONS: readonly Mutation[] = [
-  mutation('a changed object wakes nobody', WATCHED, 'this.#deps.changed();', 'void 0;'),
-  mutation('a changed object of a manifest wakes nobody', MANIFEST_OBJECTS, 'this.#deps.changed(', 'void ('),
-  mutation('volumes stay as they were', CONTENT, 'if (areSameSources(sources, placed.sources)) ', ''),
+  mutation('a changed object wakes no pod worker', WATCHED, 'this.#deps.onChange();', 'void 0;'),
+  mutation('a changed object of a manifest wakes no pod worker', MANIFEST_OBJECTS, 'this.#deps.onChange(', 'void ('),
+  mutation('volumes are not updated', CONTENT, 'if (areSameSources(sources, this.#sources)) ', ''),
   mutation(
-    'a volume that could not be written counts as written',
+    'a failed volume write counts as written',
     CONTENT,
-    'await writeContent(placed.path, content, pod.spec.securityContext?.fsGroup, deps);',
-    'await writeContent(placed.path, content, pod.spec.securityContext?.fsGroup, deps).catch(() => undefined);',
+    'await writeContent(this.#path, content, pod.spec.securityContext?.fsGroup, this.#deps);',
+    'await writeContent(this.#path, content, pod.spec.securityContext?.fsGroup, this.#deps).catch(() => undefined);',
   ),
   mutation(
-    'content is written into what is shown',
+    'volume content is written in place',
     WRITE,
     'versionName(clock.now(), random)',
     "'..2026_01_01_00_00_00.1'",
   ),
   mutation('volumes stay mounted', VOLUMES, 'await waitForAll(group.map((path) => mounts.unmount(path)));', ''),
   mutation(
-    'variables whose object is missing are left out',
+    'variables of a missing object are omitted',
     ENVIRONMENT,
     'if (answer?.isMissing && optional)',
     'if (answer?.isMissing)',
@@ -54,17 +54,17 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'await runHook(preStop, subject, hooks, signal);\n    const outcome = await runHook(',
   ),
   mutation('preStop hooks do not run', PRE_STOP, 'if (!subject || !preStop ||', 'if (true ||'),
-  mutation('preStop hooks may take for ever', PRE_STOP, 'waitUntil(ending.graceSeconds * 1000', 'waitUntil(1e9'),
-  mutation('preStop hooks cost no grace', STOP, 'Math.ceil((endsAt - clock.monotonic()) / 1000)', 'graceSeconds'),
+  mutation('preStop hooks have no timeout', PRE_STOP, 'waitUntil(ending.graceSeconds * 1000', 'waitUntil(1e9'),
+  mutation('preStop hooks do not count against the grace period', STOP, 'Math.ceil((endsAt - clock.monotonic()) / 1000)', 'graceSeconds'),
   mutation(
     'a failed postStart hook is ignored',
     POST_START,
     "if (outcome.kind === 'failed')",
     "if (outcome.kind === 'never')",
   ),
-  mutation('a container whose hook failed runs on', POST_START, 'await killContainer(', 'void ('),
+  mutation('a container whose postStart hook failed keeps running', POST_START, 'await killContainer(', 'void ('),
   mutation(
-    'nobody waits for postStart hooks',
+    'container starts do not wait for postStart hooks',
     STARTS,
     '?.lifecycle?.postStart) gate = started;',
     '?.lifecycle?.postStart) void gate;',
@@ -75,21 +75,21 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'return missing.map(({ name })',
     'return missing.slice(0, 0).map(({ name })',
   ),
-  mutation('not all containers begin anew', REMOVAL, '[of(mains, false), of(inits, false),', '[of(inits, false),'),
-  mutation('init containers do not begin anew', REMOVAL, '[of(mains, false), of(inits, false),', '[of(mains, false),'),
+  mutation('main containers are not restarted with the pod', REMOVAL, '[of(mains, false), of(inits, false),', '[of(inits, false),'),
+  mutation('init containers are not restarted with the pod', REMOVAL, '[of(mains, false), of(inits, false),', '[of(mains, false),'),
   mutation(
-    'a refused connection is healthy',
+    'a refused connection passes a probe',
     PROBE,
     "return { kind: 'failure', output: dialFailureText(",
     "return { kind: 'success', output: dialFailureText(",
   ),
   mutation(
-    'an error page is healthy',
+    'an HTTP error passes a probe',
     HTTP_PROBE,
     "return { kind: 'failure', output: `HTTP",
     "return { kind: 'success', output: `HTTP",
   ),
-  mutation('whoever answers is serving', GRPC_PROBE, "if (status === 'SERVING')", 'if (status)'),
+  mutation('every gRPC health status passes a probe', GRPC_PROBE, "if (status === 'SERVING')", 'if (status)'),
   mutation(
     'images in use are removed',
     IMAGES_IN_USE,
@@ -104,25 +104,25 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'if (content || !content) return [];',
   ),
   mutation(
-    'the runtime keeps its old log',
+    'the runtime does not reopen a rotated log',
     ROTATE,
     'await runtime.reopenContainerLog({ containerId: id }, signal);\n  } catch',
     'void id;\n  } catch',
   ),
-  mutation('a missing log is not opened again', ROTATION, 'await restoreLog(container, true, this.#deps, signal);', ''),
+  mutation('a missing log is not restored', ROTATION, 'await restoreLog(container, true, this.#deps, signal);', ''),
   mutation(
-    'a status that could not be written is forgotten',
+    'a failed status write is not retried',
     STATUS_WRITER,
     'this.#due.add(uid);\n        const asked',
     'const asked',
   ),
   mutation('statuses are not written', STATUS_WRITER, 'return api.patch(', 'return pod ?? api.patch('),
-  mutation('pods that have ended are not deleted', STATUS_WRITER, 'await this.#deps.api.delete(', 'void ('),
+  mutation('terminated pods are not deleted', STATUS_WRITER, 'await this.#deps.api.delete(', 'void ('),
   mutation(
-    'mirrors are not written anew',
+    'outdated mirror pods are not replaced',
     MIRRORS,
     'await deleteMirror(outdated, deps, signal);\n      await createMirror(pod, deps, signal);',
     'void outdated;\n      void pod;',
   ),
-  mutation('mirrors stay', MIRRORS, '...plan.delete.map(', '...plan.delete.slice(0, 0).map('),
+  mutation('mirror pods are not deleted', MIRRORS, '...plan.delete.map(', '...plan.delete.slice(0, 0).map('),
 ];

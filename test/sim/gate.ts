@@ -1,26 +1,26 @@
 import type { Clock } from '../../src/host/clock.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 
-/** When a process dies at a call that it makes. */
-export interface DeathAtCall {
+/** Kills a process at the n-th call that it makes. */
+export interface KillAtCall {
   calls: number;
   readonly when: 'before' | 'after';
-  readonly onDeath: () => void;
+  readonly onKill: () => void;
 }
 
 /**
- * Stands between one life of the agent and the world. Once it is shut nothing gets through any more in either
- * direction: a call has no effect and no answer, a timer never fires, a stream says nothing. What is left of the old
- * life can run on as far as it needs nobody, and then waits for ever, which is as good as dead.
+ * Stands between one agent process and the world. Once it is closed, nothing passes in either direction: a call has no
+ * effect and no result, a timer never fires, a stream yields nothing. Code of the killed process can run on until its
+ * next call, and then waits forever.
  */
 export class Gate {
   readonly clock: Clock;
   readonly #clock: VirtualClock;
-  /** Aborts when the gate is shut: what the world does for this life alone. */
-  readonly #shut = new AbortController();
+  /** Aborts when the gate is closed. Bounds the work that the world does for this process alone. */
+  readonly #closed = new AbortController();
   readonly #timers = new Set<() => void>();
   #sleeping = 0;
-  #death: DeathAtCall | undefined;
+  #plannedKill: KillAtCall | undefined;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -32,66 +32,66 @@ export class Gate {
     };
   }
 
-  get isShut(): boolean {
-    return this.#shut.signal.aborted;
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted;
   }
 
-  /** How often the agent sleeps at the moment. */
+  /** The number of the agent's pending sleeps. */
   get sleeping(): number {
     return this.#sleeping;
   }
 
-  get shut(): AbortSignal {
-    return this.#shut.signal;
+  get closed(): AbortSignal {
+    return this.#closed.signal;
   }
 
   close(): void {
-    this.#shut.abort(new Error('the agent was killed'));
+    this.#closed.abort(new Error('the agent was killed'));
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }
 
-  dieAtCall(death: DeathAtCall): void {
-    this.#death = death;
+  killAtCall(planned: KillAtCall): void {
+    this.#plannedKill = planned;
   }
 
-  /** A call of the agent. */
+  /** Runs a call of the agent. */
   async pass<T>(work: () => T | Promise<T>): Promise<T> {
-    if (this.isShut || this.#dies('before')) return never();
+    if (this.isClosed || this.#isKilled('before')) return never();
     try {
       const result = await work();
-      if (!this.isShut && !this.#dies('after')) return result;
+      if (!this.isClosed && !this.#isKilled('after')) return result;
     } catch (error) {
-      if (!this.isShut && !this.#dies('after')) throw error;
+      if (!this.isClosed && !this.#isKilled('after')) throw error;
     }
     return never();
   }
 
-  /** A stream that the agent listens to. */
+  /** Forwards a stream to the agent. */
   async *follow<T>(open: () => AsyncIterable<T>): AsyncGenerator<T, undefined> {
-    if (this.isShut) return never();
+    if (this.isClosed) return never();
     try {
       for await (const item of open()) {
-        if (this.isShut) return never();
+        if (this.isClosed) return never();
         yield item;
       }
     } catch (error) {
-      if (!this.isShut) throw error;
+      if (!this.isClosed) throw error;
     }
-    return this.isShut ? never() : undefined;
+    return this.isClosed ? never() : undefined;
   }
 
-  #dies(when: DeathAtCall['when']): boolean {
-    if (!this.#death || this.#death.when !== when || --this.#death.calls > 0) return false;
-    const { onDeath } = this.#death;
-    this.#death = undefined;
-    onDeath();
+  #isKilled(when: KillAtCall['when']): boolean {
+    if (!this.#plannedKill || this.#plannedKill.when !== when || --this.#plannedKill.calls > 0) return false;
+    const { onKill } = this.#plannedKill;
+    this.#plannedKill = undefined;
+    onKill();
     return true;
   }
 
   #sleep(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.isShut) return;
+      if (this.isClosed) return;
       if (signal.aborted) {
         reject(signal.reason);
         return;
@@ -114,7 +114,7 @@ export class Gate {
   #deadline(ms: number): AbortSignal {
     const controller = new AbortController();
     const reason = new DOMException(`deadline of ${ms} ms passed`, 'TimeoutError');
-    if (!this.isShut) this.#start(ms, () => controller.abort(reason), { isBackground: true });
+    if (!this.isClosed) this.#start(ms, () => controller.abort(reason), { isBackground: true });
     return controller.signal;
   }
 

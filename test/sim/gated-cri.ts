@@ -2,32 +2,32 @@ import { CriError } from '../../src/cri/cri-error.ts';
 import { deadlineFor } from '../../src/cri/deadlines.ts';
 import { buildCri, type Cri, type CriMethod, type ErasedUnary, erasedCalls } from '../../src/cri/services.ts';
 import type { Draw } from './draw.ts';
-import type { FaultBox } from './fault-box.ts';
+import type { PendingFaults } from './pending-faults.ts';
 import { type Gate, never } from './gate.ts';
 import type { RpcFault } from './plan-faults.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** Calls during which the runtime waits for something, so that it matters to it whether the caller is still there. */
+/** Calls during which the runtime waits: they are cancelled when the caller is gone. */
 const WAITS: ReadonlySet<CriMethod> = new Set<CriMethod>(['stopContainer', 'pullImage', 'execSync']);
-/** Calls that change nothing are quick more often. */
+/** Read-only calls have latency less often. */
 const CHANGES = /^(run|create|start|stop|remove|pull)/;
 
 const LISTS: ReadonlySet<CriMethod> = new Set<CriMethod>(['listContainers', 'listPodSandbox']);
-const BLIND: RpcFault = { kind: 'before', code: 'Unavailable', delayMs: 0 };
+const LIST_FAULT: RpcFault = { kind: 'before', code: 'Unavailable', delayMs: 0 };
 
 export interface GatedCriDeps {
   readonly gate: Gate;
-  readonly faults: FaultBox;
-  /** Of how long calls take when nothing is wrong. */
+  readonly faults: PendingFaults;
+  /** Draws the latency of calls without a fault. */
   readonly pace: Draw;
-  /** The agent dies at a call that it makes. */
-  readonly onDeath: (downMs: number) => void;
-  /** The agent makes a call, and nothing has come of it yet. */
+  /** The agent is killed at this call. */
+  readonly onKill: (downMs: number) => void;
+  /** Runs before a call has any effect. */
   readonly onCall: (method: CriMethod, request: unknown) => void;
 }
 
-/** The runtime as one life of the agent sees it: behind a gate, with kubelet's deadlines, slow at times, and failing. */
+/** The runtime as one agent process sees it: behind a gate, with kubelet's deadlines, with latency and faults. */
 export function gatedCri(cri: Cri, deps: GatedCriDeps): Cri {
   const calls = erasedCalls(cri);
   const { gate, faults, onCall } = deps;
@@ -44,7 +44,7 @@ export function gatedCri(cri: Cri, deps: GatedCriDeps): Cri {
     stream: (method) => (request, signal) =>
       gate.follow(() => {
         if (faults.isRuntimeDown) throw new CriError('Unavailable', 'the runtime is down');
-        return calls.stream(method)(request, AbortSignal.any([signal, gate.shut]));
+        return calls.stream(method)(request, AbortSignal.any([signal, gate.closed]));
       }),
   });
 }
@@ -57,14 +57,14 @@ async function call(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { faults, gate } = deps;
-  const isBlind = gate.clock.monotonic() < faults.blindUntilMs && LISTS.has(method);
-  const fault = isBlind ? BLIND : faults.takeRpc(method);
+  const listFails = gate.clock.monotonic() < faults.listsFailUntilMs && LISTS.has(method);
+  const fault = listFails ? LIST_FAULT : faults.takeRpc(method);
   await beforeEffect(fault, method, request, deps, signal);
-  const response = await inner(request, WAITS.has(method) ? AbortSignal.any([signal, gate.shut]) : signal);
+  const response = await inner(request, WAITS.has(method) ? AbortSignal.any([signal, gate.closed]) : signal);
   await pause(method, deps, signal);
   if (fault?.kind === 'after') {
     if (method === 'pullImage') faults.hasLostPull = true;
-    faults.blindUntilMs = gate.clock.monotonic() + fault.blindMs;
+    faults.listsFailUntilMs = gate.clock.monotonic() + fault.listsFailMs;
     await fail(fault, deps, signal);
   }
   return response;
@@ -86,8 +86,8 @@ async function beforeEffect(
       return fail(fault, deps, signal);
     case 'slow':
       return clock.sleep(fault.ms, signal);
-    case 'death':
-      deps.onDeath(fault.downMs);
+    case 'kill':
+      deps.onKill(fault.downMs);
       return never();
     case 'hang':
       await clock.sleep(deadlineFor(method, request, REQUEST_TIMEOUT_MS) ?? REQUEST_TIMEOUT_MS, signal);

@@ -1,22 +1,22 @@
 import { AsyncQueue } from '../../src/cri/async-queue.ts';
 import type { RuntimeEvent, RuntimeEvents } from '../../src/cri/runtime-events.ts';
-import type { FaultBox } from './fault-box.ts';
+import type { PendingFaults } from './pending-faults.ts';
 import type { Gate } from './gate.ts';
 
-/** The same events, except that some get lost, and some come after those that followed them. */
+/** The same events, except that some are lost and some are delayed past later ones. */
 export function unreliableEvents(
   events: RuntimeEvents,
   content: 'full' | 'ids',
   gate: Gate,
-  faults: FaultBox,
+  faults: PendingFaults,
 ): RuntimeEvents {
   return {
     async *watch(signal) {
       const queue = new AsyncQueue<RuntimeEvent>();
       const pump = async (): Promise<void> => {
-        for await (const told of events.watch(signal)) {
-          const event = content === 'full' ? told : withoutPod(told);
-          const delayMs = event.kind === 'subscribed' ? undefined : fateOf(faults);
+        for await (const received of events.watch(signal)) {
+          const event = content === 'full' ? received : withoutPod(received);
+          const delayMs = event.kind === 'subscribed' ? undefined : nextEventFault(faults);
           if (delayMs === 'lost') continue;
           if (delayMs === undefined) queue.push(event);
           else
@@ -36,7 +36,7 @@ function withoutPod(event: RuntimeEvent): RuntimeEvent {
   return event.kind === 'subscribed' ? event : { kind: event.kind, id: event.id };
 }
 
-function fateOf(faults: FaultBox): 'lost' | number | undefined {
+function nextEventFault(faults: PendingFaults): 'lost' | number | undefined {
   if (faults.lostEvents > 0) {
     faults.lostEvents--;
     return 'lost';

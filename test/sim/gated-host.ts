@@ -2,11 +2,11 @@ import type { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import { FileSystemError } from '../../src/host/file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import { MountError } from '../../src/host/mounts.ts';
-import type { FaultBox } from './fault-box.ts';
+import type { PendingFaults } from './pending-faults.ts';
 import type { Gate } from './gate.ts';
 
-/** The machine as one life of the agent sees it: through its gate, and with the faults that wait for it. */
-export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: FaultBox): Host {
+/** The machine as one agent process sees it: behind its gate, with the pending faults. */
+export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: PendingFaults): Host {
   const plain = <T extends object>(port: T): T => gatedPort(port, gate, () => undefined);
   const failing = <T extends object>(port: T, errorOf: (code: string, name: string, path: string) => Error): T =>
     gatedPort(port, gate, (name, subject) => {
@@ -21,8 +21,8 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     signingKeys: plain(host.signingKeys),
     fs: {
       ...failing(fs, fileError),
-      watch: (path, signal) => gate.follow(() => fs.watch(path, AbortSignal.any([signal, gate.shut]))),
-      watchRemovals: (path, signal) => gate.follow(() => fs.watchRemovals(path, AbortSignal.any([signal, gate.shut]))),
+      watch: (path, signal) => gate.follow(() => fs.watch(path, AbortSignal.any([signal, gate.closed]))),
+      watchRemovals: (path, signal) => gate.follow(() => fs.watchRemovals(path, AbortSignal.any([signal, gate.closed]))),
     },
     mounts: failing(
       host.mounts,
@@ -42,7 +42,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
   };
 }
 
-/** Every method of a port goes through the gate; `fail` may give it an error instead of its effect. */
+/** Sends every method of a port through the gate; `fail` may return an error to throw instead. */
 function gatedPort<T extends object>(
   port: T,
   gate: Gate,
@@ -57,7 +57,7 @@ function gatedPort<T extends object>(
       });
     return [name, call] as const;
   });
-  return Object.fromEntries(methods) as T; // the methods of a port all answer with promises
+  return Object.fromEntries(methods) as T; // all methods of a port return promises
 }
 
 type AnyMethod = (this: object, ...args: unknown[]) => unknown;

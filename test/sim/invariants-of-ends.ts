@@ -1,41 +1,41 @@
 import { findContainer } from '../../src/kubelet/pod/find-container.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
-import { isBeyondNode } from './plan-claims.ts';
-import { roleOf, type Scene } from './scene.ts';
-import { type ContainerRecord, graceOf, type PodRecord } from './truth.ts';
+import { exceedsNode } from './plan-claims.ts';
+import { roleOf, type CheckContext } from './check-context.ts';
+import { type ContainerRecord, gracePeriodSeconds, type PodRecord } from './pod-records.ts';
 
-/** What every container gets to end, whoever asks. */
+/** The minimum grace period of every container. */
 const LEAST_SECONDS = 2;
 
-export function checkStop(pod: PodRecord, record: ContainerRecord, seconds: number, scene: Scene): void {
+export function checkStop(pod: PodRecord, record: ContainerRecord, seconds: number, context: CheckContext): void {
   const what = `${pod.uid}/${record.name}`;
-  const most = Math.max(LEAST_SECONDS, longestAllowed(pod, record, scene));
-  if (seconds > most) scene.fail(8, `${what} was given ${seconds} s to end, though ${most} s were promised`);
-  if (!hasReasonToStop(pod, record, scene)) scene.fail(10, `${what} was stopped though it ran as wanted`);
+  const most = Math.max(LEAST_SECONDS, longestAllowed(pod, record, context));
+  if (seconds > most) context.fail(8, `${what} was given ${seconds} s to end, but at most ${most} s are allowed`);
+  if (!hasReasonToStop(pod, record, context)) context.fail(10, `${what} was stopped without a reason`);
 }
 
-/** The smallest that was asked for in this life of the agent, else the largest that the pod itself allows. */
-function longestAllowed(pod: PodRecord, { name }: ContainerRecord, { truth, sources, now }: Scene): number {
-  const isEnding = pod.told && pod.told.as !== 'wanted' && pod.told.at < now();
-  if (isEnding) return Math.min(...pod.asked);
-  if (!pod.told && truth.sourcesHeard === sources) return 1;
-  return Math.max(...pod.versions.map(graceOf), ...probeGraces(pod, name));
+/** The smallest grace period requested from this agent process, else the largest that the pod itself allows. */
+function longestAllowed(pod: PodRecord, { name }: ContainerRecord, { records, sources, now }: CheckContext): number {
+  const isEnding = pod.reported && pod.reported.as !== 'wanted' && pod.reported.at < now();
+  if (isEnding) return Math.min(...pod.requestedGraces);
+  if (!pod.reported && records.sourcesReported === sources) return 1;
+  return Math.max(...pod.versions.map(gracePeriodSeconds), ...probeGraces(pod, name));
 }
 
-export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }: Scene): void {
+export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }: CheckContext): void {
   const what = `${pod.uid}/${record.name}`;
-  if (record.askedAt === undefined) return fail(9, `${what} was killed without having been asked to end`);
-  // Its preStop hook has taken from its time.
-  const had = now() - Math.min(record.askedAt, record.preStop?.firstAt ?? record.askedAt);
+  if (record.stopRequestedAt === undefined) return fail(9, `${what} was killed without a termination request`);
+  // Its preStop hook counts against the grace period.
+  const had = now() - Math.min(record.stopRequestedAt, record.preStop?.firstAt ?? record.stopRequestedAt);
   const least = 1000 * Math.max(LEAST_SECONDS, shortestAllowed(pod, record));
   if (had < least) fail(9, `${what} was killed after ${had} ms instead of ${least}`);
 }
 
-function shortestAllowed(pod: PodRecord, { name, askedAt = 0, wasLeftover }: ContainerRecord): number {
-  // What no source has spoken of gets the least, and sidecars get what the others have left.
-  if (!pod.told || wasLeftover || pod.told.at >= askedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
+function shortestAllowed(pod: PodRecord, { name, stopRequestedAt = 0, wasOrphan }: ContainerRecord): number {
+  // Orphans get the minimum, and sidecars get what the main containers leave.
+  if (!pod.reported || wasOrphan || pod.reported.at >= stopRequestedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
   const sleeps = pod.versions.flatMap(({ spec }) => findContainer(spec, name)?.lifecycle?.preStop?.sleep?.seconds ?? []);
-  return Math.min(...pod.versions.map(graceOf), ...probeGraces(pod, name)) - Math.max(0, ...sleeps);
+  return Math.min(...pod.versions.map(gracePeriodSeconds), ...probeGraces(pod, name)) - Math.max(0, ...sleeps);
 }
 
 function probeGraces({ versions }: PodRecord, name: string): number[] {
@@ -49,22 +49,22 @@ function probeGraces({ versions }: PodRecord, name: string): number[] {
     .flat();
 }
 
-/** Whether there is anything, seen from outside the agent, for which a running container may be stopped. */
-function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { truth, runtime }: Scene): boolean {
+/** Whether anything visible from outside the agent justifies stopping a running container. */
+function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { records, runtime }: CheckContext): boolean {
   const wasUnwanted = !pod.isWanted || pod.unwantedAt >= record.createdAt;
   const latest = pod.versions.at(-1);
-  if (wasUnwanted || hasRestartedAll(pod) || (latest && isBeyondNode(latest))) return true;
+  if (wasUnwanted || hasRestartedAll(pod) || (latest && exceedsNode(latest))) return true;
   const spec = latest?.spec;
   const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
   const wanted = all.find(({ name }) => name === record.name);
   if (wanted?.image !== record.image || wanted.livenessProbe || wanted.startupProbe) return true;
-  if (wanted.lifecycle?.postStart) return true; // a call that failed is a hook that failed
-  const others = [...runtime.sandboxes.values()].filter((each) => truth.podOf(each) === pod && each.state === 'ready');
+  if (wanted.lifecycle?.postStart) return true; // a failed exec call counts as a failed hook
+  const others = [...runtime.sandboxes.values()].filter((each) => records.podOf(each) === pod && each.state === 'ready');
   if (others.length !== 1 || others[0]?.id !== record.sandboxId) return true;
   // The end of the pod ends its sidecars: all main containers have ended, or an init container has failed for good.
   if (roleOf(pod, record.name) !== 'sidecar') return false;
   const newest = (name: string): ContainerRecord | undefined => pod.containers.findLast((each) => each.name === name);
-  const isEnding = (record: ContainerRecord | undefined): boolean => (record?.askedAt ?? record?.endedAt) !== undefined;
+  const isEnding = (record: ContainerRecord | undefined): boolean => (record?.stopRequestedAt ?? record?.endedAt) !== undefined;
   const allEnded = spec?.containers.every(({ name }) => isEnding(newest(name))) ?? false;
   const hasFailed = spec?.initContainers?.some(({ name }) => (newest(name)?.exitCode ?? 0) !== 0) ?? false;
   return allEnded || (hasFailed && spec?.restartPolicy === 'Never');

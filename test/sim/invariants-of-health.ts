@@ -1,34 +1,34 @@
 import type { Container, ContainerStatus } from '../../src/api/generated/core-v1.ts';
 import { findContainer } from '../../src/kubelet/pod/find-container.ts';
-import { isHooked } from './invariants-of-hooks.ts';
-import { lacksVolumes } from './invariants-of-objects.ts';
-import { isWell, type Program, programOf } from './program.ts';
-import { roleOf, type Scene } from './scene.ts';
-import type { ContainerRecord, PodRecord } from './truth.ts';
+import { isInPostStart } from './invariants-of-hooks.ts';
+import { isMissingVolumes } from './invariants-of-objects.ts';
+import { passesProbe, type Program, programOf } from './program.ts';
+import { roleOf, type CheckContext } from './check-context.ts';
+import type { ContainerRecord, PodRecord } from './pod-records.ts';
 import type { World } from './world.ts';
 
-/** After which every probe has found out that something is another now, and all has been done about it. */
+/** The time after which every probe has noticed a change and the agent has acted on it. */
 const NOTICE_MS = 200_000;
 
-/** In calm times containers that are sick do not run on, and who is shown as ready is ready. */
+/** Without faults, unhealthy containers do not keep running, and the ready state is shown correctly. */
 export function checkHealth(world: World): void {
-  const { scene, life } = world;
-  if (scene.now() - scene.bornAt() < NOTICE_MS) return;
+  const { context, agentProcess } = world;
+  if (context.now() - context.agentStartedAt() < NOTICE_MS) return;
   for (const {
     pod: { metadata },
     status,
-  } of life?.agent?.pods() ?? []) {
-    const pod = scene.truth.pods.get(metadata.uid);
-    if (!pod?.isWanted || isHooked(pod, scene.now() - NOTICE_MS)) continue;
-    // As with kubelet, an agent that has started anew does nothing for a pod before its volumes are there.
+  } of agentProcess?.agent?.pods() ?? []) {
+    const pod = context.records.pods.get(metadata.uid);
+    if (!pod?.isWanted || isInPostStart(pod, context.now() - NOTICE_MS)) continue;
+    // As with kubelet, a restarted agent does nothing for a pod until its volumes are mounted.
     const latest = pod.versions.at(-1);
-    if (!latest || lacksVolumes(latest, scene.objects)) continue;
+    if (!latest || isMissingVolumes(latest, context.objects)) continue;
     const shown = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-    for (const each of shown) if (roleOf(pod, each.name) !== 'init') checkContainer(pod, each, scene);
+    for (const each of shown) if (roleOf(pod, each.name) !== 'init') checkContainer(pod, each, context);
   }
 }
 
-function checkContainer(pod: PodRecord, shown: ContainerStatus, { now, bornAt, fail }: Scene): void {
+function checkContainer(pod: PodRecord, shown: ContainerStatus, { now, agentStartedAt, fail }: CheckContext): void {
   const spec = pod.versions.at(-1)?.spec;
   const container = spec && findContainer(spec, shown.name);
   const record = pod.containers.findLast(({ name }) => name === shown.name);
@@ -36,28 +36,28 @@ function checkContainer(pod: PodRecord, shown: ContainerStatus, { now, bornAt, f
   const ageMs = now() - record.startedAt;
   const program = programOf(container.args);
   const what = `${pod.uid}/${shown.name}`;
-  const isSick = container.livenessProbe && ageMs - NOTICE_MS > (program.sickAfterMs ?? Infinity);
-  if (isSick) return fail(22, `${what} is sick, and runs on`);
-  if (!isStable(program, ageMs) || (container.livenessProbe && !isWell(program, 'liveness', ageMs))) return;
-  // A new agent asks the startup probe once more.
-  const isAskedAgain = container.startupProbe && record.startedAt < bornAt();
-  if (isAskedAgain && !isWell(program, 'startup', ageMs)) return;
+  const isUnhealthy = container.livenessProbe && ageMs - NOTICE_MS > (program.unhealthyAfterMs ?? Infinity);
+  if (isUnhealthy) return fail(22, `${what} is unhealthy, but keeps running`);
+  if (!isStable(program, ageMs) || (container.livenessProbe && !passesProbe(program, 'liveness', ageMs))) return;
+  // A restarted agent runs the startup probe again.
+  const isAskedAgain = container.startupProbe && record.startedAt < agentStartedAt();
+  if (isAskedAgain && !passesProbe(program, 'startup', ageMs)) return;
   const isReady = isReadyBy(container, program, ageMs);
-  if (shown.ready !== isReady) fail(22, `${what} is ${isReady ? '' : 'not '}ready, and is shown otherwise`);
+  if (shown.ready !== isReady) fail(22, `${what} is ${isReady ? '' : 'not '}ready, but its status says otherwise`);
 }
 
 function isRunning(record: ContainerRecord | undefined): record is ContainerRecord & { readonly startedAt: number } {
   return record?.startedAt !== undefined && record.endedAt === undefined;
 }
 
-/** Nothing about its health has changed for a while, nor is just about to. */
-function isStable({ startupAfterMs = 0, readyAfterMs = 0, sickAfterMs = Infinity }: Program, ageMs: number): boolean {
-  const changes = [0, startupAfterMs, readyAfterMs, sickAfterMs];
+/** The health of the container has not changed recently. */
+function isStable({ startupAfterMs = 0, readyAfterMs = 0, unhealthyAfterMs = Infinity }: Program, ageMs: number): boolean {
+  const changes = [0, startupAfterMs, readyAfterMs, unhealthyAfterMs];
   return changes.every((at) => ageMs < at || ageMs > at + NOTICE_MS);
 }
 
 function isReadyBy({ startupProbe, readinessProbe }: Container, program: Program, ageMs: number): boolean {
-  // A startup probe is not asked any more once it has succeeded.
+  // A startup probe does not run again once it has succeeded.
   const hasStarted = !startupProbe || ageMs >= (program.startupAfterMs ?? 0);
-  return hasStarted && (!readinessProbe || isWell(program, 'readiness', ageMs));
+  return hasStarted && (!readinessProbe || passesProbe(program, 'readiness', ageMs));
 }

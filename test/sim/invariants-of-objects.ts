@@ -3,20 +3,20 @@ import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import { type OwnVolumeType, volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
-import { isHooked } from './invariants-of-hooks.ts';
+import { isInPostStart } from './invariants-of-hooks.ts';
 import { isGoodLogin, type ObjectResource, PULL_SECRET, textsOf, versionIn } from './plan-objects.ts';
 import { PRIVATE_IMAGE } from './plan-pods.ts';
-import type { Scene } from './scene.ts';
+import type { CheckContext } from './check-context.ts';
 import type { KnownVersion, SimObjects } from './sim-objects.ts';
-import type { PodRecord } from './truth.ts';
+import type { PodRecord } from './pod-records.ts';
 import type { World } from './world.ts';
 
-/** In calm times a change of an object has reached a volume by then, if its pod's worker has nothing else to do. */
+/** Without faults, a change of an object reaches a volume within this time if the pod worker is idle. */
 const REACH_MS = 15_000;
-/** A worker has nothing else to do when nothing has happened to its pod for so long. */
+/** A pod worker is idle when its pod has not changed for this long. */
 const IDLE_MS = 120_000;
 
-/** One object that a pod refers to, and what of it. */
+/** A reference of a pod to an object. */
 interface Reference {
   readonly resource: ObjectResource;
   readonly name: string;
@@ -55,28 +55,28 @@ function isMissing(
   return !optional && objects.newest(resource, namespace, name)?.version === undefined;
 }
 
-/** Nothing can be made for the pod, because something that it mounts is not there. */
-export function lacksVolumes({ metadata, spec }: Pod, objects: SimObjects): boolean {
+/** The pod cannot start because an object that it mounts is missing. */
+export function isMissingVolumes({ metadata, spec }: Pod, objects: SimObjects): boolean {
   return (spec.volumes ?? []).flatMap(volumeReferences).some((each) => isMissing(metadata, each, objects));
 }
 
-/** The container cannot be made, because something that it needs is not there. */
-export function lacksInputs({ metadata, spec }: Pod, container: Container, objects: SimObjects): boolean {
+/** The container cannot be created because a variable's object or a pull secret is missing. */
+export function isMissingInputs({ metadata, spec }: Pod, container: Container, objects: SimObjects): boolean {
   if (envReferences(container).some((each) => isMissing(metadata, each, objects))) return true;
   if (container.image !== PRIVATE_IMAGE) return false;
   return !spec.imagePullSecrets || !isGoodLogin(objects.newest('secrets', metadata.namespace, PULL_SECRET)?.version);
 }
 
-/** A container is made with what its objects said once, and in calm times with what they say now. */
-export function checkEnvironment(pod: PodRecord, { config }: Readonly<FakeContainer>, scene: Scene): void {
-  const { fail, objects } = scene;
+/** A container's variables come from some version of their objects; without faults, from the newest. */
+export function checkEnvironment(pod: PodRecord, { config }: Readonly<FakeContainer>, context: CheckContext): void {
+  const { fail, objects } = context;
   const latest = pod.versions.at(-1);
   if (!latest) return;
   const name = config.metadata?.name ?? '';
   const spec = [...(latest.spec.initContainers ?? []), ...latest.spec.containers].find((each) => each.name === name);
   const isPrivate = config.image?.userSpecifiedImage === PRIVATE_IMAGE;
-  if (isPrivate && !latest.spec.imagePullSecrets && !scene.hasLostPull()) {
-    fail(20, `${pod.uid}/${name} was made from an image that the pod may not use`);
+  if (isPrivate && !latest.spec.imagePullSecrets && !context.hasLostPull()) {
+    fail(20, `${pod.uid}/${name} was created from an image that the pod may not use`);
   }
   const { namespace } = latest.metadata;
   for (const { name: variable, valueFrom } of spec?.env ?? []) {
@@ -90,13 +90,13 @@ export function checkEnvironment(pod: PodRecord, { config }: Readonly<FakeContai
       if (!(map ?? secret)?.optional) fail(17, `${what} is missing`);
       continue;
     }
-    if (!objects.has(resource, namespace, object, versionIn(text))) fail(17, `${what} is ${text}, which never was`);
+    if (!objects.has(resource, namespace, object, versionIn(text))) fail(17, `${what} is ${text}, which no version contains`);
     const newest = objects.newest(resource, namespace, object);
-    if (isStale(newest, versionIn(text), scene)) fail(17, `${what} is still ${text}`);
+    if (isStale(newest, versionIn(text), context)) fail(17, `${what} is still ${text}`);
   }
 }
 
-function isStale(newest: KnownVersion | undefined, version: number, { now, quietAt }: Scene): boolean {
+function isStale(newest: KnownVersion | undefined, version: number, { now, quietAt }: CheckContext): boolean {
   if (newest?.version === undefined || newest.version === version) return false;
   return now() >= quietAt && now() - newest.at > REACH_MS;
 }
@@ -107,8 +107,8 @@ const TYPES: readonly [OwnVolumeType & keyof Volume, ...(OwnVolumeType & keyof V
   'projected',
 ];
 
-/** At every moment a volume shows one whole version of its object. */
-export async function checkWhole(world: World): Promise<void> {
+/** A volume always shows one complete version of its object. */
+export async function checkVolumesComplete(world: World): Promise<void> {
   for (const { pod, volume, path } of mountedContent(world)) {
     const shown = await contentOf(path, world.host.fs);
     if (!shown || volume.projected) continue;
@@ -120,26 +120,26 @@ export async function checkWhole(world: World): Promise<void> {
   }
 }
 
-/** In calm times a volume shows the newest versions, in all names that users see. */
-export async function checkUpToDate(world: World): Promise<void> {
-  const { scene, host } = world;
+/** Without faults, all files of a volume show the newest versions. */
+export async function checkVolumesUpToDate(world: World): Promise<void> {
+  const { context, host } = world;
   for (const { pod, volume, path } of mountedContent(world)) {
-    const since = scene.now() - IDLE_MS;
-    if (pod.changedAt > since || isHooked(pod, since)) continue;
+    const since = context.now() - IDLE_MS;
+    if (pod.changedAt > since || isInPostStart(pod, since)) continue;
     const { namespace } = pod.versions.at(-1)?.metadata ?? { namespace: '' };
     const found = volumeReferences(volume).map((each) => ({
       ...each,
-      newest: scene.objects.newest(each.resource, namespace, each.name),
+      newest: context.objects.newest(each.resource, namespace, each.name),
     }));
     const isSettled = ({ newest }: { newest: KnownVersion | undefined }): boolean =>
-      newest?.version !== undefined && scene.now() - newest.at > REACH_MS;
+      newest?.version !== undefined && context.now() - newest.at > REACH_MS;
     if (!found.every(isSettled)) continue;
     const expected = new Map(
       found.flatMap(({ name, resource, newest }) => expectedFiles(volume, resource, name, newest?.version ?? 0)),
     );
     for (const [file, text] of expected) {
       const seen = await textAt(`${path}/${file}`, host.fs);
-      if (seen !== text) scene.fail(17, `${file} in ${volume.name} of ${pod.uid} is ${seen} instead of ${text}`);
+      if (seen !== text) context.fail(17, `${file} in ${volume.name} of ${pod.uid} is ${seen} instead of ${text}`);
     }
   }
 }
@@ -156,10 +156,10 @@ interface MountedContent {
   readonly path: string;
 }
 
-/** Volumes of pods that run. */
-function mountedContent({ scene, runtime }: World): MountedContent[] {
+/** Volumes of running pods. */
+function mountedContent({ context, runtime }: World): MountedContent[] {
   const running = [...runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
-  const pods = new Set(running.map((each) => scene.truth.podOf(each)).filter((pod) => pod?.isWanted));
+  const pods = new Set(running.map((each) => context.records.podOf(each)).filter((pod) => pod?.isWanted));
   return [...pods].flatMap((pod) =>
     (pod?.versions.at(-1)?.spec.volumes ?? []).flatMap((volume) => {
       const type = TYPES.find((each) => volume[each] !== undefined);
@@ -169,7 +169,7 @@ function mountedContent({ scene, runtime }: World): MountedContent[] {
   );
 }
 
-/** Texts by file, as one version has them; nothing before the first. */
+/** The current version's texts by file name; undefined before the first version. */
 async function contentOf(path: string, fs: MemoryFileSystem): Promise<ReadonlyMap<string, string> | undefined> {
   if (!(await fs.lstat(`${path}/..data`))) return undefined;
   if (!(await fs.stat(`${path}/..data`))) return new Map();

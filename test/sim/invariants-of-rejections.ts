@@ -1,14 +1,14 @@
 import type { PodStatus } from '../../src/api/generated/core-v1.ts';
-import { isBeyondNode } from './plan-claims.ts';
-import type { Scene } from './scene.ts';
-import type { PodRecord } from './truth.ts';
+import { exceedsNode } from './plan-claims.ts';
+import type { CheckContext } from './check-context.ts';
+import type { PodRecord } from './pod-records.ts';
 
-/** Why a pod may be rejected for what others have of the node. */
+/** Rejection reasons that depend on other pods. */
 const SHORTAGES = /^(OutOf\w+|NodePorts)$/;
 
-/** Pods of different names never need the same of the node, and those of one name are never up together. */
-export function checkRejection(pod: PodRecord, { reason = '' }: PodStatus, { fail }: Scene): void {
-  const told = pod.told?.pod;
-  if (!told || !SHORTAGES.test(reason) || isBeyondNode(told)) return;
-  fail(31, `${pod.uid} is rejected with ${reason}, though the node can hold it`);
+/** Pods of different names never compete for resources or ports, and pods of one name never run together. */
+export function checkRejection(pod: PodRecord, { reason = '' }: PodStatus, { fail }: CheckContext): void {
+  const reported = pod.reported?.pod;
+  if (!reported || !SHORTAGES.test(reason) || exceedsNode(reported)) return;
+  fail(31, `${pod.uid} is rejected with ${reason}, though the node has room for it`);
 }

@@ -1,8 +1,8 @@
 import { mayRestartAllContainers } from '../../src/kubelet/pod/restart-rules.ts';
-import { initsOf, roleOf, type Scene } from './scene.ts';
-import type { ContainerRecord, PodRecord } from './truth.ts';
+import { initsOf, roleOf, type CheckContext } from './check-context.ts';
+import type { ContainerRecord, PodRecord } from './pod-records.ts';
 
-/** Some container has ended in a way for which all of the pod begin anew: what went before does not bind them. */
+/** A container has exited with the code that restarts all containers: the earlier history does not count. */
 export function hasRestartedAll(pod: PodRecord): boolean {
   const spec = pod.versions.at(-1)?.spec;
   return (
@@ -10,16 +10,16 @@ export function hasRestartedAll(pod: PodRecord): boolean {
   );
 }
 
-/** The code with which containers of a plan ask for it. */
+/** The exit code that restarts all containers of a pod. */
 export const RESTART_ALL_CODE = 42;
 
-/** Not one that was killed, as far as the agent knows: then its exit code does not count. */
-function isCause({ exitCode, stopCameLate }: ContainerRecord): boolean {
-  return exitCode === RESTART_ALL_CODE && !stopCameLate;
+/** The exit code does not count when the agent believes that it killed the container. */
+function isCause({ exitCode, exitedBeforeStop }: ContainerRecord): boolean {
+  return exitCode === RESTART_ALL_CODE && !exitedBeforeStop;
 }
 
-/** The one that caused it goes last: by then nothing of before runs any more. */
-export function checkRemovedCause(pod: PodRecord, record: ContainerRecord, { fail }: Scene): void {
+/** The container that caused the restart is removed last: no earlier container runs by then. */
+export function checkRemovedCause(pod: PodRecord, record: ContainerRecord, { fail }: CheckContext): void {
   if (!isCause(record) || !hasRestartedAll(pod)) return;
   const isLeft = ({ name, createdAt, startedAt, endedAt }: ContainerRecord): boolean =>
     startedAt !== undefined &&
@@ -27,15 +27,15 @@ export function checkRemovedCause(pod: PodRecord, record: ContainerRecord, { fai
     createdAt < (record.endedAt ?? 0) &&
     roleOf(pod, name) !== 'ephemeral';
   const left = pod.containers.find(isLeft);
-  if (left) fail(23, `${pod.uid}/${left.name} runs on though all began anew`);
+  if (left) fail(23, `${pod.uid}/${left.name} keeps running although all containers were restarted`);
 }
 
-/** After that init containers come first again. */
-export function checkBeginsAnew(pod: PodRecord, started: ContainerRecord, { fail }: Scene): void {
+/** After a restart of all containers, init containers run first again. */
+export function checkInitsRestarted(pod: PodRecord, started: ContainerRecord, { fail }: CheckContext): void {
   const cause = pod.containers.findLast((each) => isCause(each) && each.removedAt !== undefined);
   if (!cause || !hasRestartedAll(pod) || roleOf(pod, started.name) !== 'main') return;
   const hasRunAgain = (name: string): boolean =>
     pod.containers.some((each) => each.name === name && each.createdAt >= (cause.removedAt ?? 0));
   const missing = initsOf(pod).find(({ name }) => !hasRunAgain(name));
-  if (missing) fail(23, `${pod.uid}/${started.name} began anew before ${missing.name} did`);
+  if (missing) fail(23, `${pod.uid}/${started.name} was restarted before ${missing.name}`);
 }

@@ -1,68 +1,68 @@
-import { initsOf, roleOf, type Scene } from './scene.ts';
-import type { ContainerRecord, PodRecord } from './truth.ts';
+import { initsOf, roleOf, type CheckContext } from './check-context.ts';
+import type { ContainerRecord, PodRecord } from './pod-records.ts';
 
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
-/** After twice the longest pause a container begins anew, counted from a moment that cannot be seen from outside. */
+/** After twice the longest pause the back-off is reset, counted from a moment that is not visible from outside. */
 const LONG_RUN_MS = 350_000;
 
-/** Init containers before it have done their work in the same sandbox; sidecars before it were started there. */
-export function checkInitOrder(pod: PodRecord, started: ContainerRecord, { fail }: Scene): void {
+/** Earlier init containers have succeeded in the same sandbox; earlier sidecars were started there. */
+export function checkInitOrder(pod: PodRecord, started: ContainerRecord, { fail }: CheckContext): void {
   if (roleOf(pod, started.name) === 'ephemeral') return;
   const inits = initsOf(pod);
-  const place = inits.findIndex(({ name }) => name === started.name);
-  for (const { name } of place === -1 ? inits : inits.slice(0, place)) {
+  const index = inits.findIndex(({ name }) => name === started.name);
+  for (const { name } of index === -1 ? inits : inits.slice(0, index)) {
     const here = pod.containers.filter((each) => each.name === name && each.sandboxId === started.sandboxId);
     const isThrough = roleOf(pod, name) === 'sidecar' ? here.some(hasRun) : here.some(({ exitCode }) => exitCode === 0);
-    if (!isThrough) fail(5, `${pod.uid}/${started.name} was started before ${name} was through`);
+    if (!isThrough) fail(5, `${pod.uid}/${started.name} was started before ${name} had completed`);
   }
 }
 
-export function checkRestartPolicy(pod: PodRecord, started: ContainerRecord, { fail }: Scene): void {
+export function checkRestartPolicy(pod: PodRecord, started: ContainerRecord, { fail }: CheckContext): void {
   const before = earlier(pod, started).filter(hasRun);
   const policy = pod.versions.at(-1)?.spec.restartPolicy;
   const what = `${pod.uid}/${started.name}`;
   const last = before.at(-1);
   if (roleOf(pod, started.name) === 'ephemeral') {
-    if (last) fail(6, `${what} is ephemeral, and was started again`);
+    if (last) fail(6, `${what} is ephemeral, but was started again`);
   } else if (roleOf(pod, started.name) === 'init') {
     const here = before.filter(({ sandboxId }) => sandboxId === started.sandboxId);
-    if (here.some(({ exitCode }) => exitCode === 0)) fail(6, `${what} had done its work already`);
+    if (here.some(({ exitCode }) => exitCode === 0)) fail(6, `${what} was started again after it had succeeded in this sandbox`);
     if (policy === 'Never' && here.length > 0) fail(6, `${what} was started again, though the pod never restarts`);
   } else if (roleOf(pod, started.name) === 'main') {
     const isSame = last?.image === started.image;
     if (policy === 'Never' && isSame) fail(6, `${what} was started again, though the pod never restarts`);
-    const hasSucceeded = last?.exitCode === 0 && last.askedAt === undefined && last.image === started.image;
+    const hasSucceeded = last?.exitCode === 0 && last.stopRequestedAt === undefined && last.image === started.image;
     if (policy === 'OnFailure' && hasSucceeded) fail(6, `${what} was started again after it had succeeded`);
   }
 }
 
-/** Of restarts in one life of the agent: its memory of them ends with it. */
+/** Restarts during one agent process: the back-off is kept in memory. */
 interface Restarts {
-  readonly life: number;
+  readonly processNumber: number;
   count: number;
   lastAt: number;
 }
 
 const restartsOf = new WeakMap<PodRecord, Map<string, Restarts>>();
 
-/** A container that ends by itself again and again is left alone: not at all, then 10 s, 20 s, … five minutes. */
-export function checkBackoff(pod: PodRecord, started: ContainerRecord, { life, now, jumpedAt, fail }: Scene): void {
+/** The back-off of a container that exits repeatedly: none, then 10 s, 20 s, … five minutes. */
+export function checkBackoff(pod: PodRecord, started: ContainerRecord, { processNumber, now, jumpedAt, fail }: CheckContext): void {
   const last = earlier(pod, started).at(-1);
-  // A container that is stopped because its hook has failed has failed itself.
-  const askedAt = last?.preStop?.at ?? last?.askedAt;
-  const hasFailed = askedAt === undefined || (last?.postStart?.fails && askedAt >= last.postStart.endsAt);
+  // A container that is stopped after a failed hook counts as failed.
+  const stopRequestedAt = last?.preStop?.at ?? last?.stopRequestedAt;
+  const hasFailed = stopRequestedAt === undefined || (last?.postStart?.fails && stopRequestedAt >= last.postStart.endsAt);
   if (last?.endedAt === undefined || !hasFailed || last.image !== started.image) return;
-  // As far as the agent knows it was killed.
-  if (last.stopCameLate) return;
-  // In a new sandbox init containers begin anew.
+  // The agent believes that it killed the container.
+  if (last.exitedBeforeStop) return;
+  // In a new sandbox the back-off of init containers starts again.
   if (roleOf(pod, started.name) !== 'main' && last.sandboxId !== started.sandboxId) return;
   const all = restartsOf.get(pod) ?? new Map<string, Restarts>();
   restartsOf.set(pod, all);
   const key = `${started.incarnation} ${started.name} ${started.image}`;
   const known = all.get(key);
-  if (known?.life !== life() || jumpedAt() >= last.endedAt || last.endedAt - known.lastAt > LONG_RUN_MS) {
-    all.set(key, { life: life(), count: 1, lastAt: now() });
+  if (known?.processNumber !== processNumber() || jumpedAt() >= last.endedAt || last.endedAt - known.lastAt > LONG_RUN_MS) {
+    all.set(key, { processNumber: processNumber(), count: 1, lastAt: now() });
     return;
   }
   const pause = Math.min(FIRST_PAUSE_MS * 2 ** (known.count - 1), LONGEST_PAUSE_MS);
@@ -74,14 +74,14 @@ export function checkBackoff(pod: PodRecord, started: ContainerRecord, { life, n
   known.lastAt = now();
 }
 
-/** Of the same name and incarnation, oldest first. */
+/** Previous containers of the same name and incarnation, oldest first. */
 function earlier(pod: PodRecord, started: ContainerRecord): ContainerRecord[] {
   return pod.containers.filter(
     ({ id, name, incarnation }) => id !== started.id && name === started.name && incarnation === started.incarnation,
   );
 }
 
-/** Also one that the runtime could not start: it has ended then. */
+/** Includes a container that failed to start: it has ended. */
 function hasRun({ startedAt, endedAt }: ContainerRecord): boolean {
   return startedAt !== undefined || endedAt !== undefined;
 }

@@ -4,10 +4,10 @@ import { CONFIG_HASH, CONFIG_MIRROR, isMirrorPod, podFullName } from '../../src/
 import { parseTime } from '../../src/base/rfc3339.ts';
 import type { Mounts } from '../../src/host/mounts.ts';
 import type { ApiWrite } from './observed-api.ts';
-import type { Scene } from './scene.ts';
-import type { PodRecord } from './truth.ts';
+import type { CheckContext } from './check-context.ts';
+import type { PodRecord } from './pod-records.ts';
 
-/** All that a node says of itself; the rest is others'. */
+/** The fields of a node that the agent owns; others belong to other clients. */
 const NODE_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 const NODE_LABELS = ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch', 'beta.kubernetes.io/os'];
 const NODE_ANNOTATIONS = [
@@ -23,70 +23,70 @@ export const POD_CONDITIONS: readonly string[] = [
   'AllContainersRestarting',
 ];
 
-/** From the moment that a status is formed to the moment that it is written. */
+/** The longest time between composing and writing a status. */
 const WRITE_MS = 12_000;
-/** What the agent was told so long ago it has thought of. */
-const THINK_MS = 2_000;
-/** After a jump of the clock nobody can tell how old a lease is. */
+/** The time in which the agent acts on a received change. */
+const REACT_MS = 2_000;
+/** After a jump of the clock the age of a lease is unknown for this long. */
 const JUMP_MS = 60_000;
 
-/** The agent has changed something at the API server. */
-export function checkWrite(write: ApiWrite, scene: Scene): void {
-  const { book, now } = scene;
+/** Checks a write of the agent to the API server. */
+export function checkWrite(write: ApiWrite, context: CheckContext): void {
+  const { clusterState, now } = context;
   switch (write.resource) {
     case 'leases':
-      checkRival('lease', scene);
-      return book.renewed();
+      checkOtherMachine('lease', context);
+      return clusterState.renewed();
     case 'nodes':
-      checkRival('node', scene);
-      if (write.before && write.after) checkNodeWrite(write.before, write.after, scene);
-      if (write.verb === 'create') checkRegistration(scene);
-      book.nodeWrittenAt = now();
+      checkOtherMachine('node', context);
+      if (write.before && write.after) checkNodeWrite(write.before, write.after, context);
+      if (write.verb === 'create') checkRegistration(context);
+      clusterState.nodeWrittenAt = now();
       return;
     case 'pods':
-      if (write.verb === 'delete' && write.before) return checkPodDeletion(write.before, write.uid, scene);
-      if (write.before && write.after) checkPodWrite(write.before, write.after, scene);
+      if (write.verb === 'delete' && write.before) return checkPodDeletion(write.before, write.uid, context);
+      if (write.before && write.after) checkPodWrite(write.before, write.after, context);
       return;
     default:
       return;
   }
 }
 
-/** A node that was deleted is made anew by the next life, not before. */
-function checkRegistration({ book, fail }: Scene): void {
-  const { nodeMissing, firstRenewedAt = Number.POSITIVE_INFINITY } = book;
-  if (nodeMissing?.life === book.life && firstRenewedAt < nodeMissing.since) fail(26, 'the node was made anew');
-  book.nodeMissing = undefined;
+/** A deleted node is recreated by the next agent process, not before. */
+function checkRegistration({ clusterState, fail }: CheckContext): void {
+  const { nodeMissing, firstRenewedAt = Number.POSITIVE_INFINITY } = clusterState;
+  if (nodeMissing?.processNumber === clusterState.processNumber && firstRenewedAt < nodeMissing.since) fail(26, 'the node was recreated by the same agent process');
+  clusterState.nodeMissing = undefined;
 }
 
-/** Nothing is written while another machine lives under the name of the node. */
-function checkRival(what: string, { book, now, jumpedAt, fail }: Scene): void {
-  if (now() < book.rivalUntil && now() - jumpedAt() > JUMP_MS) {
-    fail(26, `the ${what} was written while another machine is alive under its name`);
+/** Nothing is written while another machine holds the lease of the node's name. */
+function checkOtherMachine(what: string, { clusterState, now, jumpedAt, fail }: CheckContext): void {
+  if (now() < clusterState.otherMachineUntil && now() - jumpedAt() > JUMP_MS) {
+    fail(26, `the ${what} was written while another machine holds the lease`);
   }
 }
 
-function checkNodeWrite(before: Node, after: Node, scene: Scene): void {
-  const { fail } = scene;
+function checkNodeWrite(before: Node, after: Node, context: CheckContext): void {
+  const { fail } = context;
   if (!isDeepStrictEqual(before.spec, after.spec)) fail(25, 'the spec of the node was changed');
-  checkKept('label of the node', before.metadata.labels, after.metadata.labels, NODE_LABELS, scene);
-  checkKept('annotation of the node', before.metadata.annotations, after.metadata.annotations, NODE_ANNOTATIONS, scene);
+  checkKept('label of the node', before.metadata.labels, after.metadata.labels, NODE_LABELS, context);
+  checkKept('annotation of the node', before.metadata.annotations, after.metadata.annotations, NODE_ANNOTATIONS, context);
   const [was, is] = [before.status?.conditions ?? [], after.status?.conditions ?? []];
-  checkForeign('the node', was, is, NODE_CONDITIONS, scene);
-  checkTransitions(was, is, scene);
+  checkForeignConditions('the node', was, is, NODE_CONDITIONS, context);
+  checkTransitions(was, is, context);
 }
 
-function checkPodWrite(before: Pod, after: Pod, scene: Scene): void {
+function checkPodWrite(before: Pod, after: Pod, context: CheckContext): void {
   const what = before.metadata.uid;
-  if (!isDeepStrictEqual(before.spec, after.spec)) scene.fail(25, `the spec of ${what} was changed`);
-  checkKept(`label of ${what}`, before.metadata.labels, after.metadata.labels, [], scene);
-  checkKept(`annotation of ${what}`, before.metadata.annotations, after.metadata.annotations, [], scene);
-  checkForeign(what, before.status?.conditions ?? [], after.status?.conditions ?? [], POD_CONDITIONS, scene);
+  if (!isDeepStrictEqual(before.spec, after.spec)) context.fail(25, `the spec of ${what} was changed`);
+  checkKept(`label of ${what}`, before.metadata.labels, after.metadata.labels, [], context);
+  checkKept(`annotation of ${what}`, before.metadata.annotations, after.metadata.annotations, [], context);
+  checkForeignConditions(what, before.status?.conditions ?? [], after.status?.conditions ?? [], POD_CONDITIONS, context);
 }
 
 type Texts = Readonly<Record<string, string>>;
 
-function checkKept(what: string, was: Texts = {}, is: Texts = {}, own: readonly string[], { fail }: Scene): void {
+function checkKept(what: string, was: Texts = {}, is: Texts = {}, own: readonly string[], { fail }: CheckContext): void {
   for (const [name, value] of Object.entries(was)) {
     if (!own.includes(name) && is[name] !== value) fail(25, `the ${what} ${name} went from ${value} to ${is[name]}`);
   }
@@ -94,77 +94,77 @@ function checkKept(what: string, was: Texts = {}, is: Texts = {}, own: readonly 
 
 type Condition = NodeCondition | PodCondition;
 
-/** What others say stays as they say it. */
-function checkForeign(
+/** Conditions of other clients stay unchanged. */
+function checkForeignConditions(
   what: string,
   was: readonly Condition[],
   is: readonly Condition[],
   own: readonly string[],
-  { fail }: Scene,
+  { fail }: CheckContext,
 ): void {
   for (const before of was.filter(({ type }) => !own.includes(type))) {
     const after = is.find(({ type }) => type === before.type);
-    if (!isDeepStrictEqual(before, after)) fail(25, `the condition ${before.type} of ${what} is another`);
+    if (!isDeepStrictEqual(before, after)) fail(25, `the condition ${before.type} of ${what} was changed`);
   }
 }
 
-/** Since when the node is as it is: since it was not. */
-function checkTransitions(was: readonly Condition[], is: readonly Condition[], scene: Scene): void {
-  const { fail, wallMs, now, jumpedAt } = scene;
+/** lastTransitionTime changes exactly when the status of a condition changes. */
+function checkTransitions(was: readonly Condition[], is: readonly Condition[], context: CheckContext): void {
+  const { fail, wallMs, now, jumpedAt } = context;
   for (const after of is.filter(({ type }) => NODE_CONDITIONS.includes(type))) {
     const before = was.find(({ type }) => type === after.type);
     const since = after.lastTransitionTime ?? '';
     const what = `${after.type} of the node is ${after.status} since ${since}`;
     if (before?.status === after.status) {
-      if (before.lastTransitionTime !== since) fail(25, `${what}, as it was before`);
+      if (before.lastTransitionTime !== since) fail(25, `${what}, though the status did not change`);
     } else if (now() - jumpedAt() > WRITE_MS) {
       const ageMs = wallMs() - parseTime(since);
-      if (ageMs < 0 || ageMs > WRITE_MS) fail(25, `${what}, which is not now`);
+      if (ageMs < 0 || ageMs > WRITE_MS) fail(25, `${what}, which is not the time of the change`);
     }
   }
 }
 
-function checkPodDeletion(pod: Pod, uid: string | undefined, scene: Scene): void {
-  const { fail } = scene;
-  if (uid === undefined) fail(27, `${pod.metadata.uid} was deleted, whoever has its name now`);
-  if (isMirrorPod(pod)) return checkMirrorDeletion(pod, scene);
-  const record = scene.truth.pods.get(pod.metadata.uid);
+function checkPodDeletion(pod: Pod, uid: string | undefined, context: CheckContext): void {
+  const { fail } = context;
+  if (uid === undefined) fail(27, `${pod.metadata.uid} was deleted without a UID precondition`);
+  if (isMirrorPod(pod)) return checkMirrorDeletion(pod, context);
+  const record = context.records.pods.get(pod.metadata.uid);
   const what = `${pod.metadata.uid} was deleted`;
-  if (pod.metadata.deletionTimestamp === undefined) return fail(27, `${what}, which nobody has asked for`);
+  if (pod.metadata.deletionTimestamp === undefined) return fail(27, `${what} without a deletion request`);
   if (pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed') fail(27, `${what} as ${pod.status?.phase}`);
-  if (record) checkLastWord(record, pod, scene);
+  if (record) checkFinalStatus(record, pod, context);
 }
 
-/** Nothing of it runs, and the server was told how it ended. */
-function checkLastWord({ uid }: PodRecord, { status }: Pod, { truth, runtime, fail }: Scene): void {
+/** No container of the pod runs, and its final status was written. */
+function checkFinalStatus({ uid }: PodRecord, { status }: Pod, { records, runtime, fail }: CheckContext): void {
   const running = [...runtime.containers.values()].find(
-    (each) => truth.podOf(each)?.uid === uid && each.state.phase === 'running',
+    (each) => records.podOf(each)?.uid === uid && each.state.phase === 'running',
   );
-  if (running) fail(27, `${uid} was deleted while a container of it runs`);
+  if (running) fail(27, `${uid} was deleted while its container runs`);
   for (const { name, containerID = '', state } of status?.containerStatuses ?? []) {
-    const record = truth.containers.get(containerID.replace(/^.*:\/\//, ''));
+    const record = records.containers.get(containerID.replace(/^.*:\/\//, ''));
     const shown = state?.terminated?.exitCode;
     if (record?.endedAt !== undefined && shown !== record.exitCode) {
-      fail(27, `${uid} was deleted, and nobody was told that ${name} has ended with ${record.exitCode}`);
+      fail(27, `${uid} was deleted before exit code ${record.exitCode} of ${name} was written`);
     }
   }
 }
 
-/** A pod is deleted when nothing that it used is held any more. */
-export async function checkReleased(write: ApiWrite, { fail }: Scene, mounts: Pick<Mounts, 'list'>): Promise<void> {
+/** A pod is deleted only after its volumes are unmounted. */
+export async function checkReleased(write: ApiWrite, { fail }: CheckContext, mounts: Pick<Mounts, 'list'>): Promise<void> {
   if (write.resource !== 'pods' || write.verb !== 'delete' || !write.before || isMirrorPod(write.before)) return;
   const { uid } = write.before.metadata;
   const held = (await mounts.list()).find(({ target }) => target.includes(`/pods/${uid}/`));
   if (held) fail(27, `${uid} was deleted while ${held.target} is mounted`);
 }
 
-function checkMirrorDeletion(mirror: Pod, { truth, now, fail }: Scene): void {
+function checkMirrorDeletion(mirror: Pod, { records, now, fail }: CheckContext): void {
   const { annotations, deletionTimestamp } = mirror.metadata;
   if (deletionTimestamp !== undefined) return;
-  const shown = [...truth.pods.values()].find(({ fullName, told, isWanted }) => {
-    const isShown = told?.pod.metadata.annotations?.[CONFIG_HASH] === annotations?.[CONFIG_MIRROR];
-    const isOld = told !== undefined && now() - told.at > THINK_MS;
-    return fullName === podFullName(mirror) && isWanted && told?.as === 'wanted' && isShown && isOld;
+  const shown = [...records.pods.values()].find(({ fullName, reported, isWanted }) => {
+    const isShown = reported?.pod.metadata.annotations?.[CONFIG_HASH] === annotations?.[CONFIG_MIRROR];
+    const isOld = reported !== undefined && now() - reported.at > REACT_MS;
+    return fullName === podFullName(mirror) && isWanted && reported?.as === 'wanted' && isShown && isOld;
   });
-  if (shown) fail(27, `the mirror of ${shown.uid} was deleted, though it shows how the pod is`);
+  if (shown) fail(27, `the mirror pod of ${shown.uid} was deleted, though it is up to date`);
 }

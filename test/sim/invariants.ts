@@ -8,50 +8,50 @@ import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
 import { checkRejection } from './invariants-of-rejections.ts';
-import { checkBeginsAnew, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
+import { checkInitsRestarted, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
-import { isBeyondNode } from './plan-claims.ts';
+import { exceedsNode } from './plan-claims.ts';
 import type { HookKind } from './program.ts';
-import type { Scene } from './scene.ts';
-import { beginAnew, type PodRecord } from './truth.ts';
+import type { CheckContext } from './check-context.ts';
+import { startNewIncarnation, type PodRecord } from './pod-records.ts';
 
-/** Everything that is checked all the time; the numbers are those of README.md. */
+/** Checks that run on every call, effect and status; the numbers are those of README.md. */
 export class Invariants {
-  readonly #scene: Scene;
+  readonly #context: CheckContext;
   #imagesListedAt = 0;
 
-  constructor(scene: Scene) {
-    this.#scene = scene;
+  constructor(context: CheckContext) {
+    this.#context = context;
   }
 
-  /** The agent asks the runtime for something; nothing has come of it yet. */
+  /** Checks a CRI call before it has any effect. */
   call(method: CriMethod, request: unknown): void {
     if (method === 'stopContainer') return this.#noteStop(request);
     if (method === 'execSync') return this.#noteExec(request);
-    if (method === 'listImages') this.#imagesListedAt = this.#scene.now();
+    if (method === 'listImages') this.#imagesListedAt = this.#context.now();
     if (method === 'removeImage') return this.#checkImage(request);
     if (method !== 'runPodSandbox' && method !== 'createContainer' && method !== 'startContainer') return;
-    const { fail, now } = this.#scene;
+    const { fail, now } = this.#context;
     const pod = this.#subjectOf(request);
     const what = `${method} for ${pod?.uid}`;
-    if (method === 'runPodSandbox' && pod) this.#beginAnewOnceEmpty(pod, true);
-    if (!pod?.told) return fail(3, `${what}, of which no source has spoken`);
-    if (pod.told.as !== 'wanted' && pod.told.at < now())
-      return fail(3, `${what}, which the agent knows as ${pod.told.as}`);
+    if (method === 'runPodSandbox' && pod) this.#startNewIncarnationOnceEmpty(pod, true);
+    if (!pod?.reported) return fail(3, `${what}, which no source has reported`);
+    if (pod.reported.as !== 'wanted' && pod.reported.at < now())
+      return fail(3, `${what}, which the agent knows as ${pod.reported.as}`);
     if (pod.overAt !== undefined && pod.overAt < now()) return fail(3, `${what}, which has ended as ${pod.phase}`);
-    if (isBeyondNode(pod.told.pod)) return fail(3, `${what}, which may not run here`);
+    if (exceedsNode(pod.reported.pod)) return fail(3, `${what}, which may not run here`);
   }
 
   effect(effect: Effect): void {
-    const { truth, now } = this.#scene;
-    const pod = truth.podOf('sandbox' in effect ? effect.sandbox : effect.container);
+    const { records, now } = this.#context;
+    const pod = records.podOf('sandbox' in effect ? effect.sandbox : effect.container);
     if (pod) pod.changedAt = now();
     switch (effect.kind) {
       case 'sandboxReady':
         return this.#sandboxReady(effect.sandbox);
       case 'created':
-        truth.created(effect.container);
-        if (pod) checkEnvironment(pod, effect.container, this.#scene);
+        records.created(effect.container);
+        if (pod) checkEnvironment(pod, effect.container, this.#context);
         return this.#alone(effect.container);
       case 'started':
         return this.#started(effect.container);
@@ -68,21 +68,21 @@ export class Invariants {
     }
   }
 
-  /** The agent shows a new status. */
+  /** Checks a new status of a pod. */
   status(uid: string, status: PodStatus): void {
-    const { truth, fail, now } = this.#scene;
-    const pod = truth.pods.get(uid);
-    if (!pod?.told) return fail(11, `a status of ${uid}, of which no source has spoken`);
+    const { records, fail, now } = this.#context;
+    const pod = records.pods.get(uid);
+    if (!pod?.reported) return fail(11, `a status of ${uid}, which no source has reported`);
     const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
-    if (!isOver) this.#beginAnewOnceEmpty(pod, pod.overAt !== undefined);
-    checkRejection(pod, status, this.#scene);
+    if (!isOver) this.#startNewIncarnationOnceEmpty(pod, pod.overAt !== undefined);
+    checkRejection(pod, status, this.#context);
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }
     if (isOver) pod.overAt ??= now();
     pod.phase = status.phase;
     pod.statusAt = now();
-    pod.isForgotten = status.reason !== undefined && pod.told.source === 'file';
+    pod.isForgotten = status.reason !== undefined && pod.reported.source === 'file';
     for (const { name, restartCount } of [
       ...(status.initContainerStatuses ?? []),
       ...(status.containerStatuses ?? []),
@@ -93,149 +93,150 @@ export class Invariants {
     }
   }
 
-  /** A hook begins to run in a container. */
+  /** Records that a hook begins to run in a container. */
   hook(config: ContainerConfig, kind: HookKind, answer: ExecAnswer): void {
-    const container = [...this.#scene.runtime.containers.values()].find((each) => each.config === config);
-    const record = this.#scene.truth.containers.get(container?.id ?? '');
-    if (record) noteHook(record, kind, answer, this.#scene);
+    const container = [...this.#context.runtime.containers.values()].find((each) => each.config === config);
+    const record = this.#context.records.containers.get(container?.id ?? '');
+    if (record) noteHook(record, kind, answer, this.#context);
   }
 
-  /** No image is removed of which there was a container when the agent looked. */
+  /** No image is removed that a container used when the agent last listed images. */
   #checkImage(request: unknown): void {
-    const { truth, runtime, fail } = this.#scene;
-    const { image } = request as { image?: { image: string } }; // as the method says
+    const { records, runtime, fail } = this.#context;
+    const { image } = request as { image?: { image: string } }; // the request type of the method
     const user = [...runtime.containers.values()].find(({ imageId }) => imageId === image?.image);
-    const record = user && truth.containers.get(user.id);
+    const record = user && records.containers.get(user.id);
     if (record && record.createdAt < this.#imagesListedAt)
-      fail(20, `the image of ${record.name} (${record.id}) is removed`);
+      fail(20, `the image of ${record.name} (${record.id}) is removed while in use`);
   }
 
   #noteExec(request: unknown): void {
-    const { containerId, cmd } = request as { containerId: string; cmd: readonly string[] }; // as the method says
-    const record = this.#scene.truth.containers.get(containerId);
+    const { containerId, cmd } = request as { containerId: string; cmd: readonly string[] }; // the request type of the method
+    const record = this.#context.records.containers.get(containerId);
     const pod = this.#subjectOf(request);
-    if (record && pod && cmd[1] === 'preStop') notePreStop(pod, record, this.#scene);
+    if (record && pod && cmd[1] === 'preStop') notePreStop(pod, record, this.#context);
   }
 
   #noteStop(request: unknown): void {
-    const { containerId } = request as { containerId: string }; // as the method says
-    const record = this.#scene.truth.containers.get(containerId);
-    if (record) noteStop(this.#subjectOf(request), record, this.#scene);
-    if (record && !this.#subjectOf(request)?.told) record.wasLeftover = true;
-    if (record?.endedAt !== undefined) record.stopCameLate = true;
+    const { containerId } = request as { containerId: string }; // the request type of the method
+    const record = this.#context.records.containers.get(containerId);
+    if (record) noteStop(this.#subjectOf(request), record, this.#context);
+    if (record && !this.#subjectOf(request)?.reported) record.wasOrphan = true;
+    if (record?.endedAt !== undefined) record.exitedBeforeStop = true;
   }
 
   /**
-   * A pod that came back begins anew when nothing of its earlier time is left; one that always restarts keeps its dead
-   * containers, and begins anew when none is up (`mayHaveDead`: and it has been over, or gets a new sandbox).
+   * A recreated pod starts a new incarnation when nothing of the previous one is left. A pod that always restarts keeps
+   * its dead containers and starts a new incarnation when none is up (`mayHaveDead`: and it has been terminal, or gets a
+   * new sandbox).
    */
-  #beginAnewOnceEmpty(pod: PodRecord, mayHaveDead: boolean): void {
-    const { runtime, truth } = this.#scene;
+  #startNewIncarnationOnceEmpty(pod: PodRecord, mayHaveDead: boolean): void {
+    const { runtime, records } = this.#context;
     const { unwantedAt, incarnation, containers } = pod;
-    // Also when it went and came back while there was no agent to be told.
+    // Also when it was removed and recreated while no agent ran.
     const wasUnwanted = containers.some((each) => each.incarnation === incarnation && each.createdAt <= unwantedAt);
     if (pod.drop !== 'returning' && !wasUnwanted) return;
     const restarts = mayHaveDead && pod.versions.at(-1)?.spec.restartPolicy === 'Always';
     const all = [...runtime.sandboxes.values(), ...runtime.containers.values()];
-    const isLeft = restarts ? this.#inUse('').has(pod) : all.some((each) => truth.podOf(each) === pod);
-    if (!isLeft) beginAnew(pod);
+    const isLeft = restarts ? this.#inUse('').has(pod) : all.some((each) => records.podOf(each) === pod);
+    if (!isLeft) startNewIncarnation(pod);
   }
 
   #subjectOf(request: unknown): PodRecord | undefined {
-    const { truth, runtime } = this.#scene;
+    const { records, runtime } = this.#context;
     const { config, podSandboxId, containerId } = request as {
       config?: { metadata?: { uid?: string } };
       podSandboxId?: string;
       containerId?: string;
     };
     const thing = runtime.containers.get(containerId ?? '') ?? runtime.sandboxes.get(podSandboxId ?? '');
-    return thing ? truth.podOf(thing) : truth.pods.get(config?.metadata?.uid ?? '');
+    return thing ? records.podOf(thing) : records.pods.get(config?.metadata?.uid ?? '');
   }
 
   #sandboxReady(sandbox: Readonly<FakeSandbox>): void {
-    const { truth, fail } = this.#scene;
-    const pod = truth.podOf(sandbox);
+    const { records, fail } = this.#context;
+    const pod = records.podOf(sandbox);
     if (!pod) return;
     const inUse = this.#inUse(sandbox.id);
-    if (inUse.has(pod)) fail(1, `a second sandbox of ${pod.uid} while the first is in use`);
+    if (inUse.has(pod)) fail(1, `a second sandbox of ${pod.uid} was created while the first is in use`);
     for (const other of inUse) {
       if (other !== pod && other.fullName === pod.fullName) fail(2, `${pod.uid} is up beside ${other.uid}`);
     }
   }
 
-  /** Pods that have a ready sandbox or a running container, the one sandbox left aside. */
+  /** Pods that have a ready sandbox or a running container, except for one sandbox. */
   #inUse(exceptSandbox: string): Set<PodRecord> {
-    const { truth, runtime } = this.#scene;
+    const { records, runtime } = this.#context;
     const ready = [...runtime.sandboxes.values()].filter(({ id, state }) => state === 'ready' && id !== exceptSandbox);
     const running = [...runtime.containers.values()].filter(
       ({ state: phase, sandboxId }) => phase.phase === 'running' && sandboxId !== exceptSandbox,
     );
-    return new Set([...ready, ...running].map((each) => truth.podOf(each)).filter((pod) => pod !== undefined));
+    return new Set([...ready, ...running].map((each) => records.podOf(each)).filter((pod) => pod !== undefined));
   }
 
   #alone(container: Readonly<FakeContainer>): void {
-    const pod = this.#scene.truth.podOf(container);
+    const pod = this.#context.records.podOf(container);
     if (pod && this.#inUse(container.sandboxId).has(pod)) {
-      this.#scene.fail(1, `${pod.uid} uses a sandbox while another one of it is in use`);
+      this.#context.fail(1, `${pod.uid} uses two sandboxes at once`);
     }
   }
 
   #started(container: Readonly<FakeContainer>): void {
-    const { truth, runtime, book, fail, now } = this.#scene;
-    const record = truth.containers.get(container.id);
-    const pod = truth.podOf(container);
+    const { records, runtime, clusterState, fail, now } = this.#context;
+    const record = records.containers.get(container.id);
+    const pod = records.podOf(container);
     if (!record || !pod) return;
     this.#alone(container);
     const twin = [...runtime.containers.values()].find(
       (each) =>
         each.id !== container.id &&
         each.state.phase === 'running' &&
-        truth.podOf(each) === pod &&
+        records.podOf(each) === pod &&
         each.config.metadata?.name === record.name,
     );
     if (twin) fail(4, `${pod.uid}/${record.name} was started while an older one runs`);
-    checkInitOrder(pod, record, this.#scene);
+    checkInitOrder(pod, record, this.#context);
     if (!hasRestartedAll(pod)) {
-      checkRestartPolicy(pod, record, this.#scene);
-      checkBackoff(pod, record, this.#scene);
+      checkRestartPolicy(pod, record, this.#context);
+      checkBackoff(pod, record, this.#context);
     }
-    checkBarrier(pod, record, this.#scene);
-    checkBeginsAnew(pod, record, this.#scene);
+    checkBarrier(pod, record, this.#context);
+    checkInitsRestarted(pod, record, this.#context);
     record.startedAt = now();
-    record.isToBeTold = book.machineTroubleUntil < record.createdAt;
+    record.needsStartEvent = clusterState.machineFaultUntil < record.createdAt;
   }
 
   #terminating(container: Readonly<FakeContainer>, graceSeconds: number): void {
-    const { truth, now } = this.#scene;
-    const record = truth.containers.get(container.id);
-    const pod = truth.podOf(container);
+    const { records, now } = this.#context;
+    const record = records.containers.get(container.id);
+    const pod = records.podOf(container);
     if (!record || !pod) return;
-    checkStop(pod, record, graceSeconds, this.#scene);
-    checkPreStop(pod, record, this.#scene);
-    record.askedAt ??= now();
+    checkStop(pod, record, graceSeconds, this.#context);
+    checkPreStop(pod, record, this.#context);
+    record.stopRequestedAt ??= now();
   }
 
   #killed(container: Readonly<FakeContainer>): void {
-    const { truth } = this.#scene;
-    const record = truth.containers.get(container.id);
-    const pod = truth.podOf(container);
-    if (record && pod && !hasRestartedAll(pod)) checkKill(pod, record, this.#scene);
+    const { records } = this.#context;
+    const record = records.containers.get(container.id);
+    const pod = records.podOf(container);
+    if (record && pod && !hasRestartedAll(pod)) checkKill(pod, record, this.#context);
   }
 
   #removed(container: Readonly<FakeContainer>): void {
-    const record = this.#scene.truth.containers.get(container.id);
-    const pod = this.#scene.truth.podOf(container);
-    if (record && pod) checkRemovedCause(pod, record, this.#scene);
-    if (record) record.removedAt = this.#scene.now();
+    const record = this.#context.records.containers.get(container.id);
+    const pod = this.#context.records.podOf(container);
+    if (record && pod) checkRemovedCause(pod, record, this.#context);
+    if (record) record.removedAt = this.#context.now();
   }
 
   #exited(container: Readonly<FakeContainer>): void {
     const { id, state: phase } = container;
-    const record = this.#scene.truth.containers.get(id);
+    const record = this.#context.records.containers.get(id);
     if (!record || phase.phase !== 'exited') return;
-    record.endedAt = this.#scene.now();
+    record.endedAt = this.#context.now();
     record.exitCode = phase.exitCode;
-    const pod = this.#scene.truth.podOf(container);
-    if (pod) checkEndInTime(pod, record, this.#scene);
+    const pod = this.#context.records.podOf(container);
+    if (pod) checkEndInTime(pod, record, this.#context);
   }
 }

@@ -2,10 +2,10 @@ import { registerHooks } from 'node:module';
 import type { Change } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
-/** From now on this thread loads the agent with a mistake in it. The files stay as they are. */
+/** Makes this thread load the agent with a mutation. The files stay unchanged. */
 export function loadMutated(name: string): void {
   const mutation = MUTATIONS.find((each) => each.name === name);
-  if (!mutation) throw new Error(`there is no mutation "${name}"`);
+  if (!mutation) throw new Error(`unknown mutation "${name}"`);
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
@@ -16,8 +16,8 @@ export function loadMutated(name: string): void {
   });
 }
 
-/** Throws when the text is not there any more: a mutation that changes nothing proves nothing. */
+/** Throws when the file does not contain the text exactly once: the mutation would have no effect. */
 export function changed(source: string, { file, from, to }: Change): string {
-  if (source.split(from).length !== 2) throw new Error(`${file} must have this once: ${from}`);
+  if (source.split(from).length !== 2) throw new Error(`${file} must contain this text once: ${from}`);
   return source.replace(from, () => to);
 }

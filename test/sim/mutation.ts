@@ -1,13 +1,13 @@
-/** A deliberate mistake in the agent that the simulator must find. */
+/** A deliberate defect in the agent that the simulator must find. */
 export interface Mutation {
   readonly name: string;
   readonly changes: readonly Change[];
 }
 
 export interface Change {
-  /** Below the root of the project. */
+  /** Relative to the root of the project. */
   readonly file: string;
-  /** A text that the file has once. */
+  /** A text that the file contains exactly once. */
   readonly from: string;
   readonly to: string;
 }

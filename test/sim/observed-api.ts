@@ -1,6 +1,6 @@
 import type { ApiObjects, ApiServer, ObjectKey, Resource } from '../../src/kubelet/api-client/api-server.ts';
 
-/** What the agent has changed at the API server, whether it was told so or not. */
+/** A change that the agent has made at the API server, even when its call was reported as failed. */
 export type ApiWrite = { [R in Resource]: WriteOf<R> }[Resource];
 
 interface WriteOf<R extends Resource> {
@@ -9,13 +9,13 @@ interface WriteOf<R extends Resource> {
   readonly name: string;
   readonly before: ApiObjects[R] | undefined;
   readonly after: ApiObjects[R] | undefined;
-  /** The object that a deletion was meant for; nothing when it was meant for whatever has the name. */
+  /** The UID precondition of a deletion, if it has one. */
   readonly uid: string | undefined;
 }
 
-/** The same server, which tells of everything that is changed through it right when it happens. */
+/** The same server; reports every change at the moment it happens. */
 export function observedApi(api: ApiServer, wrote: (write: ApiWrite) => void): ApiServer {
-  /** The server in memory does all of a call before it returns: nobody comes between the look and the change. */
+  /** The in-memory server completes a call synchronously: no other client can change the object between get and change. */
   const found = <R extends Resource>(key: ObjectKey<R>, signal: AbortSignal): Promise<ApiObjects[R] | undefined> =>
     api.get(key, signal).catch(() => undefined);
   const change = async <R extends Resource, T>(

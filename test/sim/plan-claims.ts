@@ -14,11 +14,11 @@ interface Put {
 }
 
 /**
- * Gives some names a port of the node, each its own, and one name of the world more than half of the node's memory, in
- * every version. So each version fits beside the pods of all other names, and never beside another one of its own name.
- * A few versions of the large one ask for more than the node has.
+ * Gives some pod names a host port of their own, and one name more than half of the node's memory, in every version. Each
+ * version fits beside the pods of all other names, and never beside another pod of its own name. A few versions of the
+ * large pod request more memory than the node has.
  */
-export function claimsOf<T extends { readonly do: string }>(seed: number, actions: readonly T[]): (action: T) => T {
+export function addClaims<T extends { readonly do: string }>(seed: number, actions: readonly T[]): (action: T) => T {
   const keys = actions.filter(isPut).map(({ key }) => key);
   const names = [...new Set(keys)];
   const replaced = names.filter((name) => keys.indexOf(name) !== keys.lastIndexOf(name));
@@ -32,13 +32,13 @@ export function claimsOf<T extends { readonly do: string }>(seed: number, action
   };
 }
 
-/** The node cannot hold the pod, whatever else runs there. */
-export function isBeyondNode({ spec }: Pod): boolean {
+/** The node has no room for the pod, whatever else runs there. */
+export function exceedsNode({ spec }: Pod): boolean {
   const isTooLarge = ({ resources }: Container): boolean => resources?.requests?.['memory'] === TOO_LARGE;
   return spec.nodeSelector !== undefined || spec.containers.some(isTooLarge);
 }
 
-/** The same for each version of one of the plan's pods: at the API server requests stay as they are. */
+/** The same for each version of a pod of the plan: requests are immutable at the API server. */
 function memoryOf(seed: number, { metadata }: Pod): string {
   return new Draw(seed, `memory ${metadata.uid}`).chance(0.15) ? TOO_LARGE : OVER_HALF;
 }

@@ -3,9 +3,9 @@ import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { PlannedFault } from './plan-faults.ts';
 
-/** What goes wrong between a node and its cluster. */
+/** Faults between a node and its cluster. */
 export type ClusterFault =
-  /** For so long each n-th call fails; the server may say when to come back. */
+  /** Each n-th call fails for `ms`, possibly with a Retry-After. */
   | {
       readonly kind: 'apiBusy';
       readonly ms: number;
@@ -13,64 +13,64 @@ export type ClusterFault =
       readonly reason: ApiErrorReason;
       readonly retryAfterMs: number | undefined;
     }
-  /** For so long every call takes as long as this. */
+  /** Every call takes `callMs` for `ms`. */
   | { readonly kind: 'apiSlow'; readonly ms: number; readonly callMs: number }
-  /** For so long no event can be written. */
+  /** No event can be written for `ms`. */
   | { readonly kind: 'eventsDown'; readonly ms: number; readonly how: 'refused' | 'hangs' }
-  /** The next call of the verb never ends. */
+  /** The next call of the verb hangs. */
   | { readonly kind: 'apiHang'; readonly verb: ApiVerb }
-  /** For so long the runtime has no network for pods. */
+  /** The runtime's network is not ready for `ms`. */
   | { readonly kind: 'networkDown'; readonly ms: number };
 
-/** What others do to the node, and to the pods of which the agent tells. */
-export type Meddling = NodeMeddling | PodMeddling | MirrorMeddling;
+/** A change that another client makes to the node or to its pods. */
+export type ExternalChange = NodeChange | PodChange | MirrorDeletion;
 
-export type NodeMeddling = { readonly on: 'node' } & (
+export type NodeChange = { readonly on: 'node' } & (
   | { readonly what: 'label' | 'annotation' | 'taint' | 'condition'; readonly value: string }
   | { readonly what: 'cordon'; readonly value: boolean }
-  /** As the controller does that misses a node: every condition is unknown. */
-  | { readonly what: 'doubt' }
-  /** Somebody takes away what the node says of itself. */
-  | { readonly what: 'spoil' }
-  /** It is deleted, and what belongs to it goes a while later. */
+  /** As the node controller does for an unreachable node: every condition is Unknown. */
+  | { readonly what: 'markUnreachable' }
+  /** Overwrites fields that the agent owns. */
+  | { readonly what: 'overwrite' }
+  /** Deletes the node; its dependents are garbage-collected later. */
   | { readonly what: 'delete'; readonly collectedMs: number }
-  /** It is made by somebody else, if there is none. */
+  /** Creates the node if it is missing. */
   | { readonly what: 'create' }
 );
 
-export type PodMeddling = { readonly on: 'pod'; readonly key: string } & (
+export type PodChange = { readonly on: 'pod'; readonly key: string } & (
   | { readonly what: 'label' | 'condition'; readonly value: string }
-  /** As the controller does that misses a node: the pod is not ready. */
-  | { readonly what: 'doubt' }
+  /** As the node controller does for an unreachable node: the pod is not ready. */
+  | { readonly what: 'markUnreachable' }
 );
 
-/** Somebody deletes the mirror of the static pod of this key. */
-export interface MirrorMeddling {
+/** Deletes the mirror pod of the static pod with this key. */
+export interface MirrorDeletion {
   readonly on: 'mirror';
   readonly key: string;
   readonly graceSeconds: number;
 }
 
-export interface PlannedMeddling {
+export interface PlannedChange {
   readonly at: number;
-  readonly do: 'meddle';
-  readonly meddling: Meddling;
+  readonly do: 'externalChange';
+  readonly change: ExternalChange;
 }
 
-/** How the cluster is when the first agent starts. */
+/** The state of the cluster when the first agent starts. */
 export interface ClusterPlan {
-  /** Whether there is a node object, and of whom. */
+  /** Whether a node object exists, and whether it describes this machine. */
   readonly node: 'none' | 'own' | 'empty';
-  /** Until then another machine lives under the node's name. */
-  readonly rivalUntilMs: number;
-  /** How long the node's certificates last. */
+  /** Until then another machine renews the lease of the node's name. */
+  readonly otherMachineUntilMs: number;
+  /** The validity of the node's certificates. */
   readonly certificateMs: number;
 }
 
 export function drawCluster(draw: Draw): ClusterPlan {
   const node = draw.pick(['none', 'none', 'own', 'empty'] as const);
-  const rivalUntilMs = draw.chance(0.1) ? draw.int(10_000, 240_000) : 0;
-  return { node, rivalUntilMs, certificateMs: draw.int(300_000, 1_200_000) };
+  const otherMachineUntilMs = draw.chance(0.1) ? draw.int(10_000, 240_000) : 0;
+  return { node, otherMachineUntilMs, certificateMs: draw.int(300_000, 1_200_000) };
 }
 
 export function drawClusterFaults(draw: Draw, untilMs: number): PlannedFault[] {
@@ -104,21 +104,21 @@ export function drawClusterFaults(draw: Draw, untilMs: number): PlannedFault[] {
   ];
 }
 
-/** What others do in a world with these pods, until `untilMs`; static pods have mirrors. */
-export function drawMeddling(
+/** Draws the changes of other clients until `untilMs`; static pods have mirror pods. */
+export function drawExternalChanges(
   draw: Draw,
   keys: { readonly pods: readonly string[]; readonly statics: readonly string[] },
   untilMs: number,
-): PlannedMeddling[] {
-  const planned: PlannedMeddling[] = [];
-  const add = (at: number, meddling: Meddling): void => void planned.push({ at, do: 'meddle', meddling });
+): PlannedChange[] {
+  const planned: PlannedChange[] = [];
+  const add = (at: number, change: ExternalChange): void => void planned.push({ at, do: 'externalChange', change });
   const at = (): number => draw.int(1_000, untilMs);
   for (let count = draw.int(0, 8); count > 0; count--) add(at(), drawOnNode(draw));
   for (let count = draw.int(0, 10); count > 0 && keys.pods.length > 0; count--) {
     const key = keys.pods[draw.int(0, keys.pods.length - 1)] ?? '';
     const value = String(draw.int(0, 9));
-    const what = draw.pick(['label', 'condition', 'condition', 'doubt'] as const);
-    add(at(), what === 'doubt' ? { on: 'pod', key, what } : { on: 'pod', key, what, value });
+    const what = draw.pick(['label', 'condition', 'condition', 'markUnreachable'] as const);
+    add(at(), what === 'markUnreachable' ? { on: 'pod', key, what } : { on: 'pod', key, what, value });
   }
   for (let count = draw.int(0, 4); count > 0 && keys.statics.length > 0; count--) {
     const key = keys.statics[draw.int(0, keys.statics.length - 1)] ?? '';
@@ -132,13 +132,13 @@ export function drawMeddling(
   return planned;
 }
 
-function drawOnNode(draw: Draw): Meddling {
-  const what = draw.pick(['label', 'annotation', 'taint', 'condition', 'cordon', 'doubt', 'spoil'] as const);
+function drawOnNode(draw: Draw): ExternalChange {
+  const what = draw.pick(['label', 'annotation', 'taint', 'condition', 'cordon', 'markUnreachable', 'overwrite'] as const);
   switch (what) {
     case 'cordon':
       return { on: 'node', what, value: draw.chance(0.5) };
-    case 'doubt':
-    case 'spoil':
+    case 'markUnreachable':
+    case 'overwrite':
       return { on: 'node', what };
     default:
       return { on: 'node', what, value: String(draw.int(0, 9)) };

@@ -6,48 +6,48 @@ import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 
-/** What goes wrong with one rpc. */
+/** A fault of one CRI call. */
 export type RpcFault =
-  /** It fails, and nothing has happened. */
+  /** The call fails without effect. */
   | { readonly kind: 'before'; readonly code: CriCode; readonly delayMs: number }
-  /** It happens, but the caller is told that it failed, and can list nothing for so long. */
-  | { readonly kind: 'after'; readonly code: CriCode; readonly delayMs: number; readonly blindMs: number }
-  /** It happens after a while. */
+  /** The call takes effect but returns an error, and list calls fail for a while. */
+  | { readonly kind: 'after'; readonly code: CriCode; readonly delayMs: number; readonly listsFailMs: number }
+  /** The call takes effect late. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** It neither happens nor ends, until its deadline. */
+  /** The call has no effect and ends at its deadline. */
   | { readonly kind: 'hang' }
-  /** The agent dies right before it, and comes back after so long. */
-  | { readonly kind: 'death'; readonly downMs: number };
+  /** The agent is killed right before the call and restarted after `downMs`. */
+  | { readonly kind: 'kill'; readonly downMs: number };
 
-/** What goes wrong with one call to the API server. */
+/** A fault of one call to the API server. */
 export type PlannedApiFault =
   | { readonly kind: 'before' | 'after'; readonly reason: ApiErrorReason }
   | { readonly kind: 'delay'; readonly ms: number };
 
-/** One misfortune. Those of calls and events hit the first one that comes after `at`. */
+/** One fault. A fault of a call or an event affects the first one after `at`. */
 export type PlannedFault = { readonly at: number } & (
   | { readonly kind: 'rpc'; readonly method: CriMethod; readonly fault: RpcFault }
-  /** Every rpc fails for so long, and every stream breaks. */
+  /** Every CRI call fails for `ms`, and every stream breaks. */
   | { readonly kind: 'runtimeDown'; readonly ms: number }
   | { readonly kind: 'file'; readonly operation: FileOperation; readonly code: 'EIO' | 'ENOSPC' }
   | { readonly kind: 'diskFull'; readonly ms: number }
-  /** The disk with the images is used so far, for so long. */
+  /** The image filesystem is used to this percentage for `ms`. */
   | { readonly kind: 'imageDisk'; readonly usedPercent: number; readonly ms: number }
   | { readonly kind: 'mount'; readonly operation: 'mount' | 'unmount'; readonly code: 'EBUSY' | 'EIO' }
   | { readonly kind: 'cgroup'; readonly operation: 'create' | 'update' | 'remove'; readonly code: 'EBUSY' | 'EIO' }
   | { readonly kind: 'api'; readonly verb: ApiVerb; readonly fault: PlannedApiFault }
-  /** The API server cannot be reached for so long. */
+  /** The API server is unreachable for `ms`. */
   | { readonly kind: 'apiDown'; readonly ms: number }
-  /** Every watch ends; with `forgets` none can go on where it was. */
+  /** Every watch ends; with `forgets` none can resume at its resource version. */
   | { readonly kind: 'closeWatches'; readonly forgets: boolean }
   | { readonly kind: 'loseEvent' }
   | { readonly kind: 'delayEvent'; readonly ms: number }
   | { readonly kind: 'breakStreams' }
   | { readonly kind: 'jump'; readonly ms: number }
-  /** The agent dies at the n-th call that it makes from then on, before it or after its effect. */
+  /** The agent is killed at its n-th call from then on, before the call or after its effect. */
   | { readonly kind: 'kill'; readonly calls: number; readonly when: 'before' | 'after'; readonly downMs: number }
-  /** The sandbox or the container at this place in the runtime's list ends by itself. */
-  | { readonly kind: 'loseSandbox' | 'crash'; readonly place: number }
+  /** The sandbox or container at this index of the runtime's list ends by itself. */
+  | { readonly kind: 'loseSandbox' | 'crash'; readonly index: number }
   | ClusterFault
 );
 
@@ -86,7 +86,7 @@ const FILE_OPERATIONS: readonly [FileOperation, ...FileOperation[]] = [
   'readRange',
 ];
 
-/** All that goes wrong in a world until `untilMs`, by time. */
+/** Draws all faults of a world until `untilMs`, sorted by time. */
 export function drawFaults(draw: Draw, untilMs: number): PlannedFault[] {
   const at = (): number => draw.int(0, untilMs);
   const sometimes = (probability: number, most: number, make: () => PlannedFault): PlannedFault[] =>
@@ -112,8 +112,8 @@ export function drawFaults(draw: Draw, untilMs: number): PlannedFault[] {
     ...sometimes(0.5, 3, () => ({ at: at(), kind: 'breakStreams' })),
     ...sometimes(0.25, 2, () => ({ at: at(), kind: 'jump', ms: draw.int(-600_000, 600_000) })),
     ...sometimes(0.7, 6, () => drawKill(draw, at())),
-    ...sometimes(0.5, 4, () => ({ at: at(), kind: 'loseSandbox', place: draw.int(0, 999) })),
-    ...sometimes(0.5, 5, () => ({ at: at(), kind: 'crash', place: draw.int(0, 999) })),
+    ...sometimes(0.5, 4, () => ({ at: at(), kind: 'loseSandbox', index: draw.int(0, 999) })),
+    ...sometimes(0.5, 5, () => ({ at: at(), kind: 'crash', index: draw.int(0, 999) })),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -128,7 +128,7 @@ const CONTENT_OPERATIONS: readonly [FileOperation, ...FileOperation[]] = [
   'compressFile',
 ];
 
-/** Calls in the middle of something that the next agent has to finish. */
+/** Calls in the middle of an operation that the next agent process has to finish. */
 const FATAL_METHODS: readonly [CriMethod, ...CriMethod[]] = [
   'reopenContainerLog',
   'reopenContainerLog',
@@ -138,7 +138,7 @@ const FATAL_METHODS: readonly [CriMethod, ...CriMethod[]] = [
   'startContainer',
 ];
 
-/** What goes wrong with volumes, logs and images. */
+/** Draws faults of volumes, logs and images. */
 export function drawMoreFaults(draw: Draw, untilMs: number): PlannedFault[] {
   const at = (): number => draw.int(0, untilMs);
   return [
@@ -154,11 +154,11 @@ export function drawMoreFaults(draw: Draw, untilMs: number): PlannedFault[] {
       const method = draw.pick<CriMethod>(['reopenContainerLog', 'execSync', 'removeImage', 'listImages']);
       const code = draw.pick<CriCode>(['Unknown', 'Unavailable']);
       const kind = draw.pick(['before', 'after'] as const);
-      return { at: at(), kind: 'rpc', method, fault: { kind, code, delayMs: 0, blindMs: 0 } };
+      return { at: at(), kind: 'rpc', method, fault: { kind, code, delayMs: 0, listsFailMs: 0 } };
     }),
     ...draw.several(0, 2, (): PlannedFault => {
       const method = draw.pick(FATAL_METHODS);
-      return { at: at(), kind: 'rpc', method, fault: { kind: 'death', downMs: draw.int(100, 60_000) } };
+      return { at: at(), kind: 'rpc', method, fault: { kind: 'kill', downMs: draw.int(100, 60_000) } };
     }),
     ...draw.several(0, 1, (): PlannedFault => {
       return { at: at(), kind: 'imageDisk', usedPercent: draw.int(86, 100), ms: draw.int(300_000, 1_200_000) };
@@ -189,11 +189,11 @@ function drawRpc(draw: Draw, at: number): PlannedFault {
   const delayMs = draw.chance(0.5) ? 0 : draw.int(1, 5_000);
   const fault = draw.pick<RpcFault>([
     { kind: 'before', code, delayMs },
-    { kind: 'after', code, delayMs, blindMs: draw.chance(0.5) ? draw.int(1, 15_000) : 0 },
+    { kind: 'after', code, delayMs, listsFailMs: draw.chance(0.5) ? draw.int(1, 15_000) : 0 },
     { kind: 'slow', ms: draw.int(100, 60_000) },
     { kind: 'hang' },
   ]);
-  // Nothing limits a pull but its own end.
+  // A pull has no deadline.
   const isEndless = method === 'pullImage' && fault.kind === 'hang';
   return { at, kind: 'rpc', method, fault: isEndless ? { kind: 'slow', ms: 60_000 } : fault };
 }

@@ -2,7 +2,7 @@ import type { ConfigMap, Secret } from '../../src/api/generated/core-v1.ts';
 import type { Draw } from './draw.ts';
 import type { WorldTimes } from './plan-world.ts';
 
-/** An object that pods refer to: it is there in a version, or (without one) it is not there any more. */
+/** A change of an object that pods refer to: its new version, or its removal (without a version). */
 export interface PlannedObject {
   readonly at: number;
   readonly do: 'object';
@@ -17,23 +17,23 @@ export type ObjectResource = 'configmaps' | 'secrets';
 export const NAMESPACES = ['default', 'system'] as const;
 export const CONFIG_MAPS: readonly [string, ...string[]] = ['settings-0', 'settings-1', 'settings-2'];
 export const SECRETS: readonly [string, ...string[]] = ['keys-0', 'keys-1'];
-/** Lets pods pull the private image, in every other version. */
+/** Its even versions allow pulls of the private image. */
 export const PULL_SECRET = 'pull';
 
 const GOOD_LOGIN = { username: 'node', password: 'good' };
 
-/** Of which versions of an object there is a key `c` too. */
+/** Odd versions of an object also have a key `c`. */
 function hasThirdKey(version: number): boolean {
   return version % 2 === 1;
 }
 
-/** The text under each key. All keys of one version say which one it is. */
+/** The text of each key; contains the version. */
 export function textsOf(name: string, version: number): ReadonlyMap<string, string> {
   const keys = hasThirdKey(version) ? ['a', 'b', 'c'] : ['a', 'b'];
   return new Map(keys.map((key) => [key, `${name} ${version} ${key}`]));
 }
 
-/** Which version a text is of. */
+/** The version that a text contains. */
 export function versionIn(text: string): number {
   return Number(text.split(' ')[1]);
 }
@@ -65,26 +65,26 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** How long nothing may be wrong any more before objects change for the last time, and how long they rest at the end. */
+/** How long after the last fault objects change for the last time, and how long they stay unchanged at the end. */
 const AFTER_CALM_MS = 340_000;
 const BEFORE_END_MS = 60_000;
 
-/** What becomes of every object that pods may refer to: it comes late, changes, goes and comes back. */
+/** Draws the versions of every object that pods may refer to: late creation, changes, removal and recreation. */
 export function drawObjects(draw: Draw, times: WorldTimes): PlannedObject[] {
   return NAMESPACES.flatMap((namespace) => [
-    ...CONFIG_MAPS.flatMap((name) => drawStory(draw, { resource: 'configmaps', namespace, name }, times)),
-    ...[...SECRETS, PULL_SECRET].flatMap((name) => drawStory(draw, { resource: 'secrets', namespace, name }, times)),
+    ...CONFIG_MAPS.flatMap((name) => drawVersions(draw, { resource: 'configmaps', namespace, name }, times)),
+    ...[...SECRETS, PULL_SECRET].flatMap((name) => drawVersions(draw, { resource: 'secrets', namespace, name }, times)),
   ]);
 }
 
-function drawStory(
+function drawVersions(
   draw: Draw,
   object: Pick<PlannedObject, 'resource' | 'namespace' | 'name'>,
   { calm, settled }: WorldTimes,
 ): PlannedObject[] {
-  const story: PlannedObject[] = [];
+  const versions: PlannedObject[] = [];
   const set = (at: number, version: number | undefined): void => {
-    story.push({ at, do: 'object', ...object, version });
+    versions.push({ at, do: 'object', ...object, version });
   };
   let at = draw.chance(0.6) ? 0 : draw.int(0, Math.round(calm * 0.7));
   let version = 0;
@@ -94,13 +94,13 @@ function drawStory(
     if (at >= calm) break;
     if (draw.chance(0.3)) {
       set(at, undefined);
-      if (draw.chance(0.15)) return story;
+      if (draw.chance(0.15)) return versions;
       at += draw.int(0, 120_000);
     }
     set(at, ++version);
   }
   const last = draw.int(Math.max(at, calm) + AFTER_CALM_MS, settled - BEFORE_END_MS);
-  // After failed pulls a pod may wait for five minutes, whatever becomes of its secrets.
+  // After failed pulls a pod may back off for five minutes, whatever its secrets contain.
   if (draw.chance(0.6) && object.name !== PULL_SECRET) set(last, ++version);
-  return story;
+  return versions;
 }

@@ -2,30 +2,30 @@ import type { Container, Pod, PodSpec, Probe, Volume } from '../../src/api/gener
 import type { Draw } from './draw.ts';
 import { type Program, programArguments } from './program.ts';
 
-/** Versions of one image: all of them can be had, some of them slowly. */
+/** Versions of one image; all of them can be pulled. */
 export const IMAGES = ['app:1', 'app:2', 'app:3', 'app:4'] as const;
-/** Takes its time to pull. */
+/** Its pull is slow. */
 export const SLOW_IMAGE = 'slow:1';
 /** Cannot be pulled until an action of the plan publishes it. */
 export const LATE_IMAGE = 'late:1';
 /** Can never be pulled. */
 export const MISSING_IMAGE = 'missing:1';
 
-/** Can be pulled with a good login alone. */
+/** Can only be pulled with valid credentials. */
 export const PRIVATE_IMAGE = 'private:1';
 
 const GRACES = [1, 2, 5, 10, 30, 30, 60] as const;
 
-/** Draws a pod; whoever adds it gives it its place and its UID. */
+/** Draws a pod; the caller sets its UID. */
 export function drawPod(draw: Draw, name: string): Pod {
-  const isRefused = draw.chance(0.03);
+  const isRejected = draw.chance(0.03);
   const volumes = draw.several(0, 2, (index) => drawVolume(draw, `volume-${index}`));
   const spec: PodSpec = {
     restartPolicy: draw.pick(['Always', 'Always', 'OnFailure', 'Never']),
     terminationGracePeriodSeconds: draw.pick(GRACES),
     hostNetwork: draw.chance(0.1),
     dnsPolicy: 'Default',
-    ...(isRefused && { nodeSelector: { nowhere: 'true' } }),
+    ...(isRejected && { nodeSelector: { nowhere: 'true' } }),
     ...(draw.chance(0.45) && { initContainers: draw.several(1, 3, (index) => drawInit(draw, `init-${index}`)) }),
     containers: draw.several(1, 3, (index) => drawMain(draw, `main-${index}`, volumes)),
     volumes,
@@ -33,7 +33,7 @@ export function drawPod(draw: Draw, name: string): Pod {
   return { metadata: { name, namespace: draw.pick(['default', 'default', 'system']), uid: '' }, spec };
 }
 
-/** The same pod with another image in one of its main containers. */
+/** Changes the image of one main container. */
 export function editedPod(draw: Draw, pod: Pod, version: number): Pod {
   const { spec } = pod;
   const edited = draw.int(0, spec.containers.length - 1);
@@ -42,7 +42,7 @@ export function editedPod(draw: Draw, pod: Pod, version: number): Pod {
   return { ...pod, spec: { ...spec, containers } };
 }
 
-/** The same pod with an ephemeral container, which somebody has put into it to look around. */
+/** Adds an ephemeral container, as `kubectl debug` does. */
 export function debuggedPod(draw: Draw, pod: Pod): Pod {
   const debug = { ...drawMain(draw, 'debug', []), livenessProbe: undefined, readinessProbe: undefined };
   const target = draw.chance(0.5) ? { targetContainerName: pod.spec.containers[0]?.name } : {};
@@ -65,7 +65,7 @@ function drawMain(draw: Draw, name: string, volumes: readonly Volume[]): Contain
   return {
     name,
     image: drawImage(draw),
-    args: programArguments({ ...drawLife(draw), ...drawEnd(draw), ...probes.program }),
+    args: programArguments({ ...drawLifetime(draw), ...drawEnd(draw), ...probes.program }),
     ...probes.container,
     ...(draw.chance(0.3) && { resources: { requests: { cpu: '10m', memory: '1Mi' } } }),
     volumeMounts: volumes.map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` })),
@@ -77,13 +77,13 @@ function drawImage(draw: Draw): string {
   return draw.pick([SLOW_IMAGE, SLOW_IMAGE, LATE_IMAGE, MISSING_IMAGE]);
 }
 
-function drawLife(draw: Draw): Program {
+function drawLifetime(draw: Draw): Program {
   const failsAtStart = draw.chance(0.05) ? draw.int(1, 2) : 0;
   const crashesFirst = draw.chance(0.15) ? draw.int(1, 3) : 0;
-  const trouble = { failsAtStart, crashesFirst };
-  if (draw.chance(0.5)) return trouble;
+  const failures = { failsAtStart, crashesFirst };
+  if (draw.chance(0.5)) return failures;
   const afterMs = draw.pick([0, 100, 5_000, 60_000, draw.int(1, 1_200_000)]);
-  return { ...trouble, exits: { afterMs, code: draw.pick([0, 0, 0, 1, 137]) } };
+  return { ...failures, exits: { afterMs, code: draw.pick([0, 0, 0, 1, 137]) } };
 }
 
 function drawEnd(draw: Draw): Pick<Program, 'onTerminate'> {
@@ -99,7 +99,7 @@ function drawProbes(draw: Draw): {
   const program: Program = {
     startupAfterMs: draw.int(0, 20_000),
     readyAfterMs: draw.int(0, 30_000),
-    ...(draw.chance(0.3) && { sickAfterMs: draw.int(60_000, 900_000) }),
+    ...(draw.chance(0.3) && { unhealthyAfterMs: draw.int(60_000, 900_000) }),
     ...(draw.chance(0.2) && { checkMs: draw.int(1, 1_500) }),
   };
   const container = {

@@ -1,54 +1,55 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { Draw } from './draw.ts';
-import { dressedPod } from './dress-pod.ts';
-import { claimsOf } from './plan-claims.ts';
+import { addPodFeatures } from './pod-features.ts';
+import { addClaims } from './plan-claims.ts';
 import {
   type ClusterPlan,
   drawCluster,
   drawClusterFaults,
-  drawMeddling,
-  type PlannedMeddling,
+  drawExternalChanges,
+  type PlannedChange,
 } from './plan-cluster.ts';
 import { drawFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
 
-/** What users do. A `key` is a pod's place: the name of its manifest, or its name at the API server. */
-export type PlannedAction = PlannedObject | PlannedMeddling | PodAction;
+/** An action of a user. A `key` is the name of a pod's manifest, or its name at the API server. */
+export type PlannedAction = PlannedObject | PlannedChange | PodAction;
 
-type PodAction = { readonly at: number } /** The pod is there from now on, in the place of whatever was there. */ & (
+type PodAction = { readonly at: number } & (
+  /** Creates or replaces the pod of this key. */
   | { readonly do: 'put'; readonly from: SimSource; readonly key: string; readonly pod: Pod }
   | { readonly do: 'remove'; readonly from: SimSource; readonly key: string }
-  /** Graceful deletion: it is marked, and leaves once nothing of it runs any more. */
+  /** Graceful deletion: the pod is marked, and removed once no container of it runs. */
   | { readonly do: 'delete'; readonly key: string; readonly graceSeconds: number }
   | { readonly do: 'publish'; readonly image: string }
 );
 
 export type SimSource = 'file' | 'api';
 
-/** Everything that happens to an agent in one world, besides what follows from it. */
+/** All inputs of one world. */
 export interface WorldPlan {
   readonly seed: number;
   readonly actions: readonly PlannedAction[];
   readonly faults: readonly PlannedFault[];
-  /** Where pods come from: a node of a cluster has both, one that stands alone has manifests. */
+  /** The pod sources: a node of a cluster has both, a standalone node has manifests only. */
   readonly sources: readonly [SimSource, ...SimSource[]];
-  /** What the runtime tells by itself: all that CRI's events hold, only ids as containerd 1.6 does, or nothing. */
+  /** The runtime's events: complete CRI events, ids only as in containerd 1.6, or none. */
   readonly events: 'full' | 'ids' | 'none';
   /** Containers write logs, which are rotated. */
   readonly hasLogs: boolean;
-  /** Absent: the node stands alone. */
+  /** Absent on a standalone node. */
   readonly cluster: ClusterPlan | undefined;
   readonly times: WorldTimes;
 }
 
 /** Milliseconds from the start of the world. */
 export interface WorldTimes {
-  /** Users and misfortunes rest from here on. */
+  /** The end of user actions and faults. */
   readonly calm: number;
-  /** Everything must have come to rest; then all pods are deleted. */
+  /** Everything must have settled; then all pods are deleted. */
   readonly settled: number;
-  /** Nothing may be left. */
+  /** No resource may be left. */
   readonly end: number;
 }
 
@@ -68,14 +69,14 @@ export function planWorld(seed: number, { pods, hours }: PlanOptions): WorldPlan
   const shape = new Draw(seed, 'shape');
   const sources = shape.chance(0.6) ? IN_A_CLUSTER : ALONE;
   const draw = new Draw(seed, 'pods');
-  const actions = Array.from({ length: pods }, (_, index) => drawStory(draw, index, sources, times.calm)).flat();
+  const actions = Array.from({ length: pods }, (_, index) => drawPodActions(draw, index, sources, times.calm)).flat();
   actions.push({ at: draw.int(0, times.calm), do: 'publish', image: LATE_IMAGE });
   actions.push(...drawDebugging(new Draw(seed, 'debugging'), actions, times.calm));
-  const withClaims = claimsOf(seed, actions);
+  const withClaims = addClaims(seed, actions);
   const all = [
-    ...actions.map((action) => dressed(seed, withClaims(action), sources)),
+    ...actions.map((action) => withFeatures(seed, withClaims(action), sources)),
     ...drawObjects(new Draw(seed, 'objects'), times),
-    ...(sources === IN_A_CLUSTER ? drawMeddling(new Draw(seed, 'meddling'), keysIn(actions), times.calm) : []),
+    ...(sources === IN_A_CLUSTER ? drawExternalChanges(new Draw(seed, 'meddling'), keysIn(actions), times.calm) : []),
   ];
   all.sort((a, b) => a.at - b.at);
   return {
@@ -106,55 +107,55 @@ function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number
   return faults.sort((a, b) => a.at - b.at);
 }
 
-function dressed(seed: number, action: PodAction, sources: WorldPlan['sources']): PodAction {
+function withFeatures(seed: number, action: PodAction, sources: WorldPlan['sources']): PodAction {
   if (action.do !== 'put') return action;
-  // Static pods of a node in a cluster may refer to nothing.
+  // Static pods of a cluster node may not refer to objects.
   const objects = action.from === (sources[1] ?? sources[0]);
   const tokens = action.from === 'api';
-  return { ...action, pod: dressedPod(seed, action.pod, { objects, tokens }) };
+  return { ...action, pod: addPodFeatures(seed, action.pod, { objects, tokens }) };
 }
 
-/** What users do with one name. */
-function drawStory(draw: Draw, index: number, sources: WorldPlan['sources'], calm: number): PodAction[] {
+/** Draws the user actions of one pod name. */
+function drawPodActions(draw: Draw, index: number, sources: WorldPlan['sources'], calm: number): PodAction[] {
   const key = `pod-${index}`;
   const from = draw.chance(0.7) ? (sources[1] ?? sources[0]) : sources[0];
   let at = draw.int(0, Math.round(calm * 0.8));
-  let lives = 0;
+  let generation = 0;
   const withUid = (pod: Pod, uid: number): Pod => ({ ...pod, metadata: { ...pod.metadata, uid: uidOf(index, uid) } });
-  let pod = withUid(drawPod(draw, key), lives);
-  const story: PodAction[] = [{ at, do: 'put', from, key, pod }];
+  let pod = withUid(drawPod(draw, key), generation);
+  const podActions: PodAction[] = [{ at, do: 'put', from, key, pod }];
   for (let step = 1; draw.chance(0.6); step++) {
     at += draw.chance(0.3) ? draw.int(0, 5_000) : draw.int(0, Math.round(calm * 0.3));
     if (at > calm) break;
     switch (draw.pick(['edit', 'recreate', 'replace', 'delete', 'delete', 'remove'])) {
       case 'edit':
         pod = editedPod(draw, pod, step);
-        story.push({ at, do: 'put', from, key, pod });
+        podActions.push({ at, do: 'put', from, key, pod });
         break;
-      case 'recreate': // the same pod comes back, perhaps before it has ended
-        story.push({ at, do: 'remove', from, key });
+      case 'recreate': // the same pod is created again, perhaps before it has ended
+        podActions.push({ at, do: 'remove', from, key });
         at += draw.int(0, 40_000);
-        // The API server never gives a UID twice; a manifest always has the same.
-        if (from === 'api') pod = withUid(pod, ++lives);
-        story.push({ at, do: 'put', from, key, pod });
+        // The API server never reuses a UID; a manifest always has the same UID.
+        if (from === 'api') pod = withUid(pod, ++generation);
+        podActions.push({ at, do: 'put', from, key, pod });
         break;
-      case 'replace': // another pod takes its name
-        pod = withUid(drawPod(draw, key), ++lives);
-        story.push({ at, do: 'put', from, key, pod });
+      case 'replace': // another pod with the same name
+        pod = withUid(drawPod(draw, key), ++generation);
+        podActions.push({ at, do: 'put', from, key, pod });
         break;
       case 'delete':
-        if (from === 'api') story.push(...drawDeletion(draw, at, key));
-        else story.push({ at, do: 'remove', from, key });
-        return story;
+        if (from === 'api') podActions.push(...drawDeletion(draw, at, key));
+        else podActions.push({ at, do: 'remove', from, key });
+        return podActions;
       default:
-        story.push({ at, do: 'remove', from, key });
-        return story;
+        podActions.push({ at, do: 'remove', from, key });
+        return podActions;
     }
   }
-  return story;
+  return podActions;
 }
 
-/** Some pods of the API server get an ephemeral container in the time between what else is done to them. */
+/** Adds an ephemeral container to some pods of the API server, between their other actions. */
 function drawDebugging(draw: Draw, actions: readonly PodAction[], calm: number): PodAction[] {
   return actions.flatMap((action, index) => {
     if (action.do !== 'put' || action.from !== 'api' || !draw.chance(0.25)) return [];
@@ -166,7 +167,7 @@ function drawDebugging(draw: Draw, actions: readonly PodAction[], calm: number):
   });
 }
 
-/** Somebody may ask again meanwhile, with another grace period. */
+/** The deletion may be requested twice, with different grace periods. */
 function drawDeletion(draw: Draw, at: number, key: string): PodAction[] {
   const grace = (): number => draw.pick([1, 5, 15, 30, 60]);
   const first: PodAction = { at, do: 'delete', key, graceSeconds: grace() };
@@ -174,6 +175,6 @@ function drawDeletion(draw: Draw, at: number, key: string): PodAction[] {
   return [first, { at: at + draw.int(1, 20_000), do: 'delete', key, graceSeconds: grace() }];
 }
 
-function uidOf(index: number, life: number): string {
-  return `uid-${index}-${life}`;
+function uidOf(index: number, generation: number): string {
+  return `uid-${index}-${generation}`;
 }

@@ -3,18 +3,18 @@ import { Worker } from 'node:worker_threads';
 import type { PlanOptions } from './plan-world.ts';
 import type { WorldResult } from './run-world.ts';
 
-/** Two cores are what the simulator is made for; more would only be faster. */
+/** At least two threads, otherwise one per core. */
 const THREADS = Math.max(2, availableParallelism());
 
 export interface PoolOptions extends PlanOptions {
-  /** The change that the agent is loaded with. */
+  /** The mutation that the agent is loaded with. */
   readonly mutation?: string;
 }
 
-/** What a thread tells of each world; its trace only if something is wrong with it. */
+/** The result that a thread returns for each world, without the trace. */
 export type SeedResult = Omit<WorldResult, 'lines'>;
 
-/** Runs the worlds of these seeds on all cores; `onResult` answers whether to go on. */
+/** Runs the worlds of these seeds on all cores; `onResult` returns whether to continue. */
 export async function runSeeds(
   seeds: readonly number[],
   options: PoolOptions,
@@ -28,7 +28,7 @@ export async function runSeeds(
 function runThread(waiting: number[], options: PoolOptions, onResult: (result: SeedResult) => boolean): Promise<void> {
   const worker = new Worker(new URL('./sim-thread.ts', import.meta.url), {
     workerData: options,
-    resourceLimits: { maxYoungGenerationSizeMb: 64 }, // worlds make much that does not last
+    resourceLimits: { maxYoungGenerationSizeMb: 64 }, // worlds allocate many short-lived objects
   });
   return new Promise((resolve, reject) => {
     const next = (): void => {

@@ -2,45 +2,45 @@ import type { BehaviourOf, ContainerBehaviour, ExecAnswer } from '../../src/cri/
 import type { ContainerConfig } from '../../src/cri/generated/runtime-v1.ts';
 import type { Clock } from '../../src/host/clock.ts';
 
-/** What a simulated container does. It is written into the container's arguments, so that the runtime can read it. */
+/** The behaviour of a simulated container. The runtime reads it from the container's arguments. */
 export interface Program {
-  /** So many first attempts fail: at StartContainer, or a second after it. */
+  /** The number of first attempts that fail: at StartContainer, or a second after it. */
   readonly failsAtStart?: number;
   readonly crashesFirst?: number;
-  /** Absent: it runs until it is told to end. */
+  /** Absent: it runs until it is terminated. */
   readonly exits?: { readonly afterMs: number; readonly code: number };
-  /** As long as the world is younger it ends so soon, with the code for which all containers of its pod begin anew. */
+  /** Until `untilMs` of the world it exits after `afterMs`, with the code that restarts all containers of its pod. */
   readonly restartsAll?: { readonly untilMs: number; readonly afterMs: number; readonly code: number };
   readonly onTerminate?: 'ignore' | { readonly afterMs: number; readonly code: number };
-  /** From when on its probes succeed or fail, counted from its start; absent: always well. */
+  /** The times after its start at which probes begin to succeed or to fail; absent: always healthy. */
   readonly startupAfterMs?: number;
   readonly readyAfterMs?: number;
-  readonly sickAfterMs?: number;
+  readonly unhealthyAfterMs?: number;
   /** How long each probe takes. */
   readonly checkMs?: number;
   readonly postStart?: HookProgram;
   readonly preStop?: HookProgram;
-  /** What its probes talk to; absent: they run a command in it. */
+  /** The server that its probes connect to; absent: they run a command in the container. */
   readonly server?: ServerProgram;
 }
 
 export interface HookProgram {
   readonly takesMs: number;
-  /** It fails in so many first attempts of the container. */
+  /** The number of first attempts of the container in which the hook fails. */
   readonly failsFirst: number;
 }
 
 export interface ServerProgram {
   readonly port: number;
   readonly speaks: 'http' | 'tcp' | 'grpc';
-  /** How it is when it is not well. */
-  readonly whenSick: 'refuses' | 'hangs' | 'saysSo';
+  /** How it behaves when it is unhealthy. */
+  readonly whenUnhealthy: 'refuses' | 'hangs' | 'reportsUnhealthy';
 }
 
 export type HookKind = 'postStart' | 'preStop';
 export type CheckKind = 'startup' | 'readiness' | 'liveness';
 
-/** A hook begins to run in a container. */
+/** Runs when a hook begins in a container. */
 export type OnHook = (container: ContainerConfig, kind: HookKind, answer: ExecAnswer) => void;
 
 const CRASH_MS = 1_000;
@@ -53,7 +53,7 @@ export function programOf(args: readonly string[] | undefined): Program {
   return JSON.parse(args?.[0] ?? '{}') as Program; // only programArguments() writes them
 }
 
-/** Reads the programs back, for the runtime. */
+/** The behaviour of each container, for the runtime. */
 export function behaviours(clock: Clock, onHook: OnHook): BehaviourOf {
   return (container) => behaviourOf(container, clock, onHook);
 }
@@ -78,23 +78,23 @@ function behaviourOf(container: ContainerConfig, clock: Clock, onHook: OnHook): 
     ...(onTerminate && { onTerminate }),
     exec: ([what, kind]) =>
       what === 'hook'
-        ? runHook(kind as HookKind) // the pods of a plan have no others
+        ? runHook(kind as HookKind) // pods of a plan have no other commands
         : {
             afterMs: program.checkMs ?? 0,
-            exitCode: isWell(program, kind ?? '', clock.monotonic() - startedAt) ? 0 : 1,
+            exitCode: passesProbe(program, kind ?? '', clock.monotonic() - startedAt) ? 0 : 1,
           },
   };
 }
 
-/** Whether a check of a container finds it well, so long after its start. */
-export function isWell(program: Program, kind: string, ageMs: number): boolean {
-  const { startupAfterMs = 0, readyAfterMs = 0, sickAfterMs = Number.POSITIVE_INFINITY, server } = program;
+/** Whether a probe succeeds at this age of the container. */
+export function passesProbe(program: Program, kind: string, ageMs: number): boolean {
+  const { startupAfterMs = 0, readyAfterMs = 0, unhealthyAfterMs = Number.POSITIVE_INFINITY, server } = program;
   const isUp = ageMs >= startupAfterMs;
-  const isHealthy = ageMs < sickAfterMs;
-  // A connection says no more than that somebody listens.
+  const isHealthy = ageMs < unhealthyAfterMs;
+  // A TCP probe only shows that the port is open.
   if (server?.speaks === 'tcp') return isUp && isHealthy;
-  // Who does not answer at all is neither alive nor ready.
-  const answers = server === undefined || server.whenSick === 'saysSo' || isHealthy;
+  // A server that does not answer fails every probe.
+  const answers = server === undefined || server.whenUnhealthy === 'reportsUnhealthy' || isHealthy;
   const well: Readonly<Record<CheckKind, boolean>> = {
     startup: isUp && answers,
     readiness: ageMs >= readyAfterMs && answers,

@@ -1,27 +1,27 @@
-import { checkNothingLeft, checkSettled, checkShown } from './invariants-at-rest.ts';
+import { checkNothingLeft, checkSettled, checkShownStatuses } from './invariants-at-rest.ts';
 import { checkCertificate } from './invariants-of-certificates.ts';
 import { checkEvents } from './invariants-of-events.ts';
 import { checkHealth } from './invariants-of-health.ts';
 import { checkFailedHooks } from './invariants-of-hooks.ts';
 import { checkNode, checkNodeAtRest } from './invariants-of-node.ts';
-import { checkUpToDate, checkWhole } from './invariants-of-objects.ts';
-import { checkMirrors, checkMirrorsSoon, checkWritten } from './invariants-of-statuses.ts';
+import { checkVolumesUpToDate, checkVolumesComplete } from './invariants-of-objects.ts';
+import { checkMirrors, checkMirrorsSoon, checkStatusesWritten } from './invariants-of-statuses.ts';
 import { checkTokens } from './invariants-of-tokens.ts';
 import type { WorldPlan } from './plan-world.ts';
-import type { Violation } from './scene.ts';
+import type { Violation } from './check-context.ts';
 import { World } from './world.ts';
 
-/** How far time moves at once; a violation ends the world after such a step. */
+/** Time advances in these steps; a violation ends the world after a step. */
 const STEP_MS = 5_000;
 
-/** After which the agent has noticed whatever it was not told. */
+/** The time in which the agent notices changes without events. */
 const RELIST_MS = 330_000;
-/** How often the agent's statuses are compared with what is so, once nothing goes wrong any more. */
-const LOOK_MS = 20_000;
-/** How often is looked whether anything is half done. */
+/** How often the agent's statuses are checked after the last fault. */
+const CHECK_MS = 20_000;
+/** How often the invariants that always hold are sampled. */
 const SAMPLE_MS = 60_000;
 
-/** After which a new agent has nothing to do. */
+/** The time after which a new agent is idle. */
 const FRESH_MS = 90_000;
 
 export interface WorldResult {
@@ -29,13 +29,13 @@ export interface WorldResult {
   readonly violation: Violation | undefined;
   readonly hash: string;
   readonly lines: readonly string[];
-  readonly lives: number;
+  readonly processCount: number;
 }
 
 /** Runs a world to its end, or to the first violation. */
 export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
   const world = new World(plan);
-  const onRejection = (error: unknown): void => world.fail(12, `nobody took care of a rejection: ${textOf(error)}`);
+  const onRejection = (error: unknown): void => world.fail(12, `unhandled rejection: ${errorStack(error)}`);
   process.on('unhandledRejection', onRejection);
   try {
     await world.begin();
@@ -49,14 +49,14 @@ export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
     };
     await until(plan.times.calm + RELIST_MS);
     while (clock.monotonic() < plan.times.settled && !world.violation) {
-      await until(Math.min(clock.monotonic() + LOOK_MS, plan.times.settled));
-      if (!world.violation) checkShown(world);
+      await until(Math.min(clock.monotonic() + CHECK_MS, plan.times.settled));
+      if (!world.violation) checkShownStatuses(world);
       if (!world.violation) checkHealth(world);
-      if (!world.violation) await checkUpToDate(world);
-      await world.images.look();
+      if (!world.violation) await checkVolumesUpToDate(world);
+      await world.images.refresh();
     }
     if (!world.violation) checkSettled(world);
-    if (!world.violation) await checkWritten(world);
+    if (!world.violation) await checkStatusesWritten(world);
     if (!world.violation) await checkMirrors(world);
     if (!world.violation) await checkNodeAtRest(world);
     world.removeAll();
@@ -67,46 +67,46 @@ export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
     world.end();
     process.off('unhandledRejection', onRejection);
   }
-  const { trace, violation, lives } = world;
-  return { seed: plan.seed, violation, hash: trace.hash, lines: trace.lines, lives };
+  const { trace, violation, processCount } = world;
+  return { seed: plan.seed, violation, hash: trace.hash, lines: trace.lines, processCount };
 }
 
-/** After which a new agent has looked at every log. */
+/** The time in which a new agent has checked every log. */
 const LOG_MS = 70_000;
 
-/** What must be so at every moment, also in the middle of misfortunes. */
+/** Invariants that hold at every moment, also during faults. */
 async function checkSample(world: World): Promise<void> {
-  const { scene } = world;
-  const isQuiet = scene.now() - Math.max(scene.bornAt(), scene.quietAt) > LOG_MS;
-  if (world.life) checkFailedHooks(scene);
-  await checkWhole(world);
+  const { context } = world;
+  const isQuiet = context.now() - Math.max(context.agentStartedAt(), context.quietAt) > LOG_MS;
+  if (world.agentProcess) checkFailedHooks(context);
+  await checkVolumesComplete(world);
   await checkTokens(world);
   await checkMirrorsSoon(world);
   await checkEvents(world);
   await checkCertificate(world);
-  for (const fault of (await world.logs?.faults(isQuiet)) ?? []) world.fail(21, fault);
+  for (const error of (await world.logs?.errors(isQuiet)) ?? []) world.fail(21, error);
 }
 
-/** An agent that has been through all of this sleeps as often as one that was started just now. */
+/** The old agent has as many pending timers as a new one: none leaked. */
 async function checkTimers(world: World): Promise<void> {
   const old = await sleepers(world);
-  world.life?.kill();
+  world.agentProcess?.kill();
   world.startAgent();
   await world.host.clock.advance(FRESH_MS);
   const fresh = await sleepers(world);
   if (fresh !== old) world.fail(14, `the agent had ${old} timers, a new one has ${fresh}`);
 }
 
-/** How often it sleeps at least: in the middle of several calls that is more for a while. */
-async function sleepers({ host, life }: World): Promise<number> {
+/** The minimum of several samples: during calls the number is higher for a while. */
+async function sleepers({ host, agentProcess }: World): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let look = 0; look < 10; look++) {
+  for (let sample = 0; sample < 10; sample++) {
     await host.clock.advance(700);
-    least = Math.min(least, life?.gate.sleeping ?? 0);
+    least = Math.min(least, agentProcess?.gate.sleeping ?? 0);
   }
   return least;
 }
 
-function textOf(error: unknown): string {
+function errorStack(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -6,12 +6,12 @@ import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NODE_NAME } from './sim-sources.ts';
 
-const FOR_EVER = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 
-/** What users do at the API server; they reach it also when the node cannot. By key, which is the pod's name. */
+/** The users' access to the API server, which works also when the node cannot reach it. The key is the pod's name. */
 export class SimCluster {
   readonly #api: ApiServer;
-  /** What was put there: the namespace of each key, and which of the plan's pods it is. */
+  /** By key: the namespace, and the UID of the pod in the plan. */
   readonly #known = new Map<string, { readonly namespace: string; readonly planUid: string }>();
 
   constructor(api: ApiServer) {
@@ -23,60 +23,60 @@ export class SimCluster {
   }
 
   async get(key: string): Promise<Pod | undefined> {
-    const place = this.#placeOf(key);
-    return place && unlessGone(this.#api.get(place, FOR_EVER));
+    const podKey = this.#podKey(key);
+    return podKey && unlessGone(this.#api.get(podKey, FOREVER));
   }
 
-  /** The same pod of the plan gets its images and its ephemeral containers; another one takes the place of whatever had the name. */
+  /** Updates images and ephemeral containers of the same pod of the plan; a different pod replaces the one of that name. */
   async put(key: string, pod: Pod): Promise<Pod> {
     const { namespace, uid: planUid } = pod.metadata;
     const before = this.#known.get(key);
     const found = await this.get(key);
-    // Nobody may create a pod with some.
+    // A pod cannot be created with ephemeral containers.
     const { ephemeralContainers, ...spec } = defaultPod(pod).spec;
     if (found && before?.planUid === planUid) {
       const containers = pod.spec.containers.map(({ name, image }) => ({ name, image }));
-      const place = { resource: 'pods', namespace, name: key } as const;
+      const podKey = { resource: 'pods', namespace, name: key } as const;
       const added = ephemeralContainers && { ephemeralContainers };
-      return this.#api.patch(place, { spec: { containers, ...added } }, {}, FOR_EVER);
+      return this.#api.patch(podKey, { spec: { containers, ...added } }, {}, FOREVER);
     }
     await this.remove(key);
     this.#known.set(key, { namespace, planUid });
     const { metadata } = defaultPod(pod);
     const created = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName: NODE_NAME } };
-    return this.#api.create({ resource: 'pods', namespace, name: key }, created, FOR_EVER);
+    return this.#api.create({ resource: 'pods', namespace, name: key }, created, FOREVER);
   }
 
   async delete(key: string, graceSeconds: number | undefined): Promise<void> {
-    const place = this.#placeOf(key);
+    const podKey = this.#podKey(key);
     const options = graceSeconds === undefined ? {} : { graceSeconds };
-    if (place) await unlessGone(this.#api.delete(place, options, FOR_EVER));
+    if (podKey) await unlessGone(this.#api.delete(podKey, options, FOREVER));
   }
 
-  /** By force: it is gone at once. */
+  /** Deletes the pod immediately. */
   async remove(key: string): Promise<void> {
     await this.delete(key, 0);
     this.#known.delete(key);
   }
 
-  /** All pods that the server has, mirror pods too. */
+  /** All pods of the server, including mirror pods. */
   async pods(): Promise<readonly Pod[]> {
-    return (await this.#api.list({ resource: 'pods' }, FOR_EVER)).items;
+    return (await this.#api.list({ resource: 'pods' }, FOREVER)).items;
   }
 
   node(): Promise<Node | undefined> {
-    return unlessGone(this.#api.get(nodeKey(NODE_NAME), FOR_EVER));
+    return unlessGone(this.#api.get(nodeKey(NODE_NAME), FOREVER));
   }
 
   lease(): Promise<Lease | undefined> {
-    return unlessGone(this.#api.get(leaseKey(NODE_NAME), FOR_EVER));
+    return unlessGone(this.#api.get(leaseKey(NODE_NAME), FOREVER));
   }
 
   async events(): Promise<readonly Event[]> {
-    return (await this.#api.list({ resource: 'events' }, FOR_EVER)).items;
+    return (await this.#api.list({ resource: 'events' }, FOREVER)).items;
   }
 
-  #placeOf(key: string): ObjectKey<'pods'> | undefined {
+  #podKey(key: string): ObjectKey<'pods'> | undefined {
     const known = this.#known.get(key);
     return known && { resource: 'pods', namespace: known.namespace, name: key };
   }

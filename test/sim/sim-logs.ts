@@ -6,11 +6,11 @@ import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts
 import type { FileInode } from '../../src/host/fake/memory-inode.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 
-/** What a container says at a time, and how often. */
+/** The line that a container writes, and how often. */
 const LINE = 'x'.repeat(290);
 const WRITE_MS = 15_000;
 
-/** What the runtime holds of the log of a running container: the file itself, whatever its name is now. */
+/** The open log file of a running container: the inode, independent of its current name. */
 interface OpenLog {
   readonly path: string;
   file: FileInode;
@@ -34,14 +34,14 @@ export class SimLogs {
   }
 
   started({ id, logPath }: Readonly<FakeContainer>): void {
-    this.#begin(id, logPath).catch(() => undefined); // a pod whose folder is gone has no log
+    this.#begin(id, logPath).catch(() => undefined); // a pod whose directory is gone has no log
   }
 
   ended(id: string): void {
     this.#open.delete(id);
   }
 
-  /** The same runtime, which opens a log anew when it is asked to. */
+  /** The same runtime; implements ReopenContainerLog. */
   reopening(cri: Cri): Cri {
     const reopenContainerLog: Cri['runtime']['reopenContainerLog'] = async (request, signal) => {
       const answer = await cri.runtime.reopenContainerLog(request, signal);
@@ -53,12 +53,12 @@ export class SimLogs {
   }
 
   /**
-   * What is wrong with the logs. Every line since the oldest that is kept is there, and what is written to can be found:
-   * in calm times by the name that users know.
+   * The errors of the logs. Every line since the oldest retained one must exist, and the open file must have a name:
+   * without errors, the log path itself.
    */
-  async faults(isCalm: boolean): Promise<string[]> {
-    const faults = await Promise.all([...this.#open.values()].map((open) => this.#faultOf(open, isCalm)));
-    return faults.filter((fault) => fault !== undefined);
+  async errors(isCalm: boolean): Promise<string[]> {
+    const errors = await Promise.all([...this.#open.values()].map((open) => this.#logError(open, isCalm)));
+    return errors.filter((error) => error !== undefined);
   }
 
   async #begin(id: string, path: string): Promise<void> {
@@ -69,7 +69,7 @@ export class SimLogs {
   async #file(path: string): Promise<FileInode> {
     await this.#fs.appendFile(path, '');
     const { inode } = this.#fs.tree.locate(path, true);
-    if (inode?.kind !== 'file') throw new Error(`${path} is no file`);
+    if (inode?.kind !== 'file') throw new Error(`${path} is not a file`);
     return inode;
   }
 
@@ -80,7 +80,7 @@ export class SimLogs {
     this.begin();
   }
 
-  async #faultOf({ path, file, lines }: OpenLog, isCalm: boolean): Promise<string | undefined> {
+  async #logError({ path, file, lines }: OpenLog, isCalm: boolean): Promise<string | undefined> {
     const folder = dirname(path);
     const entries = (await this.#fs.stat(folder)) ? await this.#fs.readDirectory(folder) : [];
     const names = entries.map(({ name }) => name).filter((name) => name.startsWith(basename(path)));
@@ -90,11 +90,11 @@ export class SimLogs {
     numbers.sort((a, b) => a - b);
     const [first = lines] = numbers;
     const isGapless = numbers.every((number, index) => number === first + index) && first + numbers.length === lines;
-    if (!isGapless) return `of the ${lines} lines of ${path} there are ${numbers}`;
-    const places = (isCalm ? names.filter((name) => name === basename(path)) : names).map(
+    if (!isGapless) return `lines are missing: ${path} has ${numbers} of ${lines} lines`;
+    const inodes = (isCalm ? names.filter((name) => name === basename(path)) : names).map(
       (name) => this.#fs.tree.locate(`${folder}/${name}`, true).inode,
     );
-    return places.includes(file) ? undefined : `nobody finds what is written to ${path}`;
+    return inodes.includes(file) ? undefined : `the open log file of ${path} has no name`;
   }
 
   async #textOf(path: string): Promise<string> {

@@ -11,7 +11,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/proc/meminfo': 'MemTotal:       16777216 kB\nSwapTotal:             0 kB\n',
 };
 
-/** Who the machine is. */
+/** Writes the files that identify the machine. */
 export async function prepareMachine(fs: MemoryFileSystem): Promise<void> {
   for (const [path, text] of Object.entries(FILES)) {
     await fs.makeDirectory(path.slice(0, path.lastIndexOf('/')));

@@ -4,15 +4,15 @@ import { isApiError } from '../../src/kubelet/api-client/is-api-error.ts';
 import { configMapOf, type ObjectResource, type PlannedObject, secretOf } from './plan-objects.ts';
 import { MANIFESTS } from './sim-sources.ts';
 
-const FOR_EVER = new AbortController().signal;
+const FOREVER = new AbortController().signal;
 
-/** A version of an object and since when it is the newest one; none: since when there is no such object. */
+/** The newest version of an object and when it was set; without a version, when the object was removed. */
 export interface KnownVersion {
   readonly version: number | undefined;
   readonly at: number;
 }
 
-/** The objects that pods refer to: users put them at the API server or, without one, among the manifests. */
+/** The objects that pods refer to: at the API server or, on a standalone node, among the manifests. */
 export class SimObjects {
   readonly #api: ApiServer | undefined;
   readonly #fs: MemoryFileSystem;
@@ -39,7 +39,7 @@ export class SimObjects {
     return this.#histories.get(idOf(resource, namespace, name))?.at(-1);
   }
 
-  /** Whether there ever was this version of it. */
+  /** Whether this version ever existed. */
   has(resource: ObjectResource, namespace: string, name: string, version: number): boolean {
     return this.#histories.get(idOf(resource, namespace, name))?.some((each) => each.version === version) ?? false;
   }
@@ -63,12 +63,12 @@ function idOf(resource: ObjectResource, namespace: string, name: string): string
 async function setAtServer(api: ApiServer, planned: PlannedObject): Promise<void> {
   const { resource, namespace, name, version } = planned;
   const key = { resource, namespace, name };
-  if (version === undefined) return api.delete(key, {}, FOR_EVER);
+  if (version === undefined) return api.delete(key, {}, FOREVER);
   const object = resource === 'secrets' ? secretOf(planned) : configMapOf(planned);
   try {
-    await api.update(key, object, FOR_EVER);
+    await api.update(key, object, FOREVER);
   } catch (error) {
     if (!isApiError(error, 'NotFound')) throw error;
-    await api.create(key, object, FOR_EVER);
+    await api.create(key, object, FOREVER);
   }
 }

@@ -1,14 +1,14 @@
 import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import type { MemoryNetwork, MemoryService } from '../../src/host/fake/memory-network.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
-import { isWell, type Program, programOf } from './program.ts';
+import { passesProbe, type Program, programOf } from './program.ts';
 
 interface Server {
   readonly address: string;
   close(): void;
 }
 
-/** What the containers of a world listen on, for their probes. */
+/** The servers in the containers of a world, for their probes. */
 export class SimServers {
   readonly #network: MemoryNetwork;
   readonly #clock: VirtualClock;
@@ -26,19 +26,19 @@ export class SimServers {
     const target = { host: ip, port: program.server.port };
     const address = `${ip}:${target.port}`;
     for (const [other, server] of this.#servers) if (server.address === address) this.ended(other);
-    const bornAt = this.#clock.monotonic();
+    const startedAt = this.#clock.monotonic();
     let listener: { close(): void } | undefined;
     const become = (next: 'up' | 'hanging' | 'down'): void => {
       listener?.close();
       listener = undefined;
-      if (next === 'up') listener = this.#network.listen(target, this.#service(program, bornAt));
+      if (next === 'up') listener = this.#network.listen(target, this.#service(program, startedAt));
       if (next === 'hanging') listener = this.#network.blackHole(target);
     };
-    const { startupAfterMs = 0, sickAfterMs, server } = program;
-    const isSilent = server.speaks === 'tcp' || server.whenSick !== 'saysSo';
+    const { startupAfterMs = 0, unhealthyAfterMs, server } = program;
+    const isSilent = server.speaks === 'tcp' || server.whenUnhealthy !== 'reportsUnhealthy';
     const timers = [this.#at(server.speaks === 'tcp' ? startupAfterMs : 0, () => become('up'))];
-    if (sickAfterMs !== undefined && isSilent) {
-      timers.push(this.#at(sickAfterMs, () => become(server.whenSick === 'hangs' ? 'hanging' : 'down')));
+    if (unhealthyAfterMs !== undefined && isSilent) {
+      timers.push(this.#at(unhealthyAfterMs, () => become(server.whenUnhealthy === 'hangs' ? 'hanging' : 'down')));
     }
     const close = (): void => {
       for (const cancel of timers) cancel();
@@ -58,14 +58,14 @@ export class SimServers {
     return () => undefined;
   }
 
-  #service(program: Program, bornAt: number): MemoryService {
+  #service(program: Program, startedAt: number): MemoryService {
     const { server, checkMs = 0 } = program;
-    const isWellNow = (kind: string): boolean => isWell(program, kind, this.#clock.monotonic() - bornAt);
+    const passesNow = (kind: string): boolean => passesProbe(program, kind, this.#clock.monotonic() - startedAt);
     if (server?.speaks === 'http') {
       return {
         http: async ({ path, signal }) => {
           if (checkMs > 0) await this.#clock.sleep(checkMs, signal);
-          return { status: isWellNow(path.slice(1)) ? 200 : 500, body: 'simulated' };
+          return { status: passesNow(path.slice(1)) ? 200 : 500, body: 'simulated' };
         },
       };
     }
@@ -74,7 +74,7 @@ export class SimServers {
       grpc: async ({ message }) => {
         if (checkMs > 0) await this.#clock.sleep(checkMs, new AbortController().signal);
         const service = new TextDecoder().decode(message.subarray(2));
-        return { code: 0, details: '', message: Uint8Array.of(1 << 3, isWellNow(service) ? 1 : 2) };
+        return { code: 0, details: '', message: Uint8Array.of(1 << 3, passesNow(service) ? 1 : 2) };
       },
     };
   }

@@ -4,7 +4,7 @@ import type { Log } from '../../src/base/log.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../src/kubelet/api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../../src/kubelet/api-client/api-timeouts.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import { createFileSource } from '../../src/kubelet/sources/file-source.ts';
 import { parseStaticPods, type StaticReferences } from '../../src/kubelet/sources/parse-static-pods.ts';
@@ -16,7 +16,7 @@ export const NODE_NAME = 'box';
 export const MANIFESTS = '/etc/manifests';
 const RESCAN_MS = 60_000;
 
-/** The manifests that users have put on the machine, by key. */
+/** The manifests on the machine, by key. */
 export class SimManifests {
   readonly #fs: MemoryFileSystem;
   readonly #references: StaticReferences;
@@ -39,15 +39,15 @@ export class SimManifests {
     return this.#pods.get(key);
   }
 
-  /** Answers with the pod as the agent will see it. */
+  /** Returns the pod as the agent will read it. */
   async put(key: string, pod: Pod): Promise<Pod> {
-    const { uid: _uid, ...metadata } = pod.metadata; // a static pod has its UID from its content
+    const { uid: _uid, ...metadata } = pod.metadata; // the UID of a static pod derives from its content
     const text = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec });
     const references = this.#references;
     const origin = { source: 'file' as const, location: fileOf(key), nodeName: NODE_NAME, nowMs: 0, references };
-    const { pods, errors: problems } = parseStaticPods(text, origin);
+    const { pods, errors } = parseStaticPods(text, origin);
     const [seen] = pods;
-    if (!seen) throw new Error(`the manifest of ${key} is not valid: ${problems.map(({ message }) => message)}`);
+    if (!seen) throw new Error(`the manifest of ${key} is not valid: ${errors.map(({ message }) => message)}`);
     this.#pods.set(key, seen);
     await this.#fs.writeAtomic(fileOf(key), text);
     return seen;
@@ -59,34 +59,34 @@ export class SimManifests {
   }
 }
 
-export interface LifeSources {
+export interface ProcessSources {
   readonly host: Host;
-  /** Absent: the node stands alone. */
+  /** Absent on a standalone node. */
   readonly api: ApiServer | undefined;
   readonly gate: Gate;
   readonly log: Log;
-  /** After which each source is listened to. */
+  /** The delay before each source is read. */
   readonly delaysMs: Readonly<Record<SimSource, number>>;
-  /** Is told whatever the agent is told, right before it; mirror pods are left out. */
-  readonly heard: (source: SimSource, pods: readonly Pod[]) => void;
+  /** Receives every snapshot right before the agent reads it, without mirror pods. */
+  readonly onSnapshot: (source: SimSource, pods: readonly Pod[]) => void;
 }
 
-/** The sources as one life of the agent has them: the agent's own, on a machine and a server behind its gate. */
-export function lifeSources({ host, api, gate, log, delaysMs, heard }: LifeSources): PodSource[] {
+/** The pod sources of one agent process: the real ones, on a machine and a server behind its gate. */
+export function processSources({ host, api, gate, log, delaysMs, onSnapshot }: ProcessSources): PodSource[] {
   const references = api ? 'none' : 'beside';
   const options = { paths: [MANIFESTS], nodeName: NODE_NAME, rescanMs: RESCAN_MS, references } as const;
   const sources: [SimSource, PodSource][] = [['file', createFileSource(options, host)]];
-  const bounded = api && boundApiServer(api, host);
+  const bounded = api && withApiTimeouts(api, host);
   if (bounded) sources.push(['api', createApiSource({ nodeName: NODE_NAME }, { ...host, api: bounded, log })]);
   return sources.map(([name, source]) => ({
     name,
     async *snapshots(signal) {
       if (delaysMs[name] > 0) await gate.clock.sleep(delaysMs[name], signal).catch(() => undefined);
       for await (const snapshot of source.snapshots(signal)) {
-        if (gate.isShut) return;
-        yield toldWhenTaken(snapshot, () => {
+        if (gate.isClosed) return;
+        yield notifyWhenRead(snapshot, () => {
           const pods = snapshot.pods.filter((pod) => !isMirrorPod(pod));
-          if (!gate.isShut) heard(name, pods);
+          if (!gate.isClosed) onSnapshot(name, pods);
         });
       }
     },
@@ -97,14 +97,14 @@ function fileOf(key: string): string {
   return `${MANIFESTS}/${key}.json`;
 }
 
-/** Pods of the API server are held back until their node is known: what the agent has not read yet it was not told. */
-function toldWhenTaken(snapshot: SourceSnapshot, tell: () => void): SourceSnapshot {
-  let isTold = false;
+/** The agent holds back pods of the API server until their node is known: calls `onRead` when it reads the snapshot. */
+function notifyWhenRead(snapshot: SourceSnapshot, onRead: () => void): SourceSnapshot {
+  let wasRead = false;
   return {
     ...snapshot,
     get errors() {
-      if (!isTold) tell();
-      isTold = true;
+      if (!wasRead) onRead();
+      wasRead = true;
       return snapshot.errors;
     },
   };

@@ -3,11 +3,11 @@ import { loadMutated } from './mutated-sources.ts';
 import type { PoolOptions } from './pool.ts';
 
 const options = workerData as PoolOptions;
-// Nobody reads the stacks of the many errors that a world is made of, and to take them is slow.
+// Stack traces of the many injected errors are slow to capture and never read.
 Error.stackTraceLimit = 0;
 if (options.mutation !== undefined) loadMutated(options.mutation);
 
-// Only now: the agent is loaded as it was changed.
+// Imported after the mutation is registered, so that the agent is loaded with it.
 const { planWorld } = await import('./plan-world.ts');
 const { runWorld } = await import('./run-world.ts');
 

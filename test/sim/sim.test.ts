@@ -16,14 +16,14 @@ for (let seed = 1; seed <= 8; seed++) {
   });
 }
 
-test('the same seed gives the same trace, and another one another', async () => {
+test('the same seed gives the same trace, and a different seed a different one', async () => {
   const hashOf = async (seed: number): Promise<string> => (await runWorld(planWorld(seed, SMALL))).hash;
   const first = await hashOf(3);
   assert.equal(await hashOf(3), first);
   assert.notEqual(await hashOf(4), first);
 });
 
-test('every mutation changes a text that its file has once', () => {
+test('every mutation changes a text that its file contains once', () => {
   for (const { changes } of MUTATIONS) {
     for (const change of changes) changed(readFileSync(new URL(change.file, ROOT), 'utf8'), change);
   }

@@ -1,5 +1,5 @@
 /**
- * Runs the whole agent in simulated worlds and tries to break it; README.md says how.
+ * Runs the whole agent in simulated worlds with faults and checks invariants; see README.md.
  *
  *   scripts/node test/sim/sim.ts [--seeds A-B] [--seed N] [--verbose] [--pods N] [--hours H] [--mutations]
  */
@@ -8,10 +8,10 @@ import { MUTATIONS } from './mutations.ts';
 import { type PlanOptions, planWorld } from './plan-world.ts';
 import { runSeeds, type SeedResult } from './pool.ts';
 import { runWorld, type WorldResult } from './run-world.ts';
-import { allOf, type Kept, planOf, shrink } from './shrink.ts';
+import { selectAll, type Selection, selectFromPlan, shrink } from './shrink.ts';
 
 const SHRINK_LIMIT_MS = 60_000;
-/** A mutation must be found within so many worlds. */
+/** A mutation must be found within this number of worlds. */
 const SEEDS_PER_MUTATION = 100;
 const LINES_SHOWN = 60;
 
@@ -34,15 +34,15 @@ if (values.mutations || values.mutation) process.exitCode = await runMutations(v
 else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed));
 else process.exitCode = await runAll(rangeOf(values.seeds));
 
-/** All seeds; the first one that fails is explained. */
+/** Runs all seeds and explains the first one that fails. */
 async function runAll(seeds: readonly number[]): Promise<number> {
   const began = Date.now();
   const failed: SeedResult[] = [];
-  let lives = 0;
+  let processCount = 0;
   let done = 0;
   await runSeeds(seeds, options, (result) => {
     done++;
-    lives += result.lives;
+    processCount += result.processCount;
     if (!result.violation) return true;
     failed.push(result);
     console.log(`seed ${result.seed}: invariant ${result.violation.invariant}: ${result.violation.text}`);
@@ -50,7 +50,7 @@ async function runAll(seeds: readonly number[]): Promise<number> {
   });
   const seconds = Math.round((Date.now() - began) / 1000);
   const size = `${options.pods} pods, ${options.hours} h each`;
-  console.log(`sim: ${done} worlds (${size}), ${lives} lives of the agent, ${failed.length} failed, ${seconds} s`);
+  console.log(`sim: ${done} worlds (${size}), ${processCount} agent processes, ${failed.length} failed, ${seconds} s`);
   const first = failed.sort((a, b) => a.seed - b.seed)[0];
   if (!first) return 0;
   await explain(first.seed);
@@ -60,28 +60,28 @@ async function runAll(seeds: readonly number[]): Promise<number> {
 async function explain(seed: number): Promise<void> {
   const plan = planWorld(seed, options);
   const whole = await runWorld(plan);
-  const { kept, result } = await shrink(plan, whole, SHRINK_LIMIT_MS);
+  const { selection, result } = await shrink(plan, whole, SHRINK_LIMIT_MS);
   console.log(`\nseed ${seed}, as short as it could be made:`);
   show(result);
-  console.log(`\nreplay: ${replayCommand(seed, kept)}`);
+  console.log(`\nreplay: ${replayCommand(seed, selection)}`);
 }
 
-/** One world, whole or with what `--actions` and `--faults` leave of it. */
+/** Runs one world, whole or with the selection of `--actions` and `--faults`. */
 async function replay(seed: number): Promise<number> {
   const plan = planWorld(seed, options);
-  const all = allOf(plan);
-  const kept: Kept = { actions: listOf(values.actions) ?? all.actions, faults: listOf(values.faults) ?? all.faults };
-  const result = await runWorld(planOf(plan, kept));
-  const { violation, lines, hash, lives } = result;
+  const all = selectAll(plan);
+  const selection: Selection = { actions: listOf(values.actions) ?? all.actions, faults: listOf(values.faults) ?? all.faults };
+  const result = await runWorld(selectFromPlan(plan, selection));
+  const { violation, lines, hash, processCount } = result;
   if (values.verbose) for (const line of lines) console.log(line);
   else if (violation) show(result);
   console.log(
-    `seed ${seed}: ${lives} lives, trace ${hash}, ${violation ? `invariant ${violation.invariant}: ${violation.text}` : 'well'}`,
+    `seed ${seed}: ${processCount} agent processes, trace ${hash}, ${violation ? `invariant ${violation.invariant}: ${violation.text}` : 'no violation'}`,
   );
   return violation ? 1 : 0;
 }
 
-/** Every mutation of the agent has to be found. */
+/** Runs every mutation; each must be found. */
 async function runMutations(names: readonly string[] = MUTATIONS.map(({ name }) => name)): Promise<number> {
   let missed = 0;
   const began = Date.now();
@@ -101,7 +101,7 @@ async function runMutations(names: readonly string[] = MUTATIONS.map(({ name }) 
   return missed === 0 ? 0 : 1;
 }
 
-/** The end of the trace, without the other pods. */
+/** Prints the end of the trace, without lines of other pods. */
 function show({ lines: all, violation }: WorldResult): void {
   const isOfAnother = (line: string): boolean =>
     / {2,}\S+ ( |status of )/.test(line) && !line.includes(violation?.uid ?? '');
@@ -110,10 +110,10 @@ function show({ lines: all, violation }: WorldResult): void {
   for (const line of lines.slice(-LINES_SHOWN)) console.log(line);
 }
 
-function replayCommand(seed: number, { actions, faults }: Kept): string {
+function replayCommand(seed: number, { actions, faults }: Selection): string {
   const size = `--pods ${options.pods} --hours ${options.hours}`;
-  const kept = `--actions '${actions.join(',')}' --faults '${faults.join(',')}'`;
-  return `scripts/node test/sim/sim.ts --seed ${seed} ${size} ${kept} --verbose`;
+  const selection = `--actions '${actions.join(',')}' --faults '${faults.join(',')}'`;
+  return `scripts/node test/sim/sim.ts --seed ${seed} ${size} ${selection} --verbose`;
 }
 
 function rangeOf(text: string): number[] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What happened, line by line. Two runs of one world have the same hash. */
+/** The log of a world, line by line. Two runs of one world have the same hash. */
 export class Trace {
   readonly lines: string[] = [];
 

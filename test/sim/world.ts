@@ -4,20 +4,20 @@ import type { Effect } from '../../src/cri/fake/effects.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
-import { AgentLife } from './agent-life.ts';
+import { AgentProcess } from './agent-process.ts';
 import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
-import { FaultBox } from './fault-box.ts';
+import { PendingFaults } from './pending-faults.ts';
 import { Invariants } from './invariants.ts';
-import { SteadyImages } from './invariants-of-node.ts';
+import { StableImages } from './invariants-of-node.ts';
 import { checkReleased, checkWrite } from './invariants-of-writes.ts';
-import { type PlannedKill, setNetwork, strike } from './misfortunes.ts';
+import { type PlannedKill, setNetwork, injectFault } from './inject-fault.ts';
 import type { PlannedFault } from './plan-faults.ts';
 import { allowsPull } from './plan-objects.ts';
 import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
 import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
 import { behaviours } from './program.ts';
-import type { Scene, Violation } from './scene.ts';
+import type { CheckContext, Violation } from './check-context.ts';
 import type { SimCluster } from './sim-cluster.ts';
 import { SimLogs } from './sim-logs.ts';
 import { prepareMachine } from './sim-machine.ts';
@@ -25,35 +25,35 @@ import { SimObjects } from './sim-objects.ts';
 import { SimServers } from './sim-servers.ts';
 import { SimManifests } from './sim-sources.ts';
 import { Trace } from './trace.ts';
-import { Truth } from './truth.ts';
+import { PodRecords } from './pod-records.ts';
 
 const SLOW_PULL_MS = 40_000;
-/** A call that was made at the last bad moment has ended by then. */
+/** The longest duration of a call that was made just before the faults end. */
 const LONGEST_CALL_MS = 250_000;
-/** After which a supervisor starts an agent again that could not start. */
+/** The time after which a supervisor restarts an agent that failed to start. */
 const RESTART_MS = 1_000;
 
-/** A machine, its runtime, its users, its misfortunes, and one agent after the other. */
+/** A machine, its runtime, its users, its faults, and a sequence of agent processes. */
 export class World {
   readonly host: MemoryHost;
   readonly runtime: FakeRuntime;
   readonly trace = new Trace();
   readonly cluster: SimCluster;
-  readonly scene: Scene;
-  readonly images: SteadyImages;
+  readonly context: CheckContext;
+  readonly images: StableImages;
   readonly #plan: WorldPlan;
-  readonly #truth: Truth;
+  readonly #records: PodRecords;
   readonly #manifests: SimManifests;
   readonly #servers: SimServers;
   readonly #logs: SimLogs | undefined;
   readonly #side: ClusterSide;
-  readonly #faults = new FaultBox((ms) => this.scene.book.machineTrouble(ms));
+  readonly #faults = new PendingFaults((ms) => this.context.clusterState.noteMachineFault(ms));
   readonly #invariants: Invariants;
   readonly #end = new AbortController();
   readonly #pace: Draw;
-  #life: AgentLife | undefined;
-  #lives = 0;
-  #bornAt = 0;
+  #agentProcess: AgentProcess | undefined;
+  #processCount = 0;
+  #agentStartedAt = 0;
   #jumpedAt = Number.NEGATIVE_INFINITY;
   #violation: Violation | undefined;
 
@@ -73,7 +73,7 @@ export class World {
     this.#servers = new SimServers(this.host.network, clock);
     this.#logs = plan.hasLogs ? new SimLogs(this.host.fs, clock) : undefined;
     this.runtime.registry.set(SLOW_IMAGE, { pullMs: SLOW_PULL_MS });
-    this.#truth = new Truth(() => clock.monotonic());
+    this.#records = new PodRecords(() => clock.monotonic());
     const isAlone = !plan.sources.includes('api');
     this.#manifests = new SimManifests(this.host.fs, isAlone ? 'beside' : 'none');
     this.#side = new ClusterSide({
@@ -81,35 +81,35 @@ export class World {
       clock,
       faults: this.#faults,
       wrote: (write) => {
-        checkWrite(write, this.scene);
-        this.#begin(checkReleased(write, this.scene, this.host.mounts));
+        checkWrite(write, this.context);
+        this.#run(checkReleased(write, this.context, this.host.mounts));
       },
       staticOf: (key) => this.#manifests.get(key),
     });
-    const { book, server, users } = this.#side;
+    const { clusterState, server, users } = this.#side;
     this.cluster = users;
     const objects = new SimObjects(isAlone ? undefined : server.direct, this.host.fs, () => clock.monotonic());
-    this.scene = {
-      truth: this.#truth,
+    this.context = {
+      records: this.#records,
       objects,
-      book,
+      clusterState,
       quietAt: plan.faults.length === 0 ? 0 : plan.times.calm + LONGEST_CALL_MS,
       runtime: this.runtime,
       now: () => clock.monotonic(),
       wallMs: () => clock.now(),
       jumpedAt: () => this.#jumpedAt,
-      life: () => this.#lives,
-      bornAt: () => this.#bornAt,
+      processNumber: () => this.#processCount,
+      agentStartedAt: () => this.#agentStartedAt,
       hasLostPull: () => this.#faults.hasLostPull,
       sources: plan.sources.length,
       fail: (invariant, text) => this.fail(invariant, text),
     };
-    this.#invariants = new Invariants(this.scene);
+    this.#invariants = new Invariants(this.context);
     const list = async (): Promise<readonly string[]> => {
       const { images } = await this.runtime.cri.images.listImages({ filter: undefined }, new AbortController().signal);
       return images.flatMap(({ repoDigests, repoTags }) => [...repoDigests, ...repoTags]);
     };
-    this.images = new SteadyImages(list, () => clock.monotonic());
+    this.images = new StableImages(list, () => clock.monotonic());
   }
 
   get violation(): Violation | undefined {
@@ -120,23 +120,23 @@ export class World {
     return this.#logs;
   }
 
-  get life(): AgentLife | undefined {
-    return this.#life;
+  get agentProcess(): AgentProcess | undefined {
+    return this.#agentProcess;
   }
 
-  get lives(): number {
-    return this.#lives;
+  get processCount(): number {
+    return this.#processCount;
   }
 
-  /** The first violation counts: what follows may follow from it. */
+  /** Only the first violation counts: later ones may be its consequences. */
   fail(invariant: number, text: string): void {
     const at = this.host.clock.monotonic();
     this.trace.add(at, `VIOLATION of invariant ${invariant}: ${text}`);
-    const uid = [...this.#truth.pods.keys()].find((each) => text.includes(each));
+    const uid = [...this.#records.pods.keys()].find((each) => text.includes(each));
     this.#violation ??= { invariant, text, uid, at };
   }
 
-  /** Sets everything up that the plan says; from here on it happens as time passes. */
+  /** Schedules all actions and faults of the plan and starts the agent. */
   async begin(): Promise<void> {
     const { clock } = this.host;
     const { actions, faults, times } = this.#plan;
@@ -146,29 +146,29 @@ export class World {
     this.#logs?.begin();
     await this.host.fs.makeDirectory('/var/lib/fake-runtime');
     await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
-    for (const action of actions) clock.schedule(action.at, () => this.#begin(this.#act(action)));
-    for (const fault of faults) clock.schedule(fault.at, () => this.#strike(fault));
-    clock.schedule(times.calm, () => this.#calmDown());
+    for (const action of actions) clock.schedule(action.at, () => this.#run(this.#act(action)));
+    for (const fault of faults) clock.schedule(fault.at, () => this.#injectFault(fault));
+    clock.schedule(times.calm, () => this.#endFaults());
     this.startAgent();
   }
 
-  /** Nothing of the world goes on. */
+  /** Stops the world. */
   end(): void {
-    this.#life?.kill();
+    this.#agentProcess?.kill();
     this.#end.abort();
   }
 
   startAgent(): void {
     const { host, runtime } = this;
     const { seed, events } = this.#plan;
-    this.#lives++;
-    this.#bornAt = this.host.clock.monotonic();
-    this.#truth.forgetTold();
-    this.scene.book.born(this.#lives);
-    const draw = new Draw(seed, `life ${this.#lives}`);
+    this.#processCount++;
+    this.#agentStartedAt = this.host.clock.monotonic();
+    this.#records.forgetReports();
+    this.context.clusterState.agentStarted(this.#processCount);
+    const draw = new Draw(seed, `life ${this.#processCount}`);
     const delay = (): number => (draw.chance(0.3) ? draw.int(1, 30_000) : 0);
-    this.#note(`the agent starts (life ${this.#lives})`);
-    this.#life = new AgentLife({
+    this.#note(`the agent starts (process ${this.#processCount})`);
+    this.#agentProcess = new AgentProcess({
       host,
       runtime,
       apiServer: this.#plan.sources.includes('api') ? this.#side.agentApi : undefined,
@@ -180,23 +180,23 @@ export class World {
       seed: draw.int(1, 2 ** 30),
       log: this.#log(),
       onCall: (method, request) => this.#invariants.call(method, request),
-      onDeath: (downMs) => this.#killAtCall({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs }),
-      onHeard: (source, pods) => this.#truth.tell(source, pods),
+      onKill: (downMs) => this.#planKill({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs }),
+      onSnapshot: (source, pods) => this.#records.report(source, pods),
       onAgentEvent: (event) => this.#agentEvent(event),
       onEnd: (error) => this.#agentEnded(error),
     });
-    this.#life.start();
+    this.#agentProcess.start();
   }
 
-  /** Users take everything out, and let it end in its own time. */
+  /** Removes all pods with their own grace periods. */
   removeAll(): void {
-    for (const key of this.#manifests.keys) this.#begin(this.#act({ at: 0, do: 'remove', from: 'file', key }));
-    for (const key of this.cluster.keys) this.#begin(this.#delete(key, undefined));
+    for (const key of this.#manifests.keys) this.#run(this.#act({ at: 0, do: 'remove', from: 'file', key }));
+    for (const key of this.cluster.keys) this.#run(this.#delete(key, undefined));
   }
 
-  /** What a user does never fails by itself. */
-  #begin(work: Promise<void>): void {
-    work.catch((error: unknown) => this.fail(0, `the simulation itself failed: ${error}`));
+  /** Actions of users must not fail. */
+  #run(work: Promise<void>): void {
+    work.catch((error: unknown) => this.fail(0, `the simulator failed: ${error}`));
   }
 
   async #act(action: PlannedAction): Promise<void> {
@@ -212,10 +212,10 @@ export class World {
         return this.#note(`${action.image} can be pulled`);
       case 'object':
         this.#note(`${action.resource} ${action.namespace}/${action.name}: ${action.version ?? 'gone'}`);
-        return this.scene.objects.set(action);
-      case 'meddle':
-        this.#note(`somebody meddles: ${JSON.stringify(action.meddling)}`);
-        return this.#side.meddle(action.meddling);
+        return this.context.objects.set(action);
+      case 'externalChange':
+        this.#note(`external change: ${JSON.stringify(action.change)}`);
+        return this.#side.applyChange(action.change);
     }
   }
 
@@ -223,70 +223,70 @@ export class World {
     const before = await this.#present(from, key);
     const seen = from === 'file' ? await this.#manifests.put(key, pod) : await this.cluster.put(key, pod);
     this.#note(`${from} has ${key} as ${seen.metadata.uid}: ${summaryOf(seen)}`);
-    if (before && before.metadata.uid !== seen.metadata.uid) this.#truth.take(before.metadata.uid);
-    this.#truth.put(seen);
+    if (before && before.metadata.uid !== seen.metadata.uid) this.#records.remove(before.metadata.uid);
+    this.#records.put(seen);
   }
 
   async #remove(from: SimSource, key: string): Promise<void> {
     const before = await this.#present(from, key);
     this.#note(`${from} removes ${key}`);
-    if (before) this.#truth.take(before.metadata.uid);
+    if (before) this.#records.remove(before.metadata.uid);
     return from === 'file' ? this.#manifests.remove(key) : this.cluster.remove(key);
   }
 
   async #delete(key: string, graceSeconds: number | undefined): Promise<void> {
     const before = await this.cluster.get(key);
     if (!before) return;
-    this.#note(`api deletes ${key} (${graceSeconds ?? 'its own grace'})`);
+    this.#note(`api deletes ${key} (${graceSeconds ?? 'own grace period'})`);
     await this.cluster.delete(key, graceSeconds);
     const marked = await this.cluster.get(key);
-    if (marked) this.#truth.put(marked);
-    else this.#truth.take(before.metadata.uid);
+    if (marked) this.#records.put(marked);
+    else this.#records.remove(before.metadata.uid);
   }
 
   async #present(from: SimSource, key: string): Promise<Pod | undefined> {
     return from === 'file' ? this.#manifests.get(key) : this.cluster.get(key);
   }
 
-  #strike(fault: PlannedFault): void {
+  #injectFault(fault: PlannedFault): void {
     this.#note(`fault ${JSON.stringify({ ...fault, at: undefined })}`);
     if (fault.kind === 'jump') this.#jumpedAt = this.host.clock.monotonic();
-    const kill = (planned: PlannedKill): void => this.#killAtCall(planned);
+    const kill = (planned: PlannedKill): void => this.#planKill(planned);
     const { runtime } = this;
     const { clock, fs } = this.host;
-    const { book } = this.scene;
-    strike(fault, { clock, fs, runtime, apiServer: this.#side.server, faults: this.#faults, book, kill });
+    const { clusterState } = this.context;
+    injectFault(fault, { clock, fs, runtime, apiServer: this.#side.server, faults: this.#faults, clusterState, kill });
   }
 
-  #killAtCall({ calls, when, downMs }: PlannedKill): void {
-    const life = this.#life;
-    const onDeath = (): void => {
-      if (this.#life !== life) return;
+  #planKill({ calls, when, downMs }: PlannedKill): void {
+    const killed = this.#agentProcess;
+    const onKill = (): void => {
+      if (this.#agentProcess !== killed) return;
       this.#note('the agent is killed');
-      life?.kill();
-      this.#life = undefined;
+      killed?.kill();
+      this.#agentProcess = undefined;
       this.host.clock.schedule(downMs, () => this.startAgent());
     };
-    if (!life) return;
-    if (calls === 0) onDeath();
-    else life.gate.dieAtCall({ calls, when, onDeath });
+    if (!killed) return;
+    if (calls === 0) onKill();
+    else killed.gate.killAtCall({ calls, when, onKill });
   }
 
-  #calmDown(): void {
-    this.#note('from here on nothing goes wrong');
+  #endFaults(): void {
+    this.#note('faults end');
     this.#faults.clear();
     this.#side.server.faults.setOutage(false);
-    this.scene.book.setSilent(false);
-    setNetwork(true, this.runtime, this.scene.book);
-    this.#life?.gate.dieAtCall({ calls: Number.POSITIVE_INFINITY, when: 'before', onDeath: () => {} });
+    this.context.clusterState.setSilent(false);
+    setNetwork(true, this.runtime, this.context.clusterState);
+    this.#agentProcess?.gate.killAtCall({ calls: Number.POSITIVE_INFINITY, when: 'before', onKill: () => {} });
   }
 
   #agentEnded(error: unknown): void {
-    const wasStarting = this.#life?.agent === undefined;
-    this.#note(`the agent ends by itself: ${error}`);
-    if (!wasStarting) return this.fail(12, `the agent ended by itself: ${error}`);
-    this.#life?.kill();
-    this.#life = undefined;
+    const wasStarting = this.#agentProcess?.agent === undefined;
+    this.#note(`the agent exits: ${error}`);
+    if (!wasStarting) return this.fail(12, `the agent exited: ${error}`);
+    this.#agentProcess?.kill();
+    this.#agentProcess = undefined;
     this.host.clock.schedule(RESTART_MS, () => this.startAgent());
   }
 

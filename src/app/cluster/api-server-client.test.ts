@@ -34,13 +34,13 @@ async function setUp(cluster: object, user: object = {}) {
 
 const KEY = { resource: 'pods', namespace: 'n', name: 'a' } as const;
 
-test('connectApiServer() reaches the server of the file', async () => {
+test('connectApiServer() reaches the server of the kubeconfig', async () => {
   const { connect } = await setUp({});
   using api = await connect({});
   assert.equal((await api.get(KEY, never)).metadata.name, 'a');
 });
 
-test('connectApiServer() goes through the proxy of the file, or else of the environment', async () => {
+test('connectApiServer() uses the proxy of the kubeconfig, or else of the environment', async () => {
   for (const [cluster, environment] of [
     [{}, { HTTP_PROXY: 'http://10.0.0.3:3128' }],
     [{ 'proxy-url': 'http://10.0.0.3:3128' }, { HTTP_PROXY: 'http://10.0.0.4:3128' }],
@@ -53,7 +53,7 @@ test('connectApiServer() goes through the proxy of the file, or else of the envi
   }
 });
 
-test('connectApiServer() refuses a proxy that it cannot use', async () => {
+test('connectApiServer() rejects an unsupported proxy', async () => {
   const { connect } = await setUp({});
   await assert.rejects(connect({ HTTP_PROXY: 'socks5://10.0.0.3' }), {
     name: 'KubeconfigError',
@@ -61,7 +61,7 @@ test('connectApiServer() refuses a proxy that it cannot use', async () => {
   });
 });
 
-test('readKubeconfig() wants the file, and those that it names', async () => {
+test('readKubeconfig() requires the file and the files that it refers to', async () => {
   const { fs } = await setUp({ 'certificate-authority': 'ca.crt' });
   await assert.rejects(readKubeconfig('/etc/none', fs), {
     name: 'KubeconfigError',

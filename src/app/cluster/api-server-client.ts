@@ -14,13 +14,13 @@ export interface ClientOptions {
   /** `nodelet/0.7.0 (linux/amd64) kubernetes/v1.36.4` */
   readonly userAgent: string;
   readonly rate: RequestRateLimit;
-  /** Of programs that say who we are; and where it names a proxy, this is the one of a kubeconfig that names none. */
+  /** The environment of exec plugins. Its proxy is used if the kubeconfig has none. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 export type ClientHost = Pick<Host, 'fs' | 'network' | 'processes' | 'clock' | 'random'>;
 
-/** The API server of a kubeconfig. Nothing is asked yet. Rejects with a `KubeconfigError`. */
+/** Creates a client of the kubeconfig's API server without sending a request. Rejects with a `KubeconfigError`. */
 export async function connectApiServer(
   kubeconfig: string,
   options: ClientOptions,
@@ -31,7 +31,7 @@ export async function connectApiServer(
   return createHttpApiServer(config, { ...host, ...options, credentials });
 }
 
-/** What a kubeconfig says, with the proxy of the environment where it names none. Rejects with a `KubeconfigError`. */
+/** Reads a kubeconfig and adds the proxy of the environment if it has none. Rejects with a `KubeconfigError`. */
 export async function loadClientConfig(
   kubeconfig: string,
   environment: ClientOptions['environment'],
@@ -50,7 +50,7 @@ function proxyOf(server: string, environment: ClientOptions['environment'], kube
   }
 }
 
-/** Of a file, whose own files have to be there. */
+/** Reads a kubeconfig and checks that the files it refers to are readable. */
 export async function readKubeconfig(path: string, fs: FileSystem): Promise<ClientConfig> {
   const content = await fs.readText(path).catch((error: unknown) => {
     throw new KubeconfigError(path, `cannot be read: ${errorText(error)}`, { cause: error });

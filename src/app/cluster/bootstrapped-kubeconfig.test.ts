@@ -18,7 +18,7 @@ async function setUp() {
   return { ...host, certificate, key };
 }
 
-test('writeBootstrapped() writes what kubelet writes, for us alone', async () => {
+test('writeBootstrappedKubeconfig() writes what kubelet writes, readable only by the owner', async () => {
   const { fs } = await setUp();
   await writeBootstrappedKubeconfig(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
   assert.equal((await fs.stat(PATH))?.mode, 0o600);
@@ -47,7 +47,7 @@ users:
   );
 });
 
-test('whyUnusable() takes one with a certificate that is still good', async () => {
+test('unusableReason() accepts a certificate that is not expired', async () => {
   const { fs, clock } = await setUp();
   assert.equal(await unusableReason(PATH, { fs, clock }), 'it does not exist');
   await writeBootstrappedKubeconfig(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
@@ -56,7 +56,7 @@ test('whyUnusable() takes one with a certificate that is still good', async () =
   assert.equal(await unusableReason(PATH, { fs, clock }), 'part of its client certificate is expired');
 });
 
-test('whyUnusable() wants everything else to make sense', async () => {
+test('unusableReason() rejects an invalid kubeconfig, certificate or key', async () => {
   const { fs, clock, certificate } = await setUp();
   await writeBootstrappedKubeconfig(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
   await fs.writeFile(PEM, certificate);

@@ -4,7 +4,7 @@ import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ClusterAddress, Pem } from '../../kubelet/api-client/client-config.ts';
-import { CertificateError, certificatesIn, holdCertificate } from '../../kubelet/certificates/held-certificate.ts';
+import { CertificateError, certificatesIn, loadCertificate } from '../../kubelet/certificates/held-certificate.ts';
 import { readKubeconfig } from './api-server-client.ts';
 import { KubeconfigError } from './kubeconfig-document.ts';
 
@@ -14,8 +14,8 @@ export interface KubeconfigDeps {
 }
 
 /**
- * Why a kubeconfig is of no use and another one has to be made, by kubelet's rule: only one with a client certificate of
- * which no part has come to its end is taken as it is. Nothing when it is good.
+ * Returns why a kubeconfig must be replaced, by kubelet's rule: it needs a client certificate without an expired part in
+ * its chain. Returns `undefined` if it is usable.
  */
 export async function unusableReason(path: string, { fs, clock }: KubeconfigDeps): Promise<string | undefined> {
   if (!(await fs.stat(path))) return 'it does not exist';
@@ -24,7 +24,7 @@ export async function unusableReason(path: string, { fs, clock }: KubeconfigDeps
     if (!certificate) return 'it has no client certificate';
     const text = async (pem: Pem): Promise<string> => ('pem' in pem ? pem.pem : fs.readText(pem.file));
     const chain = await text(certificate.certificate);
-    holdCertificate(chain, await text(certificate.key));
+    loadCertificate(chain, await text(certificate.key));
     const isExpired = certificatesIn(chain).some(({ validUntilMs }) => clock.now() > validUntilMs);
     return isExpired ? 'part of its client certificate is expired' : undefined;
   } catch (error) {
@@ -33,7 +33,7 @@ export async function unusableReason(path: string, { fs, clock }: KubeconfigDeps
   }
 }
 
-/** Writes one that reaches the same server, with the certificate and the key in `pemPath`, as kubelet does. */
+/** Writes a kubeconfig for the same server with the certificate and the key in `pemPath`, as kubelet does. */
 export async function writeBootstrappedKubeconfig(
   path: string,
   { cluster, pemPath }: { readonly cluster: ClusterAddress; readonly pemPath: string },

@@ -15,7 +15,7 @@ async function setUp() {
   return { ...scene, deps: { ...scene, api: scene.server, addresses: HERE } };
 }
 
-test('a node that has been told nothing signs for itself, once', async () => {
+test('a node without configured certificates signs its own, once', async () => {
   const { deps, life, signer, clock } = await setUp();
   const serving = await openServingCertificate(SETTINGS, deps);
   const again = await openServingCertificate(SETTINGS, deps);
@@ -28,7 +28,7 @@ test('a node that has been told nothing signs for itself, once', async () => {
   await ended;
 });
 
-test('files of somebody else are served as they are, and have to be there', async () => {
+test('configured files are served unchanged and must exist', async () => {
   const { deps, fs, clock, life } = await setUp();
   const files = { certificateFile: '/pki/a.crt', keyFile: '/pki/a.key' };
   await assert.rejects(openServingCertificate({ ...SETTINGS, files }, deps), { code: 'ENOENT' });
@@ -42,7 +42,7 @@ test('files of somebody else are served as they are, and have to be there', asyn
   life.abort();
 });
 
-test('with serverTLSBootstrap nobody is served before the cluster has signed', async () => {
+test('with serverTLSBootstrap there is no certificate before the cluster has signed one', async () => {
   const { deps, clock, life, signer, fs } = await setUp();
   const serving = await openServingCertificate({ ...SETTINGS, serverTlsBootstrap: true }, deps);
   assert.equal(serving.current(), undefined);

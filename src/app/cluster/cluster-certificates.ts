@@ -2,7 +2,7 @@ import type { NodeAddress } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import type { ApiServer } from '../../kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../kubelet/api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../../kubelet/api-client/api-timeouts.ts';
 import type { ClientConfig, ClientUser } from '../../kubelet/api-client/client-config.ts';
 import { createCredentials } from '../../kubelet/api-client/credentials.ts';
 import { createHttpApiServer, type HttpApiServer } from '../../kubelet/api-client/http-api-server.ts';
@@ -11,10 +11,10 @@ import { CertificateRotation, type RotationDeps } from '../../kubelet/certificat
 import { CertificateStore } from '../../kubelet/certificates/certificate-store.ts';
 import { nodeSubject } from '../../kubelet/certificates/certificate-subject.ts';
 import { servingSubject } from '../../kubelet/certificates/node-certificates.ts';
-import { ensureOwnServingFiles } from '../../kubelet/certificates/self-signed-files.ts';
+import { ensureSelfSignedFiles } from '../../kubelet/certificates/self-signed-files.ts';
 import { CLIENT_SIGNER, SERVING_SIGNER } from '../../kubelet/certificates/request-certificate.ts';
 import { rotatingCredentials } from '../../kubelet/certificates/rotating-credentials.ts';
-import { ServedFiles } from '../../kubelet/certificates/file-serving-certificate.ts';
+import { FileServingCertificate } from '../../kubelet/certificates/file-serving-certificate.ts';
 import type { KeyPair, ServingCertificate } from '../../kubelet/certificates/serving-certificate.ts';
 import type { KubeletSettings } from '../config/load-config.ts';
 import {
@@ -40,25 +40,25 @@ export interface ServingCertificateSettings {
   readonly nodeName: string;
   readonly certDir: string;
   readonly serverTlsBootstrap: boolean;
-  /** Those of somebody else. */
+  /** Configured files, which the agent does not manage. */
   readonly files: { readonly certificateFile: string; readonly keyFile: string } | undefined;
 }
 
-/** The API server, as who the node is to it. */
+/** The API server, authenticated as the node. */
 export interface NodeApiClient {
   readonly apiServer: HttpApiServer;
-  /** Keeps the certificate good until the signal aborts. */
+  /** Rotates the client certificate until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** What may be served with, and the work that keeps it good. */
+/** A serving certificate that is kept valid while `run` runs. */
 export interface ManagedServingCertificate extends ServingCertificate {
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface NodeAddresses {
-  /** None before the node has any. */
+  /** Empty until the addresses are known. */
   current(): readonly NodeAddress[];
   subscribe(listener: () => void): () => void;
 }
@@ -83,8 +83,8 @@ export function servingCertificateSettings({ flags, config, nodeName }: KubeletS
 }
 
 /**
- * Connects as the node. Without rotation it waits here until the node has its first certificate, as kubelet does; with
- * it that is `run`'s business, and until then the server is asked as nobody. Rejects with a `KubeconfigError`.
+ * Connects as the node. Without rotation it waits for the first certificate, as kubelet does. With rotation `run` gets it,
+ * and requests before that are anonymous. Rejects with a `KubeconfigError`.
  */
 export async function connectAsNode(
   settings: ClientCertificateSettings,
@@ -109,11 +109,11 @@ async function bootstrap(
 ): Promise<void> {
   const reason = await unusableReason(kubeconfig, host);
   if (reason === undefined) return;
-  host.log.info('asking for the first certificate of this node', { kubeconfig, reason });
+  host.log.info('requesting the first certificate of this node', { kubeconfig, reason });
   const { cluster } = await readKubeconfig(bootstrapKubeconfig, host.fs);
   using server = await connectApiServer(bootstrapKubeconfig, options, host);
   const store = new CertificateStore({ prefix: 'kubelet-client', folder }, host);
-  const deps = { ...host, api: boundApiServer(server, host), store, keys: host.signingKeys };
+  const deps = { ...host, api: withApiTimeouts(server, host), store, keys: host.signingKeys };
   await bootstrapCertificate({ nodeName, folder }, deps, signal);
   await writeBootstrappedKubeconfig(kubeconfig, { cluster, pemPath: store.currentPath }, host.fs);
 }
@@ -129,16 +129,16 @@ async function rotatingClient(
   const { given, first } = configuredKeyPair(user);
   const store = new CertificateStore({ prefix: 'kubelet-client', folder, ...(given && { given }) }, host);
   let bootstrapConnection: HttpApiServer | undefined;
-  /** Whom to ask while we have no certificate. */
+  /** Signs the first certificate. */
   const bootstrapServer = async (): Promise<HttpApiServer> => {
     bootstrapConnection ??= await connectApiServer(bootstrapKubeconfig ?? kubeconfig, options, host);
     return bootstrapConnection;
   };
-  const apiOf: RotationDeps['apiOf'] = async (held) => boundApiServer(held ? apiServer : await bootstrapServer(), host);
+  const apiOf: RotationDeps['apiFor'] = async (held) => withApiTimeouts(held ? apiServer : await bootstrapServer(), host);
   const wanted = { current: () => subject, subscribe: () => () => undefined };
   const rotation = new CertificateRotation(
     { signerName: CLIENT_SIGNER, usages: ['digital signature', 'client auth'] },
-    { ...host, store, wanted, apiOf, keys: host.signingKeys },
+    { ...host, store, wanted, apiFor: apiOf, keys: host.signingKeys },
   );
   await rotation.load(first);
   const trust = createCredentials({ cluster, user: {} }, { ...host, environment: options.environment });
@@ -150,7 +150,7 @@ async function rotatingClient(
   return { apiServer, run: (signal) => rotation.run(signal), close };
 }
 
-/** That of `--kubeconfig`; where it is of no use, it is made from the one for the first certificate. */
+/** Reads `--kubeconfig`; writes it from the bootstrap kubeconfig if it is unusable. */
 async function nodeClientConfig(
   { kubeconfig, bootstrapKubeconfig, certDir: folder }: ClientCertificateSettings,
   { environment }: ClientOptions,
@@ -159,14 +159,14 @@ async function nodeClientConfig(
   const { fs, log } = host;
   const reason = bootstrapKubeconfig === undefined ? undefined : await unusableReason(kubeconfig, host);
   if (bootstrapKubeconfig === undefined || reason === undefined) return loadClientConfig(kubeconfig, environment, fs);
-  log.info('asking for the first certificate of this node', { kubeconfig, reason });
+  log.info('requesting the first certificate of this node', { kubeconfig, reason });
   const { cluster } = await readKubeconfig(bootstrapKubeconfig, fs);
   const { currentPath: pemPath } = new CertificateStore({ prefix: 'kubelet-client', folder }, host);
   await writeBootstrappedKubeconfig(kubeconfig, { cluster, pemPath }, fs);
   return { ...(await loadClientConfig(bootstrapKubeconfig, environment, fs)), user: {} };
 }
 
-/** Files are read as long as there is nothing else; what stands in the kubeconfig itself is to be replaced soon. */
+/** Files of the kubeconfig are used until there is a rotated certificate; inline data is rotated soon. */
 function configuredKeyPair({ certificate: pair }: ClientUser): {
   readonly given?: { readonly certificateFile: string; readonly keyFile: string };
   readonly first?: KeyPair;
@@ -181,12 +181,12 @@ function configuredKeyPair({ certificate: pair }: ClientUser): {
 }
 
 export interface ServingDeps extends CertificateHost {
-  /** Where a certificate may be asked for; without one we sign it ourselves. */
+  /** Signs the certificate; `undefined`: it is self-signed. */
   readonly api: ApiServer | undefined;
   readonly addresses: NodeAddresses;
 }
 
-/** By request, from files, or signed by ourselves. Rejects with a `CertificateError` or a `FileSystemError`. */
+/** Opens a requested, configured or self-signed certificate. Rejects with a `CertificateError` or a `FileSystemError`. */
 export async function openServingCertificate(
   settings: ServingCertificateSettings,
   deps: ServingDeps,
@@ -194,8 +194,8 @@ export async function openServingCertificate(
   const { nodeName, certDir: folder, files } = settings;
   if (settings.serverTlsBootstrap && deps.api) return requestedServing(settings, deps, deps.api);
   const own = { folder, host: nodeName, ipAddresses: [] };
-  const served = new ServedFiles(
-    files ?? (await ensureOwnServingFiles(own, { ...deps, keys: deps.signingKeys })),
+  const served = new FileServingCertificate(
+    files ?? (await ensureSelfSignedFiles(own, { ...deps, keys: deps.signingKeys })),
     deps,
   );
   await served.load();
@@ -208,7 +208,7 @@ async function requestedServing(
   server: ApiServer,
 ): Promise<ManagedServingCertificate> {
   const { addresses } = deps;
-  const api = boundApiServer(server, deps);
+  const api = withApiTimeouts(server, deps);
   const store = new CertificateStore({ prefix: 'kubelet-server', folder, ...(files && { given: files }) }, deps);
   const wanted = {
     current: () => servingSubject(nodeName, addresses.current()),
@@ -216,7 +216,7 @@ async function requestedServing(
   };
   const rotation = new CertificateRotation(
     { signerName: SERVING_SIGNER, usages: ['digital signature', 'server auth'] },
-    { ...deps, store, wanted, apiOf: () => api, keys: deps.signingKeys },
+    { ...deps, store, wanted, apiFor: () => api, keys: deps.signingKeys },
   );
   await rotation.load();
   return rotation;

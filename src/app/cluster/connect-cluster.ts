@@ -1,28 +1,28 @@
 import type { ApiReviews } from '../../kubelet/api-client/api-reviews.ts';
 import type { ApiServer } from '../../kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../kubelet/api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../../kubelet/api-client/api-timeouts.ts';
 import { createApiSource } from '../../kubelet/sources/api-source.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
 import type { ClientOptions } from './api-server-client.ts';
 import { type CertificateHost, type ClientCertificateSettings, connectAsNode } from './cluster-certificates.ts';
 
-/** A cluster as one of its nodes sees it. */
+/** The connections of a node to its cluster. */
 export interface NodeCluster {
   readonly apiServer: ApiServer;
-  /** The same, for events: they come at a rate of their own. */
+  /** The same server for events, which have their own rate limit. */
   readonly eventApiServer: ApiServer;
-  /** The same, for the signs of life: they come at long intervals and wait for nothing. */
+  /** The same server for node status and lease, without a rate limit. */
   readonly nodeApiServer: ApiServer;
-  /** The same, for who asks the node for something. */
+  /** Reviews the clients of the node's server. */
   readonly reviews: ApiReviews;
-  /** The pods that are bound to the node. */
+  /** The pods that are bound to this node. */
   readonly source: PodSource;
-  /** Keeps the node's certificate good until the signal aborts. */
+  /** Rotates the client certificate until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Asks for nothing but a first certificate, where the node has none. Rejects with a `KubeconfigError`. */
+/** Connects to the cluster; requests the first certificate if the node has none. Rejects with a `KubeconfigError`. */
 export async function connectCluster(
   settings: ClientCertificateSettings,
   options: ClientOptions,
@@ -30,7 +30,7 @@ export async function connectCluster(
   signal: AbortSignal,
 ): Promise<NodeCluster> {
   const { apiServer, run, close } = await connectAsNode(settings, options, host, signal);
-  const source = createApiSource(settings, { ...host, api: boundApiServer(apiServer, host) });
+  const source = createApiSource(settings, { ...host, api: withApiTimeouts(apiServer, host) });
   const unlimited = apiServer.atRate({ qps: 0, burst: 0 });
   const servers = { apiServer, eventApiServer: unlimited, nodeApiServer: unlimited, reviews: apiServer };
   return { ...servers, source, run, close };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { parseDocument } from 'yaml';
 
-/** A kubeconfig cannot be used; the message names the file, and where it can the field. */
+/** A kubeconfig is invalid. The message names the file and, if known, the field. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 
@@ -10,7 +10,7 @@ export class KubeconfigError extends Error {
   }
 }
 
-/** What is not given is empty, as Go has it. What is not known is ignored: others have their own things in it. */
+/** Absent fields have Go's zero values. Unknown fields are ignored: other clients use them. */
 const text = v.nullish(v.string(), '');
 const flag = v.nullish(v.boolean(), false);
 const listOf = <T extends v.GenericSchema>(item: T) => v.nullish(v.array(item), []);
@@ -65,11 +65,11 @@ export type KubeconfigCluster = v.InferOutput<typeof CLUSTER>;
 export type KubeconfigUser = v.InferOutput<typeof USER>;
 export type KubeconfigExec = v.InferOutput<typeof EXEC>;
 
-/** Reads YAML or JSON. Nothing of what stands there is shown in an error but the names of fields. */
+/** Decodes YAML or JSON. Errors contain field names only, since values may be secrets. */
 export function decodeKubeconfig(content: string, path: string): KubeconfigDocument {
   const document = parseDocument(content, { prettyErrors: false });
-  const [fault] = document.errors;
-  if (fault) throw new KubeconfigError(path, `cannot parse YAML: ${fault.code} at byte ${fault.pos[0]}`);
+  const [error] = document.errors;
+  if (error) throw new KubeconfigError(path, `cannot parse YAML: ${error.code} at byte ${error.pos[0]}`);
   const { issues, typed, output } = v.safeParse(DOCUMENT, document.toJS() ?? {});
   if (typed) return output;
   const [issue] = issues;

@@ -1,7 +1,7 @@
 import type { KubeconfigCluster, KubeconfigUser } from './kubeconfig-document.ts';
-import { execProblems } from './kubeconfig-exec.ts';
+import { execErrors } from './kubeconfig-exec.ts';
 
-/** What is wrong with a cluster, in client-go's words where it has some. */
+/** Validates a cluster, with client-go's messages where it has them. */
 export function clusterErrors(name: string, cluster: KubeconfigCluster): string[] {
   const { server, 'proxy-url': proxy } = cluster;
   const { 'certificate-authority': file, 'certificate-authority-data': data } = cluster;
@@ -18,7 +18,7 @@ export function clusterErrors(name: string, cluster: KubeconfigCluster): string[
   ];
 }
 
-/** The same for a user; nobody is fine. */
+/** Validates a user; an anonymous one is valid. */
 export function userErrors(name: string, user: KubeconfigUser | undefined): string[] {
   if (!user) return [];
   const methods = [
@@ -27,14 +27,14 @@ export function userErrors(name: string, user: KubeconfigUser | undefined): stri
   ];
   const many = `more than one authentication method found for ${name}; found [${methods.join(' ')}], only one is allowed`;
   return [
-    ...certificateProblems(name, user),
-    ...(user.exec ? execProblems(name, user.exec) : []),
+    ...certificateErrors(name, user),
+    ...(user.exec ? execErrors(name, user.exec) : []),
     ...(methods.length > 1 ? [many] : []),
     ...unsupportedFieldErrors(name, user),
   ];
 }
 
-function certificateProblems(name: string, user: KubeconfigUser): string[] {
+function certificateErrors(name: string, user: KubeconfigUser): string[] {
   const { 'client-certificate': file, 'client-certificate-data': data } = user;
   const { 'client-key': keyFile, 'client-key-data': keyData } = user;
   if (file === '' && data === '') return [];
@@ -50,7 +50,7 @@ function certificateProblems(name: string, user: KubeconfigUser): string[] {
   ];
 }
 
-/** What would be ignored at a price is refused. */
+/** Rejects fields that must not be ignored. */
 function unsupportedFieldErrors(name: string, user: KubeconfigUser): string[] {
   const isOther = user.as !== '' || user['as-uid'] !== '' || user['as-groups'].length > 0 || user['as-user-extra'];
   return [

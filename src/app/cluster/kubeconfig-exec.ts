@@ -5,8 +5,8 @@ import type { KubeconfigCluster, KubeconfigExec } from './kubeconfig-document.ts
 const API_VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;
 const EXTENSION = 'client.authentication.k8s.io/exec';
 
-/** What is wrong with a plugin, in client-go's words. */
-export function execProblems(name: string, exec: KubeconfigExec): string[] {
+/** Validates an exec plugin, with client-go's messages. */
+export function execErrors(name: string, exec: KubeconfigExec): string[] {
   const { apiVersion, command, env, interactiveMode } = exec;
   const needs = (what: string): string => `${what} must be specified for ${name} to use exec authentication plugin`;
   const isOld = apiVersion === API_VERSIONS[1];
@@ -18,18 +18,18 @@ export function execProblems(name: string, exec: KubeconfigExec): string[] {
       : []),
     ...(env.some((each) => each.name === '') ? [needs('env variable name')] : []),
     ...(interactiveMode === '' && !isOld ? [needs('interactiveMode')] : []),
-    ...interactiveProblems(name, interactiveMode),
+    ...interactiveModeErrors(name, interactiveMode),
   ];
 }
 
-function interactiveProblems(name: string, mode: string): string[] {
+function interactiveModeErrors(name: string, mode: string): string[] {
   if (['', 'Never', 'IfAvailable'].includes(mode)) return [];
   return mode === 'Always'
     ? ['exec plugin cannot support interactive mode: standard input is not a terminal']
     : [`invalid interactiveMode for ${name}: ${JSON.stringify(mode)}`];
 }
 
-/** One that has no problems. A command without a slash is looked for when it is run. */
+/** Converts a valid entry. A command without a slash is looked up in PATH when it is run. */
 export function execPlugin(exec: KubeconfigExec, cluster: KubeconfigCluster, folder: string): ExecPlugin {
   const { apiVersion, command, args, env, installHint, provideClusterInfo } = exec;
   return {
@@ -46,7 +46,7 @@ function versionOf(apiVersion: string): ExecApiVersion | undefined {
   return API_VERSIONS.find((each) => each === apiVersion);
 }
 
-/** Without the authority, which may be a file that changes. */
+/** Omits the certificate authority, which may be a file that changes. */
 function clusterInfo(cluster: KubeconfigCluster): Readonly<Record<string, unknown>> {
   const { server, extensions, 'tls-server-name': serverName, 'proxy-url': proxy } = cluster;
   const config = extensions.find(({ name }) => name === EXTENSION)?.extension;

@@ -28,7 +28,7 @@ const cluster = { server: 'https://10.0.0.1:6443', insecureSkipVerify: false };
 
 const cases: Record<string, { cluster?: object; user?: object; config: ClientConfig }> = {
   'knows nobody where the user has nothing': { config: { cluster, user: {} } },
-  'reads what stands in the file': {
+  'reads inline data': {
     cluster: { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'api', 'proxy-url': 'http://p:3128' },
     user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') },
     config: {
@@ -36,7 +36,7 @@ const cases: Record<string, { cluster?: object; user?: object; config: ClientCon
       user: { certificate: { certificate: { pem: 'CERT' }, key: { pem: 'KEY' } } },
     },
   },
-  'takes paths from where the file is': {
+  'resolves paths relative to the file': {
     cluster: { 'certificate-authority': 'pki/ca.crt' },
     user: { 'client-certificate': '/var/lib/kubelet/pki/current.pem', 'client-key': '../key.pem', tokenFile: 'token' },
     config: {
@@ -47,19 +47,19 @@ const cases: Record<string, { cluster?: object; user?: object; config: ClientCon
       },
     },
   },
-  'takes a token, and its file before it': {
+  'prefers the token file to the token': {
     user: { token: 'old', tokenFile: '/t' },
     config: { cluster, user: { token: { file: '/t' } } },
   },
-  'takes a name and a password': {
+  'reads a user name and a password': {
     user: { username: 'a', password: 'b' },
     config: { cluster, user: { password: { username: 'a', password: 'b' } } },
   },
-  'takes a server without a scheme for clear text': {
+  'uses HTTP for a server without a scheme': {
     cluster: { server: 'localhost:8080/' },
     config: { cluster: { ...cluster, server: 'http://localhost:8080' }, user: {} },
   },
-  'takes it for TLS where something else is about TLS': {
+  'uses HTTPS for it if there are TLS settings': {
     cluster: { server: 'api.example', 'insecure-skip-tls-verify': true },
     config: { cluster: { server: 'https://api.example', insecureSkipVerify: true }, user: {} },
   },
@@ -67,7 +67,7 @@ const cases: Record<string, { cluster?: object; user?: object; config: ClientCon
     cluster: { server: 'https://api.example/k8s/c1/' },
     config: { cluster: { ...cluster, server: 'https://api.example/k8s/c1' }, user: {} },
   },
-  'takes a plugin, with what it is to know': {
+  'reads an exec plugin with its cluster info': {
     cluster: { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }] },
     user: {
       exec: {
@@ -92,7 +92,7 @@ const cases: Record<string, { cluster?: object; user?: object; config: ClientCon
       },
     },
   },
-  'looks for a plugin by its name later, and lets an old one not say whether it is interactive': {
+  'keeps the name of a plugin in PATH, and does not require interactiveMode of v1beta1': {
     user: { exec: { apiVersion: 'client.authentication.k8s.io/v1beta1', command: 'aws-iam' } },
     config: {
       cluster,
@@ -115,7 +115,7 @@ for (const [name, given] of Object.entries(cases)) {
   });
 }
 
-test('parseKubeconfig() reads JSON, and knows nobody where no user is named', () => {
+test('parseKubeconfig() reads JSON, and is anonymous without a user', () => {
   const config = {
     clusters: [{ name: 'c', cluster: { server: 'http://a' } }],
     contexts: [{ name: 'x', context: { cluster: 'c' } }],
@@ -128,7 +128,7 @@ test('parseKubeconfig() reads JSON, and knows nobody where no user is named', ()
 
 const faults: Record<string, { cluster?: object; user?: object; change?: object; message: string }> = {
   'no context': { change: { 'current-context': '' }, message: 'current-context: no context chosen' },
-  'a context that is not there': {
+  'a missing context': {
     change: { 'current-context': 'y' },
     message: 'current-context: context "y" does not exist',
   },
@@ -139,16 +139,16 @@ const faults: Record<string, { cluster?: object; user?: object; change?: object;
     user: { token: 12345 },
     message: 'users.0.user.token: expected string',
   },
-  'both ways to give an authority': {
+  'an authority as file and as data': {
     cluster: { 'certificate-authority': 'a', 'certificate-authority-data': 'YQ==' },
     message:
       'invalid configuration: certificate-authority-data and certificate-authority are both specified for c. certificate-authority-data will override.',
   },
-  'an authority for who trusts everybody': {
+  'an authority with insecure-skip-tls-verify': {
     cluster: { 'certificate-authority': 'a', 'insecure-skip-tls-verify': true },
     message: 'invalid configuration: specifying a root certificates file with the insecure flag is not allowed',
   },
-  'data that is none': {
+  'invalid base64 data': {
     cluster: { 'certificate-authority-data': '%' },
     message: 'invalid configuration: clusters[c].certificate-authority-data: illegal base64 data',
   },
@@ -162,32 +162,32 @@ const faults: Record<string, { cluster?: object; user?: object; change?: object;
     message:
       'invalid configuration: more than one authentication method found for u; found [token basicAuth], only one is allowed',
   },
-  'who acts for others': {
+  'impersonation': {
     user: { as: 'root' },
     message: 'invalid configuration: users[u].as: a node does not act for others',
   },
-  'what is no way to find out who we are any more': {
+  'an auth provider': {
     user: { 'auth-provider': { name: 'gcp' } },
     message: 'invalid configuration: users[u].auth-provider: not supported, use exec',
   },
-  'a proxy of another kind, without its password': {
+  'an unsupported proxy, without showing its password': {
     cluster: { 'proxy-url': 'socks5://a:hidden@p:1080' },
     message:
       'invalid configuration: invalid \'proxy-url\' "socks5://p:1080" for cluster "c": unsupported scheme "socks5", must be http or https',
   },
-  'a plugin of another version that says nothing else': {
+  'a plugin of another version without other fields': {
     user: { exec: { apiVersion: 'v0' } },
     message:
       'invalid configuration: [command must be specified for u to use exec authentication plugin, exec plugin: invalid apiVersion "v0", interactiveMode must be specified for u to use exec authentication plugin]',
   },
-  'a plugin that wants to ask somebody': {
+  'an interactive plugin': {
     user: { exec: { ...PLUGIN, interactiveMode: 'Always' } },
     message: 'invalid configuration: exec plugin cannot support interactive mode: standard input is not a terminal',
   },
 };
 
 for (const [name, { cluster: given = {}, user = {}, change, message }] of Object.entries(faults)) {
-  test(`parseKubeconfig() refuses ${name}`, () => {
+  test(`parseKubeconfig() rejects ${name}`, () => {
     assert.throws(() => parseKubeconfig(fileOf(given, user, change), PATH), {
       name: 'KubeconfigError',
       message: `${PATH}: ${message}`,
@@ -195,7 +195,7 @@ for (const [name, { cluster: given = {}, user = {}, change, message }] of Object
   });
 }
 
-test('parseKubeconfig() refuses what is no YAML without showing it', () => {
+test('parseKubeconfig() rejects invalid YAML without showing it', () => {
   assert.throws(
     () => parseKubeconfig('users: [secret', PATH),
     (error: Error) => !error.message.includes('secret'),

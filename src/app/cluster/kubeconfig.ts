@@ -12,14 +12,13 @@ import { execPlugin } from './kubeconfig-exec.ts';
 import { clusterErrors, userErrors } from './kubeconfig-errors.ts';
 
 /**
- * What a kubeconfig says of its current context, in client-go's sense: paths are relative to the file, and what is wrong
- * with other contexts is of no interest. Throws a `KubeconfigError` with all that is wrong. None of the files that it
- * names is read.
+ * Parses the current context of a kubeconfig as client-go does: paths are relative to the file, and errors of other
+ * contexts are ignored. Throws a `KubeconfigError` with all errors. Does not read the files that it refers to.
  */
 export function parseKubeconfig(content: string, path: string): ClientConfig {
   const { clusterName, cluster, userName, user } = currentContext(decodeKubeconfig(content, path), path);
-  const problems = [...userErrors(userName, user), ...clusterErrors(clusterName, cluster)];
-  if (problems.length > 0) throw new KubeconfigError(path, `invalid configuration: ${goErrorList(problems)}`);
+  const errors = [...userErrors(userName, user), ...clusterErrors(clusterName, cluster)];
+  if (errors.length > 0) throw new KubeconfigError(path, `invalid configuration: ${goErrorList(errors)}`);
   const folder = dirname(path);
   const address = clusterAddress(cluster, user, folder);
   return { cluster: address, user: clientUser(user, cluster, folder) };
@@ -30,7 +29,7 @@ function currentContext({ 'current-context': name, ...document }: KubeconfigDocu
   const context = document.contexts.find((each) => each.name === name)?.context;
   if (!context) throw new KubeconfigError(path, `current-context: context ${JSON.stringify(name)} does not exist`);
   const user = document.users.find((each) => each.name === context.user)?.user;
-  // Nobody in particular is somebody.
+  // A context without a user is anonymous.
   if (!user && context.user !== '') {
     throw new KubeconfigError(path, `auth info ${JSON.stringify(context.user)} does not exist`);
   }
@@ -40,7 +39,7 @@ function currentContext({ 'current-context': name, ...document }: KubeconfigDocu
 }
 
 function clusterAddress(cluster: KubeconfigCluster, user: KubeconfigUser | undefined, folder: string): ClusterAddress {
-  const authority = pemOf(cluster['certificate-authority'], cluster['certificate-authority-data'], folder);
+  const authority = readPem(cluster['certificate-authority'], cluster['certificate-authority-data'], folder);
   const {
     'tls-server-name': tlsServerName,
     'proxy-url': proxy,
@@ -57,7 +56,7 @@ function clusterAddress(cluster: KubeconfigCluster, user: KubeconfigUser | undef
   };
 }
 
-/** A mere `host:port` is spoken to in clear text, unless something else in the configuration is about TLS. */
+/** A `host:port` without a scheme is HTTP, unless the configuration has TLS settings. */
 function serverUrl(server: string, isSecure: boolean): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(server);
   const { protocol, host, pathname } = new URL(hasScheme ? server : `${isSecure ? 'https' : 'http'}://${server}`);
@@ -67,19 +66,19 @@ function serverUrl(server: string, isSecure: boolean): string {
 function clientUser(user: KubeconfigUser | undefined, cluster: KubeconfigCluster, folder: string): ClientUser {
   if (!user) return {};
   const { token, tokenFile, username, password, exec } = user;
-  const certificate = pemOf(user['client-certificate'], user['client-certificate-data'], folder);
-  const key = pemOf(user['client-key'], user['client-key-data'], folder);
+  const certificate = readPem(user['client-certificate'], user['client-certificate-data'], folder);
+  const key = readPem(user['client-key'], user['client-key-data'], folder);
   return {
     ...(certificate && key && { certificate: { certificate, key } }),
-    // A file can be replaced while we run; what stands beside it is its first content.
+    // The token file takes precedence: it can be replaced while the agent runs.
     ...(tokenFile !== '' ? { token: { file: resolve(folder, tokenFile) } } : token !== '' && { token: { token } }),
     ...((username !== '' || password !== '') && { password: { username, password } }),
     ...(exec && { plugin: execPlugin(exec, cluster, folder) }),
   };
 }
 
-/** Data stands above a file. */
-function pemOf(file: string, data: string, folder: string): Pem | undefined {
+/** Inline data takes precedence over a file. */
+function readPem(file: string, data: string, folder: string): Pem | undefined {
   if (data !== '') return { pem: Buffer.from(data, 'base64').toString('utf8') };
   return file === '' ? undefined : { file: resolve(folder, file) };
 }

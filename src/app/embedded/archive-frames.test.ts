@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
-import { encodeFrames, decodeFrames } from './archive-frames.ts';
+import { decodeFrames, encodeFrames } from './archive-frames.ts';
 
 const PIECES = [new Uint8Array([1, 2, 3]), new Uint8Array(), new Uint8Array([4])];
 
@@ -22,23 +22,23 @@ async function received(wire: Uint8Array, size: number): Promise<number[]> {
   return [...Buffer.concat(await Array.fromAsync(decodeFrames(inPieces(wire, size))))];
 }
 
-test('unframed() gives back what framed() was given, however it was cut on the way', async () => {
+test('decodeFrames() returns what encodeFrames() was given, in chunks of any size', async () => {
   const wire = await wireOf(archive());
   for (let size = 1; size <= wire.byteLength; size++) assert.deepEqual(await received(wire, size), [1, 2, 3, 4]);
 });
 
-test('unframed() takes no beginning of it for the whole', async () => {
+test('decodeFrames() rejects every truncated stream', async () => {
   const wire = await wireOf(archive());
   for (let length = 0; length < wire.byteLength; length++) {
-    await assert.rejects(received(wire.subarray(0, length), 2), { name: 'CutOffError' }, `${length} bytes`);
+    await assert.rejects(received(wire.subarray(0, length), 2), { name: 'UnexpectedEofError' }, `${length} bytes`);
   }
 });
 
-test('unframed() throws why there is no end', async () => {
+test('decodeFrames() throws the encoded error', async () => {
   const wire = await wireOf(archive(new CriError('NotFound', 'no image "ä"')));
   await assert.rejects(received(wire, 3), { name: 'CriError', code: 'NotFound', message: 'no image "ä"' });
 });
 
-test('unframed() refuses what is something else', async () => {
-  await assert.rejects(received(new TextEncoder().encode('not found\n'), 3), { name: 'CutOffError' });
+test('decodeFrames() rejects other content', async () => {
+  await assert.rejects(received(new TextEncoder().encode('not found\n'), 3), { name: 'UnexpectedEofError' });
 });

@@ -1,14 +1,14 @@
 import { ByteReader, UnexpectedEofError } from '../../runtime/images/archive/byte-reader.ts';
-import { type EncodedError, encodeError, decodeError } from './encoded-error.ts';
+import { decodeError, type EncodedError, encodeError } from './encoded-error.ts';
 
-/** What follows a header: a letter, and how long it is in four bytes. */
-const KINDS = { piece: 0x70, end: 0x65, refusal: 0x72 } as const;
+/** A header is the kind of the frame and its length in four bytes. */
+const KINDS = { piece: 0x70, end: 0x65, error: 0x72 } as const;
 const HEADER_BYTES = 5;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /**
- * An archive on its way to another process: pieces, and then an end or the reason why there is none. One that broke off has
- * neither, so that it never looks whole.
+ * Encodes an archive for another process: pieces, followed by an end frame or an error frame. A truncated stream has
+ * neither, so that it is never read as complete.
  */
 export async function* encodeFrames(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   try {
@@ -18,14 +18,14 @@ export async function* encodeFrames(archive: AsyncIterable<Uint8Array>): AsyncGe
     }
   } catch (error) {
     const text = new TextEncoder().encode(JSON.stringify(encodeError(error)));
-    yield header('refusal', text.byteLength);
+    yield header('error', text.byteLength);
     yield text;
     return;
   }
   yield header('end', 0);
 }
 
-/** The other side. Throws the refusal, a `CutOffError` where there is no end, or what `body` throws. */
+/** Decodes it. Throws the encoded error, a `UnexpectedEofError` if there is no end frame, or the error of `body`. */
 export async function* decodeFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const reader = new ByteReader(body);
   try {
@@ -34,7 +34,7 @@ export async function* decodeFrames(body: AsyncIterable<Uint8Array>): AsyncGener
       if (head === undefined) throw new UnexpectedEofError('the archive has no end');
       const length = new DataView(head.buffer, head.byteOffset).getUint32(1);
       if (head[0] === KINDS.end) return;
-      if (head[0] === KINDS.refusal) throw decodeError(await readErrorFrame(reader, length));
+      if (head[0] === KINDS.error) throw decodeError(await readErrorFrame(reader, length));
       if (head[0] !== KINDS.piece) throw new UnexpectedEofError('the archive is not one of this version');
       yield* readPiece(reader, length);
     }
@@ -53,7 +53,8 @@ function header(kind: keyof typeof KINDS, length: number): Uint8Array {
 async function* readPiece(reader: ByteReader, length: number): AsyncGenerator<Uint8Array, void, void> {
   for (let left = length; left > 0; ) {
     const some = await reader.read(left);
-    if (some === undefined) throw new UnexpectedEofError(`the archive broke off, ${left} bytes before the end of a piece`);
+    if (some === undefined)
+      throw new UnexpectedEofError(`the archive broke off, ${left} bytes before the end of a piece`);
     left -= some.byteLength;
     yield some;
   }
@@ -61,5 +62,5 @@ async function* readPiece(reader: ByteReader, length: number): AsyncGenerator<Ui
 
 async function readErrorFrame(reader: ByteReader, length: number): Promise<EncodedError> {
   const text = await reader.readExactly(Math.min(length, MAX_ERROR_BYTES));
-  return JSON.parse(new TextDecoder().decode(text)) as EncodedError; // as `framed` of the same version wrote it
+  return JSON.parse(new TextDecoder().decode(text)) as EncodedError; // written by `encodeFrames` of the same version
 }

@@ -9,15 +9,15 @@ const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
 const never = new AbortController().signal;
 const images = Promise.resolve(fakeImageOperations());
 
-/** The two folders, each of which is claimed in its own way; both name the holder. */
-const folders: Record<string, (host: MemoryHost, use: FolderUse) => Promise<{ give(): Promise<unknown> }>> = {
+/** Claims each of the two folders in its own way; both name the holder. */
+const folders: Record<string, (host: MemoryHost, use: FolderUse) => Promise<{ release(): Promise<unknown> }>> = {
   '/run/nodelet': async (host, use) => {
     const server = await serveStateSocket({ host, ...FOLDERS, pid: 1 }, use, images, never);
-    return { give: () => server.close() };
+    return { release: () => server.close() };
   },
   '/var/lib/nodelet': async (host, use) => {
     const claim = await host.folderClaims.claim('/var/lib/nodelet/runtime', use);
-    return { give: async () => claim[Symbol.asyncDispose]() };
+    return { release: async () => claim[Symbol.asyncDispose]() };
   },
 };
 
@@ -26,39 +26,39 @@ async function given(folder: string, use: FolderUse) {
   await host.fs.makeDirectory('/run/nodelet');
   await host.fs.makeDirectory('/var/lib/nodelet/runtime');
   const other = await folders[folder]?.(host, use);
-  const told: string[] = [];
-  const places = { host, ...FOLDERS, pid: 2, waiting: (text: string) => void told.push(text) };
+  const waits: string[] = [];
+  const claimed = { host, ...FOLDERS, pid: 2, waiting: (text: string) => void waits.push(text) };
   const claim = (signal: AbortSignal): Promise<unknown> =>
-    folder === '/run/nodelet' ? claimState(places, images, signal) : claimRoot(places, 'agent', signal);
-  return { host, other: other ?? assert.fail(), told, claim };
+    folder === '/run/nodelet' ? claimState(claimed, images, signal) : claimRoot(claimed, 'agent', signal);
+  return { host, other: other ?? assert.fail(), waits, claim };
 }
 
 for (const folder of Object.keys(folders)) {
-  test(`an agent is refused ${folder} while another agent has it`, async () => {
-    const { claim, told } = await given(folder, 'agent');
+  test(`an agent cannot claim ${folder} while another agent holds it`, async () => {
+    const { claim, waits } = await given(folder, 'agent');
     await assert.rejects(claim(never), { message: `${folder} is in use by another agent (pid 1)` });
-    assert.deepEqual(told, []);
+    assert.deepEqual(waits, []);
   });
 
-  test(`an agent waits for an image command that uses ${folder}, and reports it once`, async () => {
-    const { claim, host, other, told } = await given(folder, 'image command');
+  test(`an agent waits for an image command that uses ${folder}, and reports that once`, async () => {
+    const { claim, host, other, waits } = await given(folder, 'image command');
     let isClaimed = false;
     const claimed = claim(never).then(() => {
       isClaimed = true;
     });
     await host.clock.advance(60_000);
-    assert.deepEqual([isClaimed, told], [false, [`waiting for an image command (pid 1) that uses ${folder}`]]);
-    await other.give();
+    assert.deepEqual([isClaimed, waits], [false, [`waiting for an image command (pid 1) that uses ${folder}`]]);
+    await other.release();
     await host.clock.runUntil(claimed);
     assert.equal(isClaimed, true);
   });
 
-  test(`a start that waits for ${folder} can be aborted`, async () => {
+  test(`waiting for ${folder} can be aborted`, async () => {
     const { claim, host } = await given(folder, 'image command');
     const ending = new AbortController();
-    const claimed = assert.rejects(claim(ending.signal), /the user ended it/);
+    const claimed = assert.rejects(claim(ending.signal), /aborted by the user/);
     await host.clock.advance(1_000);
-    ending.abort(new Error('the user ended it'));
+    ending.abort(new Error('aborted by the user'));
     await claimed;
   });
 }

@@ -6,46 +6,50 @@ import { ownerSocket, runtimeFolders } from './embedded-settings.ts';
 import { OWNER_PATH, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 
-const LOOK_AGAIN_MS = 100;
-/** How long the process behind the socket may take to say what it is. */
-const ANSWER_MS = 2_000;
+const RETRY_MS = 100;
+/** How long the process behind the socket may take to identify itself. */
+const OWNER_TIMEOUT_MS = 2_000;
 
-/** The folders of a runtime, and the process that is to have them. */
+/** The folders of a runtime, and the process that claims them. */
 export interface ClaimedFolders {
   readonly host: Host;
   readonly rootDir: string;
   readonly stateDir: string;
   readonly pid: number;
-  /** Hears of each image command that is waited for. */
+  /** Called for each image command that the claim waits for. */
   onWaiting?(text: string): void;
 }
 
 /**
- * Serves the socket of the state folder, which keeps others away from it and gives them its images. Waits while an image
- * command has it; rejects with a `FolderTakenError` while an agent has.
+ * Claims the state folder by serving its socket, which also serves its images to other processes. Waits while an image
+ * command holds it; rejects with a `FolderTakenError` if an agent does.
  */
 export function claimState(
-  places: ClaimedFolders,
+  folders: ClaimedFolders,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
 ): Promise<HttpServer> {
-  return waitForImageCommand(places, () => serveStateSocket(places, 'agent', images, signal), signal);
+  return waitForImageCommand(folders, () => serveStateSocket(folders, 'agent', images, signal), signal);
 }
 
 /**
  * Locks the root folder: its records and images belong to one process, whatever its state folder is. Waits while an image
- * command has it; rejects with a `FolderTakenError` while an agent has. The caller has the state folder already: all take
- * the two in this order.
+ * command holds it; rejects with a `FolderTakenError` if an agent does. Lock order: the caller holds the state folder
+ * already.
  */
-export async function claimRoot(places: ClaimedFolders, use: FolderUse, signal: AbortSignal): Promise<AsyncDisposable> {
-  const { host, rootDir } = places;
-  const folder = runtimeFolders(places).rootDir;
+export async function claimRoot(
+  folders: ClaimedFolders,
+  use: FolderUse,
+  signal: AbortSignal,
+): Promise<AsyncDisposable> {
+  const { host, rootDir } = folders;
+  const folder = runtimeFolders(folders).rootDir;
   await host.fs.makeDirectory(folder, 0o711);
   const claim = (): Promise<AsyncDisposable> =>
     host.folderClaims.claim(folder, use).catch((error: unknown) => {
       throw error instanceof FolderTakenError ? new FolderTakenError(rootDir, error.holder, { cause: error }) : error;
     });
-  return waitForImageCommand(places, claim, signal);
+  return waitForImageCommand(folders, claim, signal);
 }
 
 async function waitForImageCommand<T>(
@@ -63,35 +67,35 @@ async function waitForImageCommand<T>(
       if (text !== reported) onWaiting?.(text);
       reported = text;
     }
-    await host.clock.sleep(LOOK_AGAIN_MS, signal);
+    await host.clock.sleep(RETRY_MS, signal);
   }
 }
 
 /** Rejects with a `FolderTakenError` while another process serves the socket. */
 export async function serveStateSocket(
-  places: ClaimedFolders,
+  folders: ClaimedFolders,
   use: FolderUse,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
 ): Promise<HttpServer> {
-  const { host, stateDir, pid } = places;
+  const { host, stateDir, pid } = folders;
   for (;;) {
     try {
-      return await serveImages(host, ownerSocket(places), images, { pid, use });
+      return await serveImages(host, ownerSocket(folders), images, { pid, use });
     } catch (error) {
       if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
-      const holder = await readSocketHolder(places, signal);
+      const holder = await readSocketHolder(folders, signal);
       if (holder !== undefined) throw new FolderTakenError(stateDir, holder, { cause: error });
     }
     signal.throwIfAborted();
   }
 }
 
-/** `undefined`: it has ended meanwhile. A process that does not answer is taken for an agent. */
-async function readSocketHolder(places: ClaimedFolders, signal: AbortSignal): Promise<FolderHolder | undefined> {
-  const { network, clock } = places.host;
-  const target = { socketPath: ownerSocket(places) };
-  const until = AbortSignal.any([signal, clock.deadline(ANSWER_MS)]);
+/** Returns `undefined` if the process has exited meanwhile. A process that does not answer counts as an agent. */
+async function readSocketHolder(folders: ClaimedFolders, signal: AbortSignal): Promise<FolderHolder | undefined> {
+  const { network, clock } = folders.host;
+  const target = { socketPath: ownerSocket(folders) };
+  const until = AbortSignal.any([signal, clock.deadline(OWNER_TIMEOUT_MS)]);
   try {
     const { body } = await network.request({ target, method: 'GET', path: OWNER_PATH }, until);
     return decodeFolderHolder(await collectText(body));

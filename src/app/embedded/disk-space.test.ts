@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { FileSystemError } from '../../host/file-system.ts';
-import { checkDiskSpace, asStartError } from './disk-space.ts';
+import { asStartError, checkDiskSpace } from './disk-space.ts';
 
 const MIB = 2 ** 20;
 
@@ -17,19 +17,19 @@ const TOO_SMALL = {
   message: 'the disk of /var/lib/nodelet has too little space: the runtime needs 16.0 MiB, and 3.0 MiB are free',
 };
 
-test('checkDiskSpace() refuses a new root on a disk that is too small', async () => {
+test('checkDiskSpace() rejects a new root on a disk that is too small', async () => {
   await assert.rejects(checkDiskSpace(world(3 * MIB)), TOO_SMALL);
   await checkDiskSpace(world(16 * MIB));
   await checkDiskSpace(world(0, 0));
 });
 
-test('checkDiskSpace() lets a root that was in use go on, whatever its disk has', async () => {
+test('checkDiskSpace() accepts a root of a previous process on a full disk', async () => {
   const used = world(0);
   await used.fs.makeDirectory('/var/lib/nodelet/runtime/containers');
   await checkDiskSpace(used);
 });
 
-test('startFailure() names the disk and both sizes, and leaves other errors alone', async () => {
+test('asStartError() names the disk and both sizes, and returns other errors unchanged', async () => {
   const parts = world(3 * MIB);
   const full = new FileSystemError('ENOSPC', 'write', '/var/lib/nodelet/runtime/x');
   const failure = await asStartError(full, parts);

@@ -6,9 +6,9 @@ import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { type EmbeddedRuntimeConfig, runtimeFolders } from './embedded-settings.ts';
 import { StartupError } from './startup-error.ts';
 
-/** An image like busybox, as an archive and unpacked, with the records and logs of a few pods. */
+/** Enough for an image like busybox, packed and unpacked, and the records and logs of a few pods. */
 const ROOT_BYTES = 16 * 2 ** 20;
-/** Bundles, sockets and records of a few pods. */
+/** Enough for the bundles, sockets and records of a few pods. */
 const STATE_BYTES = 2 * 2 ** 20;
 
 export type DiskParts = Pick<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir'> & {
@@ -16,8 +16,8 @@ export type DiskParts = Pick<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir'> & {
 };
 
 /**
- * Rejects with a `RuntimeStartError` where a runtime would not even get to its first pod. Folders that were in use before
- * are not looked at: whatever runs there has to be seen and stopped, above all on a full disk.
+ * Rejects with a `StartupError` if the disk has too little space for a first pod. Folders of a previous process are not
+ * checked: its pods must be adopted and stopped, above all on a full disk.
  */
 export async function checkDiskSpace(parts: DiskParts): Promise<void> {
   const { containerRecords } = runtimePaths(runtimeFolders(parts));
@@ -28,7 +28,7 @@ export async function checkDiskSpace(parts: DiskParts): Promise<void> {
   }
 }
 
-/** The sentence for the user, where a start failed for want of space; the error itself otherwise. */
+/** Converts an out-of-space error into a `StartupError`; returns other errors unchanged. */
 export async function asStartError(error: unknown, parts: DiskParts): Promise<unknown> {
   const isFull = (error instanceof FileSystemError || error instanceof MountError) && isOutOfSpace(error);
   if (!isFull) return error;
@@ -49,7 +49,7 @@ function spaceMessage(folder: string, free: number, needed: number): string {
   return `the disk of ${folder} has too little space: the runtime needs ${sizeText(needed)}, and ${sizeText(free)} are free`;
 }
 
-/** `undefined`: the file system has no size of its own. */
+/** Returns `undefined` for a file system without a size. */
 async function freeBytes(folder: string, fs: DiskParts['fs']): Promise<number | undefined> {
   let existing = folder;
   while ((await fs.stat(existing)) === undefined) existing = posix.dirname(existing);

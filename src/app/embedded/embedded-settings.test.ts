@@ -4,7 +4,7 @@ import { DEFAULT_RUNTIME_CONFIG, embeddedSettings, ownerSocket, runtimeFolders }
 
 const PLACES = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
 
-test('embeddedSettings() is what a node expects when nothing was chosen', () => {
+test('embeddedSettings() has the defaults of containerd', () => {
   assert.deepEqual(embeddedSettings({ ...DEFAULT_RUNTIME_CONFIG, ...PLACES }, { mayLowerOomScore: true }), {
     rootDir: '/var/lib/nodelet/runtime',
     stateDir: '/run/nodelet/runtime',
@@ -26,7 +26,7 @@ test('embeddedSettings() is what a node expects when nothing was chosen', () => 
   });
 });
 
-test('embeddedSettings() has NRI where a socket is given for it', () => {
+test('embeddedSettings() enables NRI with a socket', () => {
   const choices = { ...DEFAULT_RUNTIME_CONFIG, ...PLACES, nriSocket: '/run/nri.sock' };
   assert.deepEqual(embeddedSettings(choices, { mayLowerOomScore: false }).nri, {
     socketPath: '/run/nri.sock',
@@ -37,7 +37,7 @@ test('embeddedSettings() has NRI where a socket is given for it', () => {
   });
 });
 
-test('the owner of a runtime is known outside of its own folder, which goes with it', () => {
+test("the owner socket is outside of the runtime's state folder, which is removed with it", () => {
   assert.deepEqual(
     [ownerSocket(PLACES), runtimeFolders(PLACES).stateDir],
     ['/run/nodelet/runtime.sock', '/run/nodelet/runtime'],

@@ -1,7 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import { CriError, codeFromName } from '../../cri/cri-error.ts';
 
-/** A `CriError` on its way to another process. */
+/** A `CriError` as it is sent to another process. */
 export interface EncodedError {
   readonly code: string;
   readonly message: string;

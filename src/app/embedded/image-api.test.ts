@@ -22,7 +22,7 @@ const coming = (receivedBytes: number): PullProgress => ({
   state: { phase: 'coming', receivedBytes },
 });
 
-/** Both ends on one machine in memory. */
+/** Client and server on one in-memory machine. */
 async function joined(operations: Partial<ImageOperations>) {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
@@ -42,7 +42,7 @@ async function textOf(archive: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(await Array.fromAsync(archive)).toString();
 }
 
-test('imageClient() asks imageApi() and gets its answer', async () => {
+test('imageClient() sends a request to imageApi() and returns its answer', async () => {
   const asked: unknown[] = [];
   const { images } = await joined({
     async tag(request) {
@@ -54,10 +54,10 @@ test('imageClient() asks imageApi() and gets its answer', async () => {
   assert.deepEqual(asked, [{ image: 'a', name: 'b' }]);
 });
 
-const REFUSAL = new CriError('InvalidArgument', 'app.tar is no image archive');
-const refused = { name: 'CriError', code: 'InvalidArgument', message: 'app.tar is no image archive' };
+const ERROR = new CriError('InvalidArgument', 'app.tar is no image archive');
+const expected = { name: 'CriError', code: 'InvalidArgument', message: 'app.tar is no image archive' };
 
-const refusing: Record<string, (images: ImageOperations) => Promise<unknown>> = {
+const operations: Record<string, (images: ImageOperations) => Promise<unknown>> = {
   tag: (images) => images.tag({ image: 'a', name: 'b' }, never),
   'load of a file': (images) => images.load({ path: '/app.tar' }, never),
   'load of a stream': (images) => images.load({ bytes: bytes('x') }, never),
@@ -65,16 +65,16 @@ const refusing: Record<string, (images: ImageOperations) => Promise<unknown>> = 
   save: (images) => textOf(images.save({ images: ['a'] }, never)),
 };
 
-for (const [what, ask] of Object.entries(refusing)) {
+for (const [what, ask] of Object.entries(operations)) {
   test(`imageClient() rejects as the operation did: ${what}`, async () => {
-    const refuse = () => Promise.reject(REFUSAL);
-    const save = (): AsyncIterable<Uint8Array> => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) });
-    const { images } = await joined({ tag: refuse, load: refuse, pull: refuse, save });
-    await assert.rejects(ask(images), refused);
+    const fail = () => Promise.reject(ERROR);
+    const save = (): AsyncIterable<Uint8Array> => ({ [Symbol.asyncIterator]: () => ({ next: fail }) });
+    const { images } = await joined({ tag: fail, load: fail, pull: fail, save });
+    await assert.rejects(ask(images), expected);
   });
 }
 
-test('imageApi() knows nothing else', async () => {
+test('imageApi() responds 404 to other requests', async () => {
   const { host } = await joined({});
   for (const [method, path] of [
     ['GET', '/v1/images/list'],
@@ -86,7 +86,7 @@ test('imageApi() knows nothing else', async () => {
   }
 });
 
-test('imageClient() tells of a pull as it goes on', async () => {
+test('imageClient() reports the progress of a pull', async () => {
   const seen: PullProgress[] = [];
   const { host, images } = await joined({
     async pull(request, signal, watch) {
@@ -100,14 +100,14 @@ test('imageClient() tells of a pull as it goes on', async () => {
       return NAMED;
     },
   });
-  const auth = { username: 'u' } as Parameters<ImageOperations['pull']>[0]['auth']; // only what matters here
+  const auth = { username: 'u' } as Parameters<ImageOperations['pull']>[0]['auth']; // only the relevant field
   const pulled = images.pull({ image: 'a', auth }, never, (progress) => seen.push(progress));
   assert.deepEqual(await host.clock.runUntil(pulled), NAMED);
   const done = { kind: 'layer', digest: 'sha256:5', state: { phase: 'done' } };
   assert.deepEqual(seen, [RESOLVED, coming(10), coming(60), done]);
 });
 
-test('imageClient() is told only the last of what changes faster than ten times a second', async () => {
+test('imageClient() receives only the latest progress, ten times a second', async () => {
   const seen: number[] = [];
   const { host, images } = await joined({
     async pull(_, signal, watch) {
@@ -126,7 +126,7 @@ test('imageClient() is told only the last of what changes faster than ten times 
   assert.equal(seen.at(-1), 1000);
 });
 
-test('imageClient() does not take a pull that broke off for one that was refused', async () => {
+test('imageClient() distinguishes a broken connection from a failed pull', async () => {
   const begun = Promise.withResolvers<void>();
   const { host, images } = await joined({
     async pull(_, signal, watch) {
@@ -140,7 +140,7 @@ test('imageClient() does not take a pull that broke off for one that was refused
   await assert.rejects(pulled, { code: 'Unavailable', message: 'the runtime ended before the pull did' });
 });
 
-test('imageApi() gives a pull up when nobody waits for it', async () => {
+test('imageApi() aborts a pull when its client is gone', async () => {
   const [begun, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { images } = await joined({
     pull(_, signal, watch) {
@@ -157,7 +157,7 @@ test('imageApi() gives a pull up when nobody waits for it', async () => {
   await gone.promise;
 });
 
-test('imageClient() hands a stream over as it comes', async () => {
+test('imageClient() streams an archive chunk by chunk', async () => {
   const { images } = await joined({
     async load(archive) {
       assert.ok('bytes' in archive);
@@ -168,7 +168,7 @@ test('imageClient() hands a stream over as it comes', async () => {
   assert.deepEqual(loaded, [{ name: 'one two', id: 'sha256:1' }]);
 });
 
-test('imageApi() sees that a stream broke off, and the client why', async () => {
+test('imageApi() detects a broken stream, and the client gets the cause', async () => {
   const seen = Promise.withResolvers<unknown>();
   const { images } = await joined({
     async load(archive) {
@@ -190,7 +190,7 @@ test('imageApi() sees that a stream broke off, and the client why', async () => 
   assert.match(String(await seen.promise), /NetworkError/);
 });
 
-test('imageClient() reads an archive piece by piece, as fast as it likes', async () => {
+test('imageClient() reads an archive piece by piece, with back-pressure', async () => {
   const made: string[] = [];
   const { images } = await joined({
     async *save({ images: asked }) {
@@ -207,7 +207,7 @@ test('imageClient() reads an archive piece by piece, as fast as it likes', async
   assert.equal(await textOf({ [Symbol.asyncIterator]: () => pieces }), 'bc');
 });
 
-test('an archive that fails in its middle does not look whole, and says why', async () => {
+test('an archive that fails half-way is not complete, and has the error', async () => {
   const { images } = await joined({
     async *save() {
       yield new Uint8Array(10);
@@ -220,7 +220,7 @@ test('an archive that fails in its middle does not look whole, and says why', as
   });
 });
 
-test('an archive whose connection is cut does not look whole', async () => {
+test('an archive with a broken connection is not complete', async () => {
   const { host, images } = await joined({
     async *save() {
       yield new Uint8Array(10);
@@ -234,7 +234,7 @@ test('an archive whose connection is cut does not look whole', async () => {
   await assert.rejects(rest, { code: 'Unavailable', message: 'the runtime ended before the archive did' });
 });
 
-test('imageApi() stops writing an archive that nobody reads', async () => {
+test('imageApi() stops writing an archive when its client is gone', async () => {
   const [gone, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { images } = await joined({
     async *save(_, signal) {

@@ -13,64 +13,63 @@ import {
   type ServerResponse,
 } from '../../host/network.ts';
 import { UnexpectedEofError } from '../../runtime/images/archive/byte-reader.ts';
-import { encodeFrames, decodeFrames } from './archive-frames.ts';
+import { decodeFrames, encodeFrames } from './archive-frames.ts';
+import { decodeError, type EncodedError, encodeError } from './encoded-error.ts';
 import type { ImageChoice, ImageOperations, ImagePull } from './image-operations.ts';
 import { pullEvents, readPullEvents } from './pull-events.ts';
-import { type EncodedError, encodeError, decodeError } from './encoded-error.ts';
 
-/** Those whose request and answer are small. */
+/** Operations with one JSON request and one JSON response. */
 type JsonVerb = Exclude<keyof ImageOperations, 'pull' | 'save'>;
 
 const JSON_VERBS: readonly JsonVerb[] = ['load', 'build', 'tag', 'list', 'remove'];
 
 const ROOT = '/v1/images';
 
-/** GET: which process has the folders, as JSON. */
+/** GET: the process that owns the folders, as JSON. */
 export const OWNER_PATH = '/v1/owner';
 
 /**
- * `ImageOperations` for other processes of root: POST /v1/images/VERB with the request as JSON. A refusal is
- * `{code, message}` with status 500. `pull` answers with lines of JSON (pull-events.ts), `save` with an archive in frames
- * (archive-frames.ts), and `archive` takes one as its body. Both ends are of one version: whoever serves the socket owns
- * the folders.
+ * Serves `ImageOperations` to other processes of root: POST /v1/images/VERB with the request as JSON. An error is
+ * `{code, message}` with status 500. `pull` responds with lines of JSON (pull-events.ts), `save` with an archive in frames
+ * (archive-frames.ts), and `archive` has one as its request body. Client and server are of the same version.
  */
 export function imageApi(operations: ImageOperations, clock: Pick<Clock, 'sleep'>): HttpHandler {
-  return async (request) => {
-    const { method, path, body, signal } = request;
+  return async (httpRequest) => {
+    const { method, path, body, signal } = httpRequest;
     const verb = method === 'POST' && path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length + 1) : '';
-    const small = JSON_VERBS.find((each) => each === verb);
-    if (small !== undefined) return respond(() => callOperation(operations, small, request));
+    const jsonVerb = JSON_VERBS.find((each) => each === verb);
+    if (jsonVerb !== undefined) return respond(() => callOperation(operations, jsonVerb, httpRequest));
     if (verb === 'archive') return respond(() => operations.load({ bytes: body }, signal));
     if (verb === 'pull') {
-      const asked = (await readJson(body)) as ImagePull; // the client's types, here and below
+      const request = (await readJson(body)) as ImagePull; // the client has the same types, here and below
       return streamResponse(
         'application/x-ndjson',
-        pullEvents((watch) => operations.pull(asked, signal, watch), clock),
+        pullEvents((watch) => operations.pull(request, signal, watch), clock),
       );
     }
     if (verb === 'save') {
-      const asked = (await readJson(body)) as ImageChoice;
-      return streamResponse('application/octet-stream', encodeFrames(operations.save(asked, signal)));
+      const request = (await readJson(body)) as ImageChoice;
+      return streamResponse('application/octet-stream', encodeFrames(operations.save(request, signal)));
     }
     return { status: 404, body: 'not found\n' };
   };
 }
 
-/** Answers from now on: requests for images that are not opened yet wait for them. `owner` is known at once. */
+/** Serves at once: image requests wait until `images` resolves, requests for `owner` do not. */
 export function serveImages(
   { network, clock }: Pick<Host, 'network' | 'clock'>,
   socketPath: string,
   images: Promise<ImageOperations>,
   owner: FolderHolder,
 ): Promise<HttpServer> {
-  images.catch(() => {}); // told by whoever opens them; nobody may be asking
+  images.catch(() => {}); // the opener reports the error; there may be no request
   return network.serve({ socketPath, mode: 0o600 }, async (request) => {
     if (request.method === 'GET' && request.path === OWNER_PATH) return jsonResponse(200, owner);
     return imageApi(await images, clock)(request);
   });
 }
 
-/** The other end. Rejects with a `NetworkError` when nobody serves the socket. */
+/** The client. Rejects with a `NetworkError` if no process serves the socket. */
 export function imageClient(network: Pick<Network, 'request'>, socketPath: string): ImageOperations {
   const post = (
     path: string,
@@ -109,7 +108,7 @@ export function imageClient(network: Pick<Network, 'request'>, socketPath: strin
 }
 
 async function callOperation(operations: ImageOperations, verb: JsonVerb, { body, signal }: ServerRequest) {
-  const operation = operations[verb] as (request: unknown, signal: AbortSignal) => Promise<unknown>; // the client's types
+  const operation = operations[verb] as (request: unknown, signal: AbortSignal) => Promise<unknown>; // the client has the same types
   return operation(await readJson(body), signal);
 }
 
@@ -135,7 +134,7 @@ function streamResponse(type: string, body: AsyncIterable<string | Uint8Array>):
 
 async function readAnswer<Answer>(response: HttpResponse): Promise<Answer> {
   if (response.status !== 200) throw await readError(response);
-  return JSON.parse(await collectText(response.body)) as Answer; // as the other end of the same version wrote it
+  return JSON.parse(await collectText(response.body)) as Answer; // written by a server of the same version
 }
 
 async function readError(response: HttpResponse): Promise<CriError> {
@@ -155,7 +154,7 @@ async function rethrowIfDisconnected<T>(what: string, work: Promise<T>): Promise
   }
 }
 
-/** The connection is the runtime's: when it ends in the middle, so has the runtime. */
+/** A connection that is closed before the end means that the runtime has exited. */
 function asDisconnected(what: string, error: unknown): unknown {
   const isCut = error instanceof NetworkError || error instanceof UnexpectedEofError;
   return isCut ? new CriError('Unavailable', `the runtime ended before ${what} did`, { cause: error }) : error;

@@ -2,20 +2,20 @@ import type { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import type { PullWatcher } from '../../runtime/images/image-puller.ts';
 
 /**
- * What `nodelet image` asks for. The owner of a storage folder does it: a runtime that is at work there, behind its
- * socket, or the command itself when there is none. Rejections are `CriError`s.
+ * The operations of `nodelet image`. The owner of the storage folder executes them: a running runtime, behind its socket,
+ * or else the command itself. They reject with `CriError`s.
  */
 export interface ImageOperations {
-  /** Layers that are whole stay when it fails or is given up, for the next try. */
+  /** Complete layers of a failed or aborted pull are kept for the next one. */
   pull(request: ImagePull, signal: AbortSignal, watch?: PullWatcher): Promise<NamedImage>;
-  /** Images before one that is wrong stay. */
+  /** Images of the archive before an invalid one are kept. */
   load(archive: GivenArchive, signal: AbortSignal): Promise<readonly NamedImage[]>;
-  /** OCI's layout and Docker's at once. Throws before the first byte when an image is not here; whole only at its end. */
+  /** In OCI's and Docker's layout at once. Throws before the first byte if an image is missing; complete only at its end. */
   save(request: ImageChoice, signal: AbortSignal): AsyncIterable<Uint8Array>;
   build(request: ImageBuild, signal: AbortSignal): Promise<NamedImage>;
   tag(request: { readonly image: string; readonly name: string }, signal: AbortSignal): Promise<NamedImage>;
   list(request: Record<string, never>, signal: AbortSignal): Promise<readonly ListedImage[]>;
-  /** An image that has other names loses this one alone; by its id it goes with all of them. */
+  /** Removes only this name of an image that has others; an id removes the image with all of its names. */
   remove(request: { readonly image: string }, signal: AbortSignal): Promise<NamedImage>;
 }
 
@@ -26,12 +26,12 @@ export interface NamedImage {
 }
 
 export interface ImagePull {
-  /** Short or whole. */
+  /** A short or full name. */
   readonly image: string;
   readonly auth?: AuthConfig | undefined;
 }
 
-/** A file that the owner of the storage reads, or what comes from elsewhere. */
+/** A file that the owner of the storage reads, or the bytes themselves. */
 export type GivenArchive = { readonly path: string } | { readonly bytes: AsyncIterable<Uint8Array> };
 
 export interface ImageChoice {
@@ -58,7 +58,7 @@ export interface ListedImage {
   readonly tags: readonly string[];
   /** `docker.io/library/busybox@sha256:…` */
   readonly digests: readonly string[];
-  /** Of everything as it was transferred. */
+  /** The compressed size. */
   readonly sizeBytes: number;
   readonly pinned: boolean;
 }

@@ -11,7 +11,7 @@ export interface PreconditionParts {
   readonly podCidr: string;
 }
 
-/** Rejects with a `RuntimeStartError` that names everything that is in the way, before anything is made. */
+/** Rejects with a `StartupError` that lists all unmet preconditions, before anything is created. */
 export async function checkLocalPreconditions(parts: PreconditionParts): Promise<void> {
   const { fs, bridge, podCidr } = parts;
   const missing = missingText(await missingForLocalRuntime(fs));
@@ -20,13 +20,13 @@ export async function checkLocalPreconditions(parts: PreconditionParts): Promise
     route: await fs.readText('/proc/net/route'),
     fibTrie: await fs.readText('/proc/net/fib_trie'),
   };
-  const faults = [addressConflict(podCidr, bridge, tables), await forwardingError(parts)].filter(
-    (fault) => fault !== undefined,
+  const errors = [addressConflict(podCidr, bridge, tables), await forwardingError(parts)].filter(
+    (error) => error !== undefined,
   );
-  if (faults.length > 0) throw new StartupError(faults.join('; '));
+  if (errors.length > 0) throw new StartupError(errors.join('; '));
 }
 
-/** The bridge plugin turns forwarding on with the first pod, by itself, where the kernel's settings can be written. */
+/** The bridge plugin enables forwarding with the first pod if the sysctl is writable. */
 async function forwardingError({ fs, mounts }: PreconditionParts): Promise<string | undefined> {
   const forwarding = await fs.readText('/proc/sys/net/ipv4/ip_forward');
   if (forwarding.trim() !== '0') return undefined;

@@ -1,6 +1,6 @@
+import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { ConnectOptions, CriConnection } from '../../cri/client.ts';
 import { connectInProcess } from '../../cri/in-process.ts';
 import type { Cri } from '../../cri/services.ts';
@@ -10,7 +10,7 @@ import { defaultBridgeConfig } from '../../runtime/network/default-bridge.ts';
 import { ensureMasquerade, removeMasquerade } from '../../runtime/network/masquerade.ts';
 import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { SpaceError } from '../../runtime/storage/space-guard.ts';
-import { BUSYBOX_IMAGE } from '../images/local-images.ts';
+import { BUSYBOX_IMAGE, ensureBusybox } from '../images/local-images.ts';
 import { bridgeName } from '../pod-network/bridge-name.ts';
 import {
   emptyChains,
@@ -20,43 +20,42 @@ import {
   removeUnusedBridge,
 } from '../pod-network/network-cleanup.ts';
 import { runtimeFolders } from './embedded-settings.ts';
-import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
 import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
-import { StartupError } from './startup-error.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
+import { StartupError } from './startup-error.ts';
 
 const CLEANUP_MS = 30_000;
 const CNI_BIN_DIRS = ['/usr/lib/cni', '/opt/cni/bin'];
 
 export interface LocalRuntimeOptions {
   readonly host: Host;
-  /** Images live below it, and stay for the next run. */
+  /** The parent folder of images, which are kept for the next run. */
   readonly rootDir: string;
-  /** Sockets and mounts live below it. */
+  /** The parent folder of sockets and mounts. */
   readonly stateDir: string;
   /** `10.88.0.0/16` */
   readonly podCidr: string;
   readonly registryConfigDirs: readonly string[];
   readonly version: string;
   readonly pid: number;
-  /** Of the process: proxies. */
+  /** The environment of the process, for its proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
-  /** Hears of each image command that the start waits for. */
+  /** Called for each image command that the start waits for. */
   onWaiting?(text: string): void;
 }
 
-/** The runtime of `nodelet run`: embedded, with a bridge network of its own. */
+/** The runtime of `nodelet run`: embedded, with its own bridge network. */
 export interface LocalRuntime {
   connect(options: ConnectOptions): CriConnection;
-  /** The images that it is to have. */
+  /** Loads the local image. */
   prepare(cri: Cri, signal: AbortSignal): Promise<void>;
-  /** Whether it holds nothing of a pod, not even of one that nobody waits for any more. */
+  /** Whether it holds no state of any pod, also not of pods whose removal no caller waits for. */
   isEmpty(): Promise<boolean>;
   /**
-   * Ends it and takes away all that it left but its images. While there are still pods, they and their network stay as
-   * they are, and the next start finds them. Whether nothing is left.
+   * Stops the runtime and removes everything but its images. Remaining pods and their network are kept, and the next
+   * start adopts them. Resolves to whether nothing is left.
    */
   stop(): Promise<boolean>;
 }
@@ -67,7 +66,7 @@ interface Parts extends LocalRuntimeOptions {
   readonly cniConfDir: string;
 }
 
-/** Rejects with a `RuntimeStartError` that tells the user why there is no runtime. */
+/** Rejects with a `StartupError` for the user. */
 export async function startLocalRuntime(options: LocalRuntimeOptions, signal: AbortSignal): Promise<LocalRuntime> {
   const folders = runtimeFolders(options);
   const parts: Parts = {
@@ -85,13 +84,13 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
     nriSocket: undefined,
     pinnedImages: [BUSYBOX_IMAGE],
   };
-  let isOurs = false;
+  let isClaimed = false;
   const prepare = async (): Promise<void> => {
-    isOurs = true; // the folders are claimed
+    isClaimed = true;
     prepared.resolve(await prepareNetwork(parts, signal));
   };
   const runtime = await startEmbedded({ ...parts, ...choices, prepare }, signal).catch(async (error: unknown) => {
-    if (isOurs) await cleanUpFailedStart(parts);
+    if (isClaimed) await cleanUpFailedStart(parts);
     throw error;
   });
   const record = await prepared.promise;
@@ -103,7 +102,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   };
 }
 
-/** Without space for the image, what is there already goes on. */
+/** A full disk is an error only if there are no pods that could continue without the image. */
 async function prepareImages(
   { host, rootDir, log }: Parts,
   runtime: RunningEmbedded,
@@ -117,7 +116,7 @@ async function prepareImages(
     if (!isFull) throw error;
     if (runtime.isEmpty())
       throw new StartupError(`cannot load image ${BUSYBOX_IMAGE}: ${errorText(error)}`, { cause: error });
-    log.warn('the disk is full: the local image is not loaded', { image: BUSYBOX_IMAGE, rootDir, error });
+    log.warn('cannot load the local image: the disk is full', { image: BUSYBOX_IMAGE, rootDir, error });
   }
 }
 
@@ -129,21 +128,28 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
   const podCidrs = [podCidr];
   const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: `${runtimeFolders(parts).rootDir}/ipam` });
   await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, config, { mode: 0o600 });
-  const earlier = await readNetworkRecord(parts);
+  const previous = await readNetworkRecord(parts);
   const bootId = (await fs.readText('/proc/sys/kernel/random/boot_id')).trim();
   const chainsExist = await hostPortChainsExist(network, signal);
-  const record = nextNetworkRecord(earlier, { bootId, stateDir: parts.stateDir, podCidr, hostPortChainsExist: chainsExist });
-  await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before there is a rule that only it knows of
+  const record = nextNetworkRecord(previous, {
+    bootId,
+    stateDir: parts.stateDir,
+    podCidr,
+    hostPortChainsExist: chainsExist,
+  });
+  await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before the first rule that only this record names
   await removeStaleMasquerade(network, record.podCidrs, signal);
   await Promise.all([removeUnusedBridge(network, signal), ensureMasquerade(processes, { bridge, podCidrs }, signal)]);
   return record;
 }
 
 async function readNetworkRecord({ host: { fs }, networkRecord }: Parts): Promise<NetworkRecord | undefined> {
-  return (await fs.stat(networkRecord)) === undefined ? undefined : decodeNetworkRecord(await fs.readText(networkRecord));
+  return (await fs.stat(networkRecord)) === undefined
+    ? undefined
+    : decodeNetworkRecord(await fs.readText(networkRecord));
 }
 
-/** After a start that failed or was given up: without a pod of an earlier run, nothing of it stays. Never rejects. */
+/** Removes everything of a failed or aborted start, unless there are pods of a previous process. Never rejects. */
 async function cleanUpFailedStart(parts: Parts): Promise<void> {
   const { host, log, bridge, podCidr } = parts;
   const { fs, processes, clock } = host;
@@ -156,7 +162,7 @@ async function cleanUpFailedStart(parts: Parts): Promise<void> {
     const signal = clock.deadline(CLEANUP_MS);
     await removeLeftovers(parts, record, await emptyChains({ fs, processes, bridge }, signal), signal);
   } catch (error) {
-    log.warn('cannot undo a start that was given up; the next one does', { error });
+    log.warn('cannot clean up a failed start; the next start does', { error });
   }
 }
 
@@ -167,7 +173,7 @@ async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: Netwo
   const chains = isEmpty ? await emptyChains({ ...host, bridge }, signal) : [];
   await runtime.close();
   if (!isEmpty) {
-    log.warn('pods are left: they and their network stay', { bridge });
+    log.warn('pods are left: they and their network are kept', { bridge });
     return false;
   }
   await removeLeftovers(parts, record, chains, signal);

@@ -1,7 +1,7 @@
+import { DEFAULT_PATH } from '../../base/default-path.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { programPath } from '../pod-network/program-path.ts';
 
-/** Programs by the name a user knows them by; of a list, one is enough. */
+/** Alternatives by the names that users know; one of each list is enough. */
 const FOR_CONTAINERS: readonly (readonly string[])[] = [['conmon'], ['crun', 'runc']];
 const FOR_LOCAL_NETWORK: readonly (readonly string[])[] = [['ip'], ['iptables'], ['iptables-save']];
 
@@ -13,12 +13,12 @@ const LOCAL_FILES: ReadonlyArray<readonly [path: string, name: string]> = [
   ),
 ];
 
-/** What a runtime needs and this machine does not have. */
+/** The programs that the embedded runtime needs and this machine does not have. */
 export function missingForRuntime(fs: FileSystem): Promise<readonly string[]> {
   return missing(fs, FOR_CONTAINERS, []);
 }
 
-/** The same for `nodelet run`, which brings its own network and an image. */
+/** The same for `nodelet run`, which also creates a bridge network and a local image. */
 export function missingForLocalRuntime(fs: FileSystem): Promise<readonly string[]> {
   return missing(fs, [...FOR_CONTAINERS, ...FOR_LOCAL_NETWORK], LOCAL_FILES);
 }
@@ -41,4 +41,13 @@ export function missingText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const listed = names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   return `${listed} ${names.length === 1 ? 'is' : 'are'} not installed; run 'make setup'`;
+}
+
+/** Returns `undefined` if no folder of the search path has the program. */
+async function programPath(fs: Pick<FileSystem, 'stat'>, name: string): Promise<string | undefined> {
+  for (const folder of DEFAULT_PATH.split(':')) {
+    const path = `${folder}/${name}`;
+    if ((await fs.stat(path))?.kind === 'file') return path;
+  }
+  return undefined;
 }

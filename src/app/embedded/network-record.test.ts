@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
 
-const EARLIER: NetworkRecord = {
+const PREVIOUS: NetworkRecord = {
   bootId: 'boot-1',
   stateDir: '/run/a',
   ownsHostPortChains: false,
   podCidrs: ['10.88.0.0/16', '10.9.0.0/16'],
 };
 const START = { bootId: 'boot-1', stateDir: '/run/a', podCidr: '10.1.0.0/16', hostPortChainsExist: false };
-const FRESH: NetworkRecord = {
+const NEW: NetworkRecord = {
   bootId: 'boot-1',
   stateDir: '/run/a',
   ownsHostPortChains: true,
@@ -17,28 +17,28 @@ const FRESH: NetworkRecord = {
 };
 
 const cases: Record<string, { text: string | undefined; record: NetworkRecord; chains?: boolean }> = {
-  'of none is fresh': { text: undefined, record: FRESH },
-  'of none owns no chains that are there already': {
+  'without a previous one is new': { text: undefined, record: NEW },
+  'without a previous one does not own existing chains': {
     text: undefined,
     chains: true,
-    record: { ...FRESH, ownsHostPortChains: false },
+    record: { ...NEW, ownsHostPortChains: false },
   },
   'keeps the ranges of the same state folder': {
-    text: JSON.stringify(EARLIER),
-    record: { ...EARLIER, podCidrs: ['10.88.0.0/16', '10.9.0.0/16', '10.1.0.0/16'] },
+    text: JSON.stringify(PREVIOUS),
+    record: { ...PREVIOUS, podCidrs: ['10.88.0.0/16', '10.9.0.0/16', '10.1.0.0/16'] },
   },
-  'drops the ranges of another state folder, and keeps the chains': {
-    text: JSON.stringify({ ...EARLIER, stateDir: '/run/b', ownsHostPortChains: true }),
+  'drops the ranges of another state folder and keeps the chains': {
+    text: JSON.stringify({ ...PREVIOUS, stateDir: '/run/b', ownsHostPortChains: true }),
     chains: true,
-    record: FRESH,
+    record: NEW,
   },
-  'of an earlier boot is fresh': { text: JSON.stringify({ ...EARLIER, bootId: 'boot-0' }), record: FRESH },
-  'cut short is fresh': { text: '{"bootId":"boo', record: FRESH },
-  'that is not even an object is fresh': { text: 'null', record: FRESH },
+  'of a previous boot is replaced': { text: JSON.stringify({ ...PREVIOUS, bootId: 'boot-0' }), record: NEW },
+  'that is truncated is replaced': { text: '{"bootId":"boo', record: NEW },
+  'that is not an object is replaced': { text: 'null', record: NEW },
 };
 for (const [what, { text, record, chains = false }] of Object.entries(cases)) {
   test(`a network record ${what}`, () => {
-    const earlier = text === undefined ? undefined : decodeNetworkRecord(text);
-    assert.deepEqual(nextNetworkRecord(earlier, { ...START, hostPortChainsExist: chains }), record);
+    const previous = text === undefined ? undefined : decodeNetworkRecord(text);
+    assert.deepEqual(nextNetworkRecord(previous, { ...START, hostPortChainsExist: chains }), record);
   });
 }

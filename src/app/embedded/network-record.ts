@@ -1,39 +1,39 @@
-/** The network that a process made for its pods; kept in the root folder, so that each later process knows of it. */
+/** The network that a process created for its pods; stored in the root folder for later processes. */
 export interface NetworkRecord {
-  /** Of the boot in which it was written: rules do not outlive it. */
+  /** The boot in which it was written: rules do not outlive it. */
   readonly bootId: string;
-  /** Pods are found again only by a process with the same state folder. */
+  /** Only a process with the same state folder adopts the pods. */
   readonly stateDir: string;
-  /** The chains of host ports came with our pods: then they go with them. */
+  /** The host port chains were created for our pods and are removed with them. */
   readonly ownsHostPortChains: boolean;
   /**
-   * Every range that has been hidden behind the machine's address since the last end that left nothing: pods of an earlier
-   * one may still be there.
+   * Every pod range that was masqueraded since the last stop that left nothing behind: pods of a previous range may still
+   * run.
    */
   readonly podCidrs: readonly string[];
 }
 
-/** What a start knows of itself. */
+/** The facts of this start. */
 export interface NetworkStart extends Pick<NetworkRecord, 'bootId' | 'stateDir'> {
   readonly podCidr: string;
-  /** Whether the machine has chains of host ports now, of whichever network. */
+  /** Whether the machine has host port chains now, of any network. */
   readonly hostPortChainsExist: boolean;
 }
 
-/** The record of this start, from the one that a previous process wrote, if any. */
-export function nextNetworkRecord(earlier: NetworkRecord | undefined, start: NetworkStart): NetworkRecord {
+/** Computes the record of this start from that of the previous process, if any. */
+export function nextNetworkRecord(previous: NetworkRecord | undefined, start: NetworkStart): NetworkRecord {
   const { bootId, stateDir, podCidr } = start;
-  const isOfThisBoot = earlier?.bootId === bootId;
-  const kept = isOfThisBoot && earlier.stateDir === stateDir ? earlier.podCidrs : [];
+  const isOfThisBoot = previous?.bootId === bootId;
+  const kept = isOfThisBoot && previous.stateDir === stateDir ? previous.podCidrs : [];
   return {
     bootId,
     stateDir,
-    ownsHostPortChains: isOfThisBoot ? earlier.ownsHostPortChains : !start.hostPortChainsExist,
+    ownsHostPortChains: isOfThisBoot ? previous.ownsHostPortChains : !start.hostPortChainsExist,
     podCidrs: [...new Set([...kept, podCidr])],
   };
 }
 
-/** `undefined`: cut short by a crash of the machine, which has cleared the rules too. */
+/** Returns `undefined` for a truncated record: the machine crashed, which has cleared the rules too. */
 export function decodeNetworkRecord(text: string): NetworkRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<Record<keyof NetworkRecord, unknown>>;

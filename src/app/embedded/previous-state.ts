@@ -6,47 +6,47 @@ import type { EmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import { type ClaimedFolders, serveStateSocket } from './claim-folders.ts';
 import { runtimeFolders } from './embedded-settings.ts';
 
-/** Which state folder the pods of a root folder have. */
+/** The state folder of the pods of a root folder. */
 interface StateRecord {
-  /** Of the boot in which it was written: pods do not outlive it. */
+  /** The boot in which it was written: pods do not outlive it. */
   readonly bootId: string;
   readonly stateDir: string;
 }
 
 export interface PreviousStateOptions {
   readonly host: Host;
-  /** Both folders are ours. */
-  readonly places: ClaimedFolders;
-  /** A runtime on the same root folder with that state folder. */
+  /** Both are claimed. */
+  readonly folders: ClaimedFolders;
+  /** Opens a runtime on the same root folder with that state folder. */
   open(stateDir: string, signal: AbortSignal): Promise<EmbeddedRuntime>;
 }
 
 /**
- * Takes down the pods of an earlier process that had the same root folder and another state folder: with their namespaces,
- * mounts and monitors elsewhere they can be neither adopted nor removed from here.
+ * Removes the pods of a previous process with the same root folder and a different state folder. Their namespaces, mounts
+ * and monitors are in that folder, so that a runtime on the new one could neither adopt nor remove them.
  */
 export async function removePreviousState(options: PreviousStateOptions, signal: AbortSignal): Promise<void> {
-  const { host, places } = options;
+  const { host, folders } = options;
   const { fs } = host;
-  const path = `${runtimeFolders(places).rootDir}/state.json`;
+  const path = `${runtimeFolders(folders).rootDir}/state.json`;
   const bootId = (await fs.readText('/proc/sys/kernel/random/boot_id')).trim();
-  const earlier = (await fs.stat(path)) === undefined ? undefined : decodeState(await fs.readText(path));
-  if (earlier?.bootId === bootId && earlier.stateDir !== places.stateDir) {
-    await removePodsOfState(earlier.stateDir, options, signal);
+  const previous = (await fs.stat(path)) === undefined ? undefined : decodeState(await fs.readText(path));
+  if (previous?.bootId === bootId && previous.stateDir !== folders.stateDir) {
+    await removePodsOfState(previous.stateDir, options, signal);
   }
-  const record: StateRecord = { bootId, stateDir: places.stateDir };
+  const record: StateRecord = { bootId, stateDir: folders.stateDir };
   await fs.writeAtomic(path, JSON.stringify(record));
 }
 
 async function removePodsOfState(stateDir: string, options: PreviousStateOptions, signal: AbortSignal): Promise<void> {
-  const { host, places, open } = options;
-  const folder = runtimeFolders({ ...places, stateDir }).stateDir;
-  if ((await host.fs.stat(folder)) === undefined) return; // an end that left nothing
-  const earlier = { ...places, stateDir };
+  const { host, folders, open } = options;
+  const folder = runtimeFolders({ ...folders, stateDir }).stateDir;
+  if ((await host.fs.stat(folder)) === undefined) return; // the previous process removed all of its pods
+  const previous = { ...folders, stateDir };
   const unavailable = Promise.reject(new CriError('Unavailable', 'the state folder is being removed'));
   unavailable.catch(() => {});
-  // A live process with another root folder may have the folder by now; then only our pods go from it.
-  const owner = await serveStateSocket(earlier, 'agent', unavailable, signal).catch((error: unknown) => {
+  // A running process with another root folder may hold the folder by now; then only the pods of this root are removed.
+  const owner = await serveStateSocket(previous, 'agent', unavailable, signal).catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
   });
   try {
@@ -70,7 +70,7 @@ async function removePods(runtime: EmbeddedRuntime, signal: AbortSignal): Promis
   }
 }
 
-/** `undefined`: cut short by a crash of the machine, which has ended the pods too. */
+/** Returns `undefined` for a truncated record: the machine crashed, which has stopped the pods too. */
 function decodeState(text: string): StateRecord | undefined {
   try {
     const { bootId, stateDir } = JSON.parse(text) as Partial<Record<keyof StateRecord, unknown>>;

@@ -2,23 +2,26 @@ import { ChangeSignal } from '../../base/change-signal.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PullProgress, PullWatcher } from '../../runtime/images/image-puller.ts';
+import { decodeError, type EncodedError, encodeError } from './encoded-error.ts';
 import type { NamedImage } from './image-operations.ts';
-import { type EncodedError, encodeError, decodeError } from './encoded-error.ts';
 
-/** As often as anybody looks at it. */
-const PAUSE_MS = 100;
+/** The shortest interval between two lines of progress. */
+const INTERVAL_MS = 100;
 
-/** A line for another process. The last one is the result or the refusal; without it the pull broke off. */
-type PullEvent = { readonly progress: PullProgress } | { readonly result: NamedImage } | { readonly refusal: EncodedError };
+/** A line to another process. The last one is the result or the error; without it the runtime has exited. */
+type PullEvent =
+  | { readonly progress: PullProgress }
+  | { readonly result: NamedImage }
+  | { readonly error: EncodedError };
 
-/** How a pull goes on, and how it ends, in lines of JSON. Of what changes faster than it is told only the last is. */
+/** The progress and the result of a pull in lines of JSON. Only the latest progress of each layer is sent. */
 export async function* pullEvents(
   pull: (watch: PullWatcher) => Promise<NamedImage>,
   clock: Pick<Clock, 'sleep'>,
 ): AsyncGenerator<string, void, void> {
   const bell = new ChangeSignal();
   const over = new AbortController();
-  /** By what they speak of, the image itself first. */
+  /** By layer digest; the image itself has an empty key. */
   const pending = new Map<string, PullProgress>();
   const watch: PullWatcher = (progress) => {
     pending.set(progress.kind === 'resolved' ? '' : progress.digest, progress);
@@ -30,21 +33,21 @@ export async function* pullEvents(
   });
   while (await bell.next()) {
     yield* takePending(pending);
-    await clock.sleep(PAUSE_MS, over.signal).catch(() => {}); // the end is told at once
+    await clock.sleep(INTERVAL_MS, over.signal).catch(() => {}); // the result is sent at once
   }
   yield* takePending(pending);
   yield encodeLine(await ended);
 }
 
-/** The other side. Rejects with the refusal, or with what `body` throws. */
+/** Reads them. Rejects with the encoded error, or with the error of `body`. */
 export async function readPullEvents(
   body: AsyncIterable<Uint8Array>,
   watch: PullWatcher | undefined,
 ): Promise<NamedImage> {
   for await (const text of splitLines(body)) {
-    const event = JSON.parse(text) as PullEvent; // as `pullEvents` of the same version wrote it
+    const event = JSON.parse(text) as PullEvent; // written by `pullEvents` of the same version
     if ('result' in event) return event.result;
-    if ('refusal' in event) throw decodeError(event.refusal);
+    if ('error' in event) throw decodeError(event.error);
     watch?.(event.progress);
   }
   throw new CriError('Unavailable', 'the runtime ended before the pull did');
@@ -54,13 +57,13 @@ async function awaitPull(pull: Promise<NamedImage>): Promise<PullEvent> {
   try {
     return { result: await pull };
   } catch (error) {
-    return { refusal: encodeError(error) };
+    return { error: encodeError(error) };
   }
 }
 
-function* takePending(untold: Map<string, PullProgress>): Generator<string, void, void> {
-  const all = [...untold.values()];
-  untold.clear();
+function* takePending(pending: Map<string, PullProgress>): Generator<string, void, void> {
+  const all = [...pending.values()];
+  pending.clear();
   if (all.length > 0) yield all.map((progress) => encodeLine({ progress })).join('');
 }
 

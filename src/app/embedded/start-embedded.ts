@@ -5,52 +5,52 @@ import type { Cri } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { FolderTakenError } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
-import { giveBackMemory } from '../../host/linux/process/give-back-memory.ts';
+import { releaseMemory } from '../../host/linux/process/release-memory.ts';
 import { onQuiet } from '../../observability/when-quiet.ts';
 import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { claimRoot, claimState } from './claim-folders.ts';
-import { checkDiskSpace, asStartError } from './disk-space.ts';
-import { removePreviousState } from './previous-state.ts';
+import { asStartError, checkDiskSpace } from './disk-space.ts';
 import { type EmbeddedRuntimeConfig, embeddedSettings } from './embedded-settings.ts';
 import type { ImageOperations } from './image-operations.ts';
-import { mayRaiseLimits } from './may-raise-limits.ts';
 import { missingForRuntime, missingText } from './missing-programs.ts';
+import { removePreviousState } from './previous-state.ts';
 import { StartupError } from './startup-error.ts';
 import { storedImages } from './stored-images.ts';
 
-const PASSABLE = 0o711;
+/** Users of other user namespaces may traverse the folder, and not list it. */
+const TRAVERSABLE = 0o711;
 
 export interface EmbeddedOptions extends EmbeddedRuntimeConfig {
   readonly host: Host;
   readonly version: string;
   readonly pid: number;
-  /** Of the process: proxies. */
+  /** The environment of the process, for its proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
-  /** Hears of each image command that the start waits for. */
+  /** Called for each image command that the start waits for. */
   onWaiting?(text: string): void;
-  /** Done when the folders are ours, before the runtime looks at them. */
+  /** Called once the folders are claimed, before the runtime reads them. */
   prepare?(signal: AbortSignal): Promise<void>;
 }
 
-/** A runtime at work in this process. */
+/** An embedded runtime that runs in this process. */
 export interface RunningEmbedded {
   readonly cri: Cri;
-  /** Takes archives in. */
+  /** Imports image archives. */
   readonly loader: ImageLoader;
-  /** Whether it holds nothing of a pod. */
+  /** Whether it holds no state of any pod. */
   isEmpty(): boolean;
-  /** Calls back when networks of pods have come or gone, or may have. Returns the function that ends it. */
+  /** Subscribes to changes of pod networks. Returns the function that unsubscribes. */
   onNetworkChange(listener: () => void): () => void;
-  /** Ends it; containers go on. */
+  /** Stops the runtime; containers keep running. */
   close(): Promise<void>;
 }
 
 /**
- * Claims the folders, waiting for image commands that use them, puts right what an earlier life left, and is ready for calls then. Rejects with a
- * `RuntimeStartError` that tells the user why there is no runtime.
+ * Claims the folders, waiting for image commands that use them, cleans up after a previous process and opens the runtime.
+ * Rejects with a `StartupError` for the user.
  */
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
   const { host, version, env, log, stateDir } = options;
@@ -64,19 +64,19 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   try {
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
     const architecture = goArchitecture();
-    const open = (choices: EmbeddedRuntimeConfig, until: AbortSignal): Promise<EmbeddedRuntime> => {
-      const settings = embeddedSettings(choices, { mayLowerOomScore });
+    const open = (config: EmbeddedRuntimeConfig, until: AbortSignal): Promise<EmbeddedRuntime> => {
+      const settings = embeddedSettings(config, { mayLowerOomScore });
       return openEmbeddedRuntime({ host, settings, log, env, version, architecture }, until);
     };
-    const openEarlier = (earlierDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>
-      open({ ...options, stateDir: earlierDir, nriSocket: undefined }, until);
-    await removePreviousState({ host, places: options, open: openEarlier }, signal);
+    const openPrevious = (previousDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>
+      open({ ...options, stateDir: previousDir, nriSocket: undefined }, until);
+    await removePreviousState({ host, folders: options, open: openPrevious }, signal);
     await options.prepare?.(signal);
     const runtime = await open(options, signal);
     const { storage, puller } = runtime;
     ready.resolve(storedImages({ storage, puller, exporter: storage.exporter }));
     const life = new AbortController();
-    onQuiet({ clock: host.clock, tidy: giveBackMemory }, life.signal);
+    onQuiet({ clock: host.clock, tidy: releaseMemory }, life.signal);
     return {
       cri: runtime.cri,
       loader: runtime.storage.loader,
@@ -99,14 +99,23 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   }
 }
 
-/** Pods with their own users pass through it; versions that had none left a folder in which only root does. */
-export async function makeStateFolder(path: string, fs: FileSystem): Promise<void> {
-  await fs.makeDirectory(path, PASSABLE);
-  const { mode = PASSABLE } = (await fs.stat(path)) ?? {};
-  if ((mode & PASSABLE) !== PASSABLE) await fs.changeMode(path, mode | PASSABLE);
+/** linux/capability.h */
+const CAP_SYS_RESOURCE = 24n;
+
+/** Whether the process has CAP_SYS_RESOURCE, by the text of /proc/self/status; `false` without a `CapEff` line. */
+export function mayRaiseLimits(status: string): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
 }
 
-/** Both folders, before they are touched. */
+/** Pods with user namespaces traverse the folder; versions without them created it for root only. */
+export async function makeStateFolder(path: string, fs: FileSystem): Promise<void> {
+  await fs.makeDirectory(path, TRAVERSABLE);
+  const { mode = TRAVERSABLE } = (await fs.stat(path)) ?? {};
+  if ((mode & TRAVERSABLE) !== TRAVERSABLE) await fs.changeMode(path, mode | TRAVERSABLE);
+}
+
+/** Claims both folders before they are read or written. */
 async function claim(
   options: EmbeddedOptions,
   images: Promise<ImageOperations>,

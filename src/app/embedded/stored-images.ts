@@ -73,7 +73,7 @@ function archiveSource(archive: GivenArchive, signal: AbortSignal) {
   return { source: untilAborted(archive.bytes, signal), what: 'cannot load standard input' };
 }
 
-/** Whoever sends may be silent for long. */
+/** Stops waiting for the next chunk when the signal aborts: a client may send nothing for long. */
 async function* untilAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const chunks = bytes[Symbol.asyncIterator]();
   try {
@@ -83,7 +83,7 @@ async function* untilAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSign
       yield next.value;
     }
   } finally {
-    void chunks.return?.().catch(() => {}); // not waited for, either
+    void chunks.return?.().catch(() => {}); // may wait for the client too
   }
 }
 
@@ -91,7 +91,7 @@ function namedImages({ id, references }: LoadedImage): readonly NamedImage[] {
   return (references.length > 0 ? references : [id]).map((name) => ({ name, id }));
 }
 
-/** Whatever is wrong with an image or a file, as a refusal that says what was tried. */
+/** Converts errors of an image or a file into a `CriError` that names the operation. */
 async function asCriError<T>(what: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work();
@@ -115,5 +115,5 @@ function errorReason(error: unknown, what: string): string {
 
 function criCodeOf(error: unknown): CriCode {
   if (error instanceof FileSystemError) return error.code === 'ENOENT' ? 'NotFound' : 'Unknown';
-  return 'InvalidArgument'; // what came is not what an image has to be
+  return 'InvalidArgument'; // the content is not a valid image
 }

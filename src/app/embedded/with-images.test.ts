@@ -16,7 +16,7 @@ const FOLDERS = {
 const SOCKET = '/run/nodelet/runtime.sock';
 const AGENT = { pid: 42, use: 'agent' } as const;
 
-test('withImages() asks the runtime that owns the folders, and does not touch them', async () => {
+test('withImages() uses the runtime that owns the folders, and does not touch them', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
   const listed = { id: 'sha256:1', tags: ['localhost/a:1'], digests: [], sizeBytes: 7, pinned: false };
@@ -26,7 +26,7 @@ test('withImages() asks the runtime that owns the folders, and does not touch th
   assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
 });
 
-test('withImages() refuses settings that its owner would not go by', async () => {
+test('withImages() rejects settings that the owner does not use', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
   await serveImages(host, SOCKET, Promise.resolve(fakeImageOperations()), AGENT);
@@ -37,16 +37,16 @@ test('withImages() refuses settings that its owner would not go by', async () =>
   );
   await assert.rejects(asked, {
     code: 'FailedPrecondition',
-    message: 'a runtime is at work on these folders, and goes by its own --registry-config-dir',
+    message: 'a runtime is running on these folders and uses its own --registry-config-dir',
   });
 });
 
-test('withImages() owns folders that nobody owns, for as long as it needs them', async () => {
+test('withImages() owns free folders for as long as it needs them', async () => {
   const host = createMemoryHost();
   const within = withImages(
     { host, ...FOLDERS },
     async (images) => {
-      // Whoever comes meanwhile asks this one.
+      // A second command uses the images of this one.
       const others = await withImages({ host, ...FOLDERS }, (theirs) => theirs.list({}, signal), signal);
       assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
       return [await images.list({}, signal), others];
@@ -61,19 +61,19 @@ test('withImages() owns folders that nobody owns, for as long as it needs them',
 test('withImages() replaces the socket of an owner that was killed', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  await host.network.serve({ socketPath: SOCKET, mode: 0o600 }, async () => assert.fail('it is dead'));
+  await host.network.serve({ socketPath: SOCKET, mode: 0o600 }, async () => assert.fail('the server is lost'));
   host.network.loseServers();
   assert.deepEqual(await withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal), []);
 });
 
-test('withImages() gives the folders back when what it was asked for fails', async () => {
+test('withImages() releases the folders when the operation fails', async () => {
   const host = createMemoryHost();
   const failed = withImages({ host, ...FOLDERS }, () => Promise.reject(new Error('no')), signal);
   await assert.rejects(failed, /no/);
   assert.equal(await host.fs.stat(SOCKET), undefined);
 });
 
-test('withImages() asks the one who was quicker', async () => {
+test('withImages() uses the process that claimed the folders first', async () => {
   const host = createMemoryHost();
   const all = Array.from({ length: 5 }, () =>
     withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal),
@@ -82,7 +82,7 @@ test('withImages() asks the one who was quicker', async () => {
   assert.equal(await host.fs.stat(SOCKET), undefined);
 });
 
-test('withImages() stays the owner until those who came meanwhile have their answers', async () => {
+test('withImages() stays the owner until the requests of other processes are answered', async () => {
   const host = createMemoryHost();
   const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   async function* slow() {
@@ -108,7 +108,7 @@ test('withImages() stays the owner until those who came meanwhile have their ans
   assert.equal(await host.fs.stat(SOCKET), undefined);
 });
 
-test('withImages() refuses a root that an agent has with another state folder', async () => {
+test('withImages() rejects a root that an agent owns with a different state folder', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/var/lib/nodelet/runtime');
   await using _agent = await host.folderClaims.claim('/var/lib/nodelet/runtime', 'agent');

@@ -15,50 +15,51 @@ import type { ImageOperations } from './image-operations.ts';
 import { storedImages } from './stored-images.ts';
 
 export interface ImageFolders extends ClaimedFolders {
-  /** Of the process: proxies. */
+  /** The environment of the process, for its proxies. */
   readonly env: ProxyEnvironment;
-  /** Only for who becomes the owner; absent: the usual ones. */
+  /** Used only if this process becomes the owner; `undefined`: the defaults. */
   readonly registryConfigDirs: readonly string[] | undefined;
 }
 
 /**
- * Does something with the images of these folders: through the runtime that owns them, or as their owner for the moment.
+ * Runs operations on the images of these folders: through the runtime that owns them, or as their owner until the end of
+ * `use`.
  */
 export async function withImages<T>(
-  places: ImageFolders,
+  folders: ImageFolders,
   use: (images: ImageOperations) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const { fs } = places.host;
-  if (await isOwned(places, signal)) return use(imagesOfOwner(places));
-  await fs.makeDirectory(places.stateDir, 0o711);
+  const { fs } = folders.host;
+  if (await isOwned(folders, signal)) return use(imagesOfOwner(folders));
+  await fs.makeDirectory(folders.stateDir, 0o711);
   const opened = Promise.withResolvers<ImageOperations>();
-  const owner = await claimSocket(places, opened.promise, signal);
-  if (owner === undefined) return use(imagesOfOwner(places));
+  const owner = await claimSocket(folders, opened.promise, signal);
+  if (owner === undefined) return use(imagesOfOwner(folders));
   let storage: Storage | undefined;
   let root: AsyncDisposable | undefined;
   try {
-    root = await claimOwnRoot(places, signal);
-    storage = await openOwnStorage(places);
-    const images = imagesOfStorage(places, storage);
+    root = await claimOwnRoot(folders, signal);
+    storage = await openOwnStorage(folders);
+    const images = imagesOfStorage(folders, storage);
     opened.resolve(images);
     return await use(images);
   } catch (error) {
     opened.reject(error);
     throw error;
   } finally {
-    await abortable(owner.idle(), signal).catch(() => {}); // whoever came meanwhile is answered first
+    await abortable(owner.idle(), signal).catch(() => {}); // requests of other processes are answered first
     await owner.close();
     await storage?.close();
     await root?.[Symbol.asyncDispose]();
   }
 }
 
-/** Whether somebody answers. Whoever is still at its start is waited for. */
-async function isOwned(places: ImageFolders, signal: AbortSignal): Promise<boolean> {
-  const target = { socketPath: ownerSocket(places) };
+/** Whether a process serves the socket. Waits for one that is still starting. */
+async function isOwned(folders: ImageFolders, signal: AbortSignal): Promise<boolean> {
+  const target = { socketPath: ownerSocket(folders) };
   try {
-    const { body } = await places.host.network.request({ target, method: 'GET', path: '/' }, signal);
+    const { body } = await folders.host.network.request({ target, method: 'GET', path: '/' }, signal);
     for await (const _ of body);
     return true;
   } catch (error) {
@@ -67,40 +68,40 @@ async function isOwned(places: ImageFolders, signal: AbortSignal): Promise<boole
   }
 }
 
-/** `undefined`: somebody else was quicker. */
+/** Returns `undefined` if another process has claimed the socket first. */
 async function claimSocket(
-  places: ImageFolders,
+  folders: ImageFolders,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
 ): Promise<HttpServer | undefined> {
   try {
-    return await serveStateSocket(places, 'image command', images, signal);
+    return await serveStateSocket(folders, 'image command', images, signal);
   } catch (error) {
     if (error instanceof FolderTakenError) return undefined;
     throw error;
   }
 }
 
-/** An agent that has the root with another state folder has its socket there. */
-async function claimOwnRoot(places: ImageFolders, signal: AbortSignal): Promise<AsyncDisposable> {
+/** Rejects if an agent owns the root with a different state folder: its socket is there. */
+async function claimOwnRoot(folders: ImageFolders, signal: AbortSignal): Promise<AsyncDisposable> {
   try {
-    return await claimRoot(places, 'image command', signal);
+    return await claimRoot(folders, 'image command', signal);
   } catch (error) {
     if (!(error instanceof FolderTakenError)) throw error;
-    const message = `${error.message}; its --state is not ${places.stateDir}`;
+    const message = `${error.message}; its --state is not ${folders.stateDir}`;
     throw new CriError('FailedPrecondition', message, { cause: error });
   }
 }
 
-/** Whoever owns them has its own settings. */
-function imagesOfOwner(places: ImageFolders): ImageOperations {
-  if (places.registryConfigDirs === undefined) return imageClient(places.host.network, ownerSocket(places));
-  const message = 'a runtime is at work on these folders, and goes by its own --registry-config-dir';
+/** The owner uses its own registry settings. */
+function imagesOfOwner(folders: ImageFolders): ImageOperations {
+  if (folders.registryConfigDirs === undefined) return imageClient(folders.host.network, ownerSocket(folders));
+  const message = 'a runtime is running on these folders and uses its own --registry-config-dir';
   throw new CriError('FailedPrecondition', message);
 }
 
-function openOwnStorage({ host, ...places }: ImageFolders): Promise<Storage> {
-  const paths = runtimePaths(runtimeFolders(places));
+function openOwnStorage({ host, ...folders }: ImageFolders): Promise<Storage> {
+  const paths = runtimePaths(runtimeFolders(folders));
   const settings = { pinnedImages: [] };
   return openStorage({ ...host, log: silentLog, paths, settings, architecture: goArchitecture() });
 }

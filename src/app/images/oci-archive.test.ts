@@ -23,7 +23,7 @@ const changes: Record<string, Partial<ImageContent>> = {
 };
 
 for (const [name, change] of Object.entries(changes)) {
-  test(`ociArchive() gives another id for other ${name}`, () => {
+  test(`ociArchive() gives a different id for different ${name}`, () => {
     assert.notEqual(ociArchive({ ...content, ...change }).id, ociArchive(content).id);
   });
 }

@@ -2,19 +2,19 @@ import { descriptorOf, encodeDocument } from '../../runtime/images/image-documen
 import { digestOf } from '../../runtime/storage/digest.ts';
 import { type TarMember, tarArchive } from './tar.ts';
 
-/** A file of an image. Paths are relative to its root; missing parent folders are made with mode 755. */
+/** A file of an image. Paths are relative to its root; missing parent folders are created with mode 755. */
 export type ImageFile = TarMember;
 
 export interface ImageContent {
-  /** The name under which a runtime keeps it: `localhost/nodelet/pause:1`. */
+  /** The image name: `localhost/nodelet/pause:1`. */
   readonly reference: string;
-  /** As Go names it: `amd64`, `arm64`. */
+  /** Go's name: `amd64`, `arm64`. */
   readonly architecture: string;
   readonly files: readonly ImageFile[];
   readonly config: ImageConfig;
 }
 
-/** The part of an OCI image's configuration that we use. */
+/** The fields of an OCI image configuration that are used here. */
 export interface ImageConfig {
   readonly Entrypoint?: readonly string[];
   readonly Cmd?: readonly string[];
@@ -25,13 +25,13 @@ export interface ImageConfig {
 }
 
 export interface OciArchive {
-  /** `sha256:…` of the configuration, by which runtimes know an image; another content has another. */
+  /** The image ID: `sha256:…` of the configuration. */
   readonly id: string;
-  /** A tar archive in the OCI image layout, as `ctr images import` takes it. */
+  /** A tar archive in the OCI image layout, as read by `ctr images import`. */
   readonly bytes: Uint8Array;
 }
 
-/** An image of one layer. The same content gives the same bytes. */
+/** Packs an image of one layer. The same content gives the same bytes. */
 export function ociArchive({ reference, architecture, files, config }: ImageContent): OciArchive {
   const layer = tarArchive(withParents(files));
   const imageConfig = encodeDocument({
@@ -65,7 +65,7 @@ export function ociArchive({ reference, architecture, files, config }: ImageCont
   return { id: digestOf(imageConfig), bytes };
 }
 
-/** Puts every folder before what is in it. */
+/** Adds missing parent folders, each before its content. */
 function withParents(files: readonly ImageFile[]): readonly ImageFile[] {
   const known = new Set(files.map(({ path }) => path));
   return files.flatMap((member) => {

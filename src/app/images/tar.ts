@@ -1,4 +1,4 @@
-/** A member of an archive. The path has no slash at either end; everything belongs to root. */
+/** A member of an archive. The path has no leading or trailing slash; the owner is root. */
 export type TarMember =
   | { readonly kind: 'file'; readonly path: string; readonly mode: number; readonly data: Uint8Array }
   | { readonly kind: 'directory'; readonly path: string; readonly mode: number }
@@ -7,8 +7,8 @@ export type TarMember =
 const BLOCK = 512;
 
 /**
- * A POSIX archive: ustar, with a pax record where a name is too long for it. Times are 1970 and nothing of this machine
- * is in it, so the same members give the same bytes.
+ * Writes a POSIX archive: ustar, with a pax record where a name is too long for it. Times are 1970 and nothing depends on
+ * this machine, so the same members give the same bytes.
  */
 export function tarArchive(members: readonly TarMember[]): Uint8Array {
   const end = new Uint8Array(2 * BLOCK);
@@ -40,7 +40,7 @@ function memberBlocks(member: TarMember): readonly Uint8Array[] {
   }
 }
 
-/** A reader takes a name from the pax record in front of a header before it looks at the header's own. */
+/** A name in the pax record before a header takes precedence over the name in the header. */
 function headerBlocks(header: Header): readonly Uint8Array[] {
   const long = [
     ...(Buffer.byteLength(header.path) > FIELDS.path ? [paxRecord('path', header.path)] : []),
@@ -52,7 +52,7 @@ function headerBlocks(header: Header): readonly Uint8Array[] {
   return [headerBlock(pax), ...padded(records), headerBlock(header)];
 }
 
-/** The number in front counts itself. */
+/** The length at the start includes its own digits. */
 function paxRecord(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   const bytes = Buffer.byteLength(rest);

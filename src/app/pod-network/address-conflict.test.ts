@@ -44,34 +44,34 @@ test("parseLocalAddresses() reads the machine's own addresses, each once", () =>
 });
 
 const cases: Record<string, { podCidr: string; conflict: string | undefined }> = {
-  'finds a free range beside a default route': { podCidr: '10.90.0.0/16', conflict: undefined },
-  'takes its own bridge for no conflict': { podCidr: '10.89.0.0/16', conflict: undefined },
+  'accepts a free range beside a default route': { podCidr: '10.90.0.0/16', conflict: undefined },
+  'accepts the range of its own bridge': { podCidr: '10.89.0.0/16', conflict: undefined },
   'ignores a route that is down': { podCidr: '10.99.0.0/16', conflict: undefined },
-  'refuses the range of another bridge': {
+  'rejects the range of another bridge': {
     podCidr: '10.88.0.0/16',
     conflict: 'the pod range 10.88.0.0/16 overlaps 10.88.0.0/16 on docker0; choose another',
   },
-  'refuses a part of a range': {
+  'rejects a part of a used range': {
     podCidr: '10.88.7.0/24',
     conflict: 'the pod range 10.88.7.0/24 overlaps 10.88.0.0/16 on docker0; choose another',
   },
-  'refuses a range around another': {
+  'rejects a range that contains a used one': {
     podCidr: '192.0.0.0/8',
     conflict: 'the pod range 192.0.0.0/8 overlaps 192.0.2.0/24 on eth0; choose another',
   },
-  'refuses an address without a route': {
+  'rejects a local address without a route': {
     podCidr: '10.70.0.0/24',
     conflict: "the pod range 10.70.0.0/24 holds this machine's own address 10.70.0.5; choose another",
   },
-  'refuses what is no range': {
+  'rejects other texts': {
     podCidr: '10.88.0.0',
     conflict: '"10.88.0.0" is not an IPv4 range such as 10.88.0.0/16',
   },
-  'refuses numbers that no address has': {
+  'rejects invalid addresses': {
     podCidr: '10.256.0.0/16',
     conflict: '"10.256.0.0/16" is not an IPv4 range such as 10.88.0.0/16',
   },
-  'refuses a range without room': {
+  'rejects a range that is too small': {
     podCidr: '10.90.0.0/31',
     conflict: 'the pod range 10.90.0.0/31 has no room for a gateway and a pod',
   },

@@ -5,7 +5,7 @@ export interface Route {
   readonly range: Ipv4Range;
 }
 
-/** The main routing table, as /proc/net/route lists it. Routes that are down do not count. */
+/** Parses /proc/net/route, the main routing table. Skips routes that are down. */
 export function parseRoutes(text: string): readonly Route[] {
   return text
     .split('\n')
@@ -20,7 +20,7 @@ export function parseRoutes(text: string): readonly Route[] {
 
 const RTF_UP = 1;
 
-/** The kernel prints the bytes of an address as one number in its own order: little-endian wherever we run. */
+/** The kernel prints an address as a number in host byte order, which is little-endian on all supported machines. */
 function hostOrder(hex: string): number {
   return Buffer.from(hex, 'hex').readUInt32LE();
 }
@@ -29,7 +29,7 @@ function prefixOf(mask: number): number {
   return Math.clz32(~mask >>> 0);
 }
 
-/** Addresses of this machine, loopback included, as /proc/net/fib_trie shows them. */
+/** Parses /proc/net/fib_trie: the addresses of this machine, loopback included. */
 export function parseLocalAddresses(text: string): readonly Ipv4Range[] {
   const addresses = [...text.matchAll(/\|-- (\S+)\n\s+\/32 host LOCAL/g)].flatMap(([, address]) => {
     return parseIpv4Range(`${address}/32`) ?? [];
@@ -45,8 +45,8 @@ export interface NetworkTables {
 }
 
 /**
- * Why pods cannot have the addresses of `podCidr` on this machine; `undefined` when they can. What the bridge itself
- * brought is no conflict: it is ours from an earlier run. A default route covers everything and conflicts with nothing.
+ * Returns why pods cannot use the addresses of `podCidr` on this machine; `undefined` if they can. Routes and addresses of
+ * the bridge itself are from a previous process and do not conflict, nor does a default route.
  */
 export function addressConflict(podCidr: string, bridge: string, tables: NetworkTables): string | undefined {
   const wanted = parseIpv4Range(podCidr);

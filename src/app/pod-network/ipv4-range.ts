@@ -4,7 +4,7 @@ export interface Ipv4Range {
   readonly last: number;
 }
 
-/** `10.88.0.0/16`; bits behind the prefix are ignored. `undefined` for anything else. */
+/** Parses `10.88.0.0/16` and ignores host bits. Returns `undefined` for other texts. */
 export function parseIpv4Range(text: string): Ipv4Range | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text);
   if (!match) return undefined;
@@ -13,7 +13,7 @@ export function parseIpv4Range(text: string): Ipv4Range | undefined {
   return rangeOf(((a * 256 + b) * 256 + c) * 256 + d, prefix);
 }
 
-/** The block of `2 ** (32 - prefix)` addresses around `address`. */
+/** The block of `2 ** (32 - prefix)` addresses that contains `address`. */
 export function rangeOf(address: number, prefix: number): Ipv4Range {
   const size = 2 ** (32 - prefix); // shifts would wrap at 32 bits
   const first = address - (address % size);

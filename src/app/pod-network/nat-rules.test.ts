@@ -16,7 +16,7 @@ const BARE = `*nat
 COMMIT
 `;
 
-/** As the plugins leave it when the last pod is gone. */
+/** The rules that the plugins leave after the last pod. */
 const UNUSED = `*nat
 :POSTROUTING ACCEPT [0:0]
 :CNI-HOSTPORT-DNAT - [0:0]
@@ -43,11 +43,11 @@ const IN_USE = String.raw`*nat
 COMMIT
 `;
 
-test('hasHostPortChains() sees them with and without pods', () => {
+test('hasHostPortChains() finds the chains with and without pods', () => {
   assert.deepEqual([BARE, UNUSED, IN_USE].map(hasHostPortChains), [false, true, true]);
 });
 
-test('hostPortChainRemoval() removes what leads to the chains before the chains', () => {
+test('hostPortChainRemoval() removes the jumps to the chains before the chains', () => {
   assert.deepEqual(hostPortChainRemoval(UNUSED), [
     ['-D', 'PREROUTING', '-m', 'addrtype', '--dst-type', 'LOCAL', '-j', 'CNI-HOSTPORT-DNAT'],
     ['-D', 'OUTPUT', '-m', 'addrtype', '--dst-type', 'LOCAL', '-j', 'CNI-HOSTPORT-DNAT'],
@@ -61,11 +61,11 @@ test('hostPortChainRemoval() removes what leads to the chains before the chains'
   ]);
 });
 
-test('hostPortChainRemoval() leaves alone what a pod uses, and rules of others', () => {
+test('hostPortChainRemoval() keeps chains that a pod uses, and foreign rules', () => {
   assert.deepEqual([hostPortChainRemoval(IN_USE), hostPortChainRemoval(BARE)], [[], []]);
 });
 
-test('networkRemoval() removes the rules of one network with the chains that they lead to', () => {
+test('networkRemoval() removes the rules of one network with the chains that they jump to', () => {
   const dnat = ['-p', 'tcp', '-m', 'comment', '--comment', 'dnat name: "nodelet0" id: "da23"'];
   assert.deepEqual(networkRemoval(IN_USE, 'nodelet0'), [
     [
@@ -88,11 +88,11 @@ test('networkRemoval() removes the rules of one network with the chains that the
   ]);
 });
 
-test('networkRemoval() finds nothing of a network whose pods went in order', () => {
+test('networkRemoval() is empty if the pods were removed by CNI DEL', () => {
   assert.deepEqual(networkRemoval(UNUSED, 'nodelet0'), []);
 });
 
-/** As it is when the bridge plugin is killed while it makes the chain of a pod: empty, or with nothing that leads to it. */
+/** The rules after the bridge plugin was killed while it created a pod's chain: empty, or without a jump to it. */
 const HALF_MADE = String.raw`*nat
 :POSTROUTING ACCEPT [0:0]
 :CNI-0f06ab002f654ec110fe5fb2 - [0:0]
@@ -104,14 +104,14 @@ const HALF_MADE = String.raw`*nat
 COMMIT
 `;
 
-test('networkRemoval() removes a chain of the network that nothing leads to', () => {
+test('networkRemoval() removes a chain of the network without a jump to it', () => {
   assert.deepEqual(networkRemoval(HALF_MADE, 'nodelet0'), [
     ['-F', 'CNI-37d0fbb027893d8e3076eade'],
     ['-X', 'CNI-37d0fbb027893d8e3076eade'],
   ]);
 });
 
-test('emptyPodChains() finds chains of pods that have nothing in them and nothing that leads to them', () => {
+test('emptyPodChains() finds pod chains without rules and without jumps to them', () => {
   assert.deepEqual(emptyPodChains(HALF_MADE), ['CNI-0f06ab002f654ec110fe5fb2']);
   assert.deepEqual([BARE, UNUSED, IN_USE].flatMap(emptyPodChains), []);
 });
@@ -125,7 +125,7 @@ const MASQUERADED = `*nat
 COMMIT
 `;
 
-test('masqueradeRemoval() removes the rules of one network, but those of its ranges', () => {
+test('masqueradeRemoval() removes the rules of one network, except for its ranges', () => {
   const rest = ['!', '-o', 'nodelet0', '-m', 'comment', '--comment', 'nodelet nodelet0', '-j', 'MASQUERADE'];
   const first = ['-D', 'POSTROUTING', '-s', '10.87.0.0/16', ...rest];
   const second = ['-D', 'POSTROUTING', '-s', '10.88.0.0/16', ...rest];

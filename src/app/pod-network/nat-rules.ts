@@ -2,36 +2,36 @@
 export type NatChange = readonly string[];
 
 /**
- * What Debian's portmap plugin leaves after the last pod with a host port: chains that it shares between all networks
- * of the machine, and the rules that lead to them.
+ * The chains that Debian's portmap plugin keeps, with the rules that jump to them, after the last pod with a host port. All
+ * networks of the machine share them.
  */
 const SHARED_CHAINS: readonly string[] = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-MASQ', 'CNI-HOSTPORT-SETMARK'];
 
-/** The bridge plugin names a pod's chain by a hash. */
+/** The bridge plugin names the chain of a pod by a hash. */
 const POD_CHAIN = 'CNI-[0-9a-f]{24}';
 
-/** `saved` is what `iptables-save -t nat` prints, here and below. */
+/** `saved` is the output of `iptables-save -t nat`, here and below. */
 export function hasHostPortChains(saved: string): boolean {
   return chainsOf(saved).some((chain) => SHARED_CHAINS.includes(chain));
 }
 
 /**
- * Takes away what pods of a network left that are gone without a word to the plugins. For a network without pods: all
- * of its rules carry its name.
+ * Removes the rules of pods that were removed without CNI DEL. Only for a network without pods: all rules with its name are
+ * removed.
  */
 export function networkRemoval(saved: string, network: string): readonly NatChange[] {
   const name = `"(dnat )?name: \\\\"${RegExp.escape(network)}\\\\" `;
   const rulesIn = (chains: string): readonly string[] =>
     rulesOf(saved).filter((rule) => new RegExp(`^-A ${chains} .*${name}`).test(rule));
   const jumps = rulesIn('(POSTROUTING|CNI-HOSTPORT-DNAT)');
-  // A plugin that was killed may have made a pod's chain and not yet what leads to it.
+  // A killed plugin may have created the chain of a pod, and not yet the rule that jumps to it.
   const halfMade = rulesIn(POD_CHAIN).map(chainOf);
   return removal(jumps, [...new Set([...jumps.map(targetOf), ...halfMade])]);
 }
 
 /**
- * Takes away the rules that hide pods of the network behind the machine's address, but those of `podCidrs`. They carry the
- * name of the network, so that each process that has the root folder knows them, also those of a crashed one.
+ * Removes the masquerade rules of the network, except for those of `podCidrs`. The rules carry the name of the network, so
+ * that a process finds those of a crashed one with the same root folder.
  */
 export function masqueradeRemoval(saved: string, network: string, podCidrs: readonly string[]): readonly NatChange[] {
   const owned = new RegExp(`^-A POSTROUTING -s (\\S+) .*--comment "nodelet ${RegExp.escape(network)}" -j MASQUERADE$`);
@@ -42,14 +42,14 @@ export function masqueradeRemoval(saved: string, network: string, podCidrs: read
   return removal(stale, []);
 }
 
-/** Chains of pods with nothing in them and nothing that leads to them: a plugin is just making them, or was killed. */
+/** Pod chains without rules and without a rule that jumps to them: a plugin creates them just now, or was killed. */
 export function emptyPodChains(saved: string): readonly string[] {
   const rules = rulesOf(saved);
   const isUsed = (chain: string): boolean => rules.some((rule) => chainOf(rule) === chain || targetOf(rule) === chain);
   return chainsOf(saved).filter((chain) => new RegExp(`^${POD_CHAIN}$`).test(chain) && !isUsed(chain));
 }
 
-/** Takes the shared chains away; does nothing while a pod of any network has a host port. */
+/** Removes the shared chains; does nothing while a pod of any network has a host port. */
 export function hostPortChainRemoval(saved: string): readonly NatChange[] {
   const rules = rulesOf(saved);
   if (rules.some((rule) => rule.startsWith('-A CNI-HOSTPORT-DNAT '))) return [];
@@ -60,7 +60,7 @@ export function hostPortChainRemoval(saved: string): readonly NatChange[] {
   );
 }
 
-/** The kernel keeps a chain while a rule leads to it: so first the rules, then the chains' own rules, then they. */
+/** The kernel keeps a chain while a rule jumps to it: removes these rules first, then the rules of the chains, then the chains. */
 function removal(jumps: readonly string[], chains: readonly string[]): readonly NatChange[] {
   return [
     ...jumps.map((rule) => ['-D', ...words(rule).slice(1)]),
@@ -85,7 +85,7 @@ function targetOf(rule: string): string {
   return / -j (\S+)$/.exec(rule)?.[1] ?? '';
 }
 
-/** iptables-save quotes a word with spaces and escapes quotes in it. */
+/** iptables-save quotes words with spaces and escapes quotes in them. */
 function words(rule: string): readonly string[] {
   return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(
     ([, quoted, plain]) => quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '',

@@ -11,7 +11,7 @@ const SHARED = [
   'COMMIT',
 ].join('\n');
 
-test('removeNetwork() leaves the shared chains to another network that begins to use them', async () => {
+test('removeNetwork() keeps the shared chains when another network starts to use them', async () => {
   const { fs, processes } = createMemoryHost();
   const changes: string[] = [];
   processes.install('iptables-save', async ({ stdout }) => {

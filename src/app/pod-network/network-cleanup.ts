@@ -17,14 +17,14 @@ export interface NetworkParts {
   readonly bridge: string;
 }
 
-/** What was known of the machine while there still were pods. */
+/** Facts that were read while there still were pods. */
 export interface BeforeStop {
   readonly ownsHostPortChains: boolean;
-  /** Of `emptyChains`. */
+  /** The result of `emptyChains`. */
   readonly emptyChains: readonly string[];
 }
 
-/** Takes away what a network without pods leaves on the machine. Nothing to do is fine. */
+/** Removes the bridge and the rules of a network without pods. Idempotent. */
 export async function removeNetwork(
   parts: NetworkParts,
   { ownsHostPortChains, emptyChains: emptyBefore }: BeforeStop,
@@ -33,12 +33,12 @@ export async function removeNetwork(
   await removeBridge(parts, signal);
   await removeStaleMasquerade(parts, [], signal);
   await changeNat(parts, networkRemoval(await savedNat(parts, signal), parts.bridge), signal);
-  // What has been empty since before the pods were gone, no plugin is just filling.
+  // A chain that was empty before the pods were removed is not being filled by a plugin just now.
   const abandoned = (await emptyChains(parts, signal)).filter((chain) => emptyBefore.includes(chain));
-  for (const chain of abandoned) await changeNat(parts, [['-X', chain]], signal).catch(() => {}); // gone meanwhile
+  for (const chain of abandoned) await changeNat(parts, [['-X', chain]], signal).catch(() => {}); // removed meanwhile
   if (!ownsHostPortChains) return;
   const removal = hostPortChainRemoval(await savedNat(parts, signal));
-  await changeNat(parts, removal, signal).catch(() => signal.throwIfAborted()); // another network begins to use them
+  await changeNat(parts, removal, signal).catch(() => signal.throwIfAborted()); // another network has started to use them
 }
 
 /** Removes masquerade rules of this network for ranges other than `podCidrs`: a crashed process left them. */
@@ -50,19 +50,19 @@ export async function removeStaleMasquerade(
   await changeNat(parts, masqueradeRemoval(await savedNat(parts, signal), parts.bridge, podCidrs), signal);
 }
 
-/** A bridge keeps the gateway's address of an earlier pod range, which would fail the next pod's network. */
+/** A bridge keeps the gateway address of a previous pod range, which would fail the network setup of the next pod. */
 export async function removeUnusedBridge(parts: NetworkParts, signal: AbortSignal): Promise<void> {
   const folder = `/sys/class/net/${parts.bridge}/brif`;
   const ports = (await parts.fs.stat(folder)) === undefined ? [] : await parts.fs.readDirectory(folder);
   if (ports.length === 0) await removeBridge(parts, signal);
 }
 
-/** Of all networks of this machine together: the portmap plugin shares them. */
+/** Whether any network of this machine has host port chains: the portmap plugin shares them. */
 export async function hostPortChainsExist(parts: NetworkParts, signal: AbortSignal): Promise<boolean> {
   return hasHostPortChains(await savedNat(parts, signal));
 }
 
-/** Chains that a plugin is just making, or was making when it was killed. They do not say for which network. */
+/** Chains that a plugin creates just now, or was creating when it was killed, of any network. */
 export async function emptyChains(parts: NetworkParts, signal: AbortSignal): Promise<readonly string[]> {
   return emptyPodChains(await savedNat(parts, signal));
 }

@@ -5,7 +5,7 @@ import { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
 import { parseDockerConfigJson } from '../../kubelet/images/docker-config.ts';
-import { credentialsFor } from '../../kubelet/images/matching-credentials.ts';
+import { matchingCredentials } from '../../kubelet/images/matching-credentials.ts';
 
 export interface DockerLoginDeps {
   readonly fs: Pick<FileSystem, 'readText'>;
@@ -40,7 +40,7 @@ export async function dockerLogin(
     const config = parseDockerConfigJson(text); // also says what is wrong with the rest
     const kept = await fromHelper(domain, JSON.parse(text) as Helpers, deps, signal); // checked where it is used
     if (kept) return kept;
-    const [first] = credentialsFor(`${domain}/${path}`, [{ config, owner: { kind: 'node' } }]);
+    const [first] = matchingCredentials(`${domain}/${path}`, [{ config, owner: { kind: 'node' } }]);
     const token = identityToken(text, domain);
     if (token !== undefined) return AuthConfig.fromPartial({ identityToken: token });
     if (first === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { NetworkError } from '../../host/network.ts';
-import { connectExec, type ExecWish } from '../../kubelet/local-api/exec-connect.ts';
+import { connectExec, type ExecRequest } from '../../kubelet/local-api/exec-connect.ts';
 import type { ExecConnection } from '../../kubelet/local-api/exec-connection.ts';
 import type { ExecEnd } from '../../kubelet/local-api/exec-protocol.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
@@ -44,7 +44,7 @@ export async function execCommand(options: ExecOptions, { terminal, host }: Comm
   }
 }
 
-function execStreams({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): ExecWish {
+function execStreams({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): ExecRequest {
   if (!stdin) return { input: 'none', tty };
   return tty && inputIsTerminal ? { input: 'keys', tty: true } : { input: 'bytes', tty: false };
 }
@@ -60,7 +60,7 @@ async function exitCodeOf(end: ExecEnd, command: readonly string[], terminal: Te
 
 async function sendInput(
   terminal: Terminal,
-  { input }: ExecWish,
+  { input }: ExecRequest,
   connection: ExecConnection,
   signal: AbortSignal,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { PodItem, PodList } from '../../kubelet/local-api/local-api-types.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
 import { localSocket } from '../../kubelet/local-api/local-socket.ts';
-import { manifestErrorText } from '../../kubelet/local-api/problem-text.ts';
+import { manifestErrorText } from '../../kubelet/local-api/manifest-error-text.ts';
 import { EXIT } from '../options/command-error.ts';
 import { type PodRow, podRow } from '../output/pod-row.ts';
 import { textTable } from '../output/text-table.ts';
@@ -19,7 +19,7 @@ export async function psCommand(
   await terminal.stdout.write(listText(list, output, host.clock.now()));
   if (output === 'table' || output === 'wide') {
     if (list.pods.length === 0) await terminal.stderr.write('No resources found.\n');
-    for (const trouble of list.troubles) await terminal.stderr.write(`✗ ${trouble}\n`);
+    for (const trouble of list.nodeErrors) await terminal.stderr.write(`✗ ${trouble}\n`);
     for (const { source, errors: problems } of list.manifests) {
       for (const problem of problems) await terminal.stderr.write(`${manifestErrorText(source, problem)}\n`);
     }

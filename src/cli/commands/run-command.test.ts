@@ -117,7 +117,7 @@ test('run shows escape sequences of containers on a terminal, and writes only it
     fieldPath: '',
     atMs: 0,
   } as const;
-  agent.tell({ kind: 'event', pod: report.pod, event });
+  agent.emit({ kind: 'event', pod: report.pod, event });
   log().error(hostile, { error: hostile });
   agent.drained.resolve();
   interrupt();

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { AgentView, PodReport } from '../../kubelet/explain/agent-view.ts';
-import { containerEnded } from '../../kubelet/local-api/container-ended.ts';
+import { waitForContainerEnd } from '../../kubelet/local-api/wait-for-container-end.ts';
 import type { LogLine } from '../../kubelet/logs/log-lines.ts';
 import { readLogs } from '../../kubelet/logs/read-logs.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
@@ -58,7 +58,7 @@ export class PodLogLines {
     if (this.#followed.has(container.id)) return;
     this.#followed.add(container.id);
     const { view, sinceMs } = this.#options;
-    const ended = containerEnded(view, report.pod.metadata.uid, container.id, signal);
+    const ended = waitForContainerEnd(view, report.pod.metadata.uid, container.id, signal);
     const lines = readLogs(this.#options, container.logPath, { follow: true, ended, sinceMs }, signal);
     const task = (async () => {
       for await (const batch of lines) await this.#write(report, container, batch);

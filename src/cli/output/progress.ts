@@ -7,7 +7,7 @@ import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
 import { describeConfigError, describeVolumeError } from '../../kubelet/explain/describe-error.ts';
 import { unwrapError } from '../../kubelet/explain/error-texts.ts';
 import { killCause } from '../../kubelet/explain/kill-cause.ts';
-import { manifestErrorText } from '../../kubelet/local-api/problem-text.ts';
+import { manifestErrorText } from '../../kubelet/local-api/manifest-error-text.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import type { ErrorCause } from '../../kubelet/pod/pod-cause.ts';
 import { rejectionMessage } from '../../kubelet/pod/pod-failure.ts';

@@ -11,7 +11,7 @@ import { failToStart, kill, startProcess, terminate, waitForExit } from './conta
 import type { FakeWorld } from './fake-world.ts';
 import { findImage } from './image-calls.ts';
 import { labelMatcher } from './label-matcher.ts';
-import { containerMessage, criContainerState, containerStatusMessage } from './messages.ts';
+import { containerMessage, containerStatusMessage, criContainerState } from './messages.ts';
 import type { FakeContainer, FakeSandbox } from './records.ts';
 
 type ContainerCalls = Pick<

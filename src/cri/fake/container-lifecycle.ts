@@ -7,14 +7,14 @@ import type { FakeContainer, FakeProcess, FakeSandbox } from './records.ts';
 const SIGTERM_CODE = 128 + 15;
 const SIGKILL_CODE = 128 + 9;
 
-/** How a program ended. */
+/** How a program exits. */
 export interface ProcessExit {
   readonly exitCode: number;
-  /** As containerd names it; absent: by the exit code. */
+  /** containerd's reason; absent: derived from the exit code. */
   readonly reason?: string;
 }
 
-/** Starts the program of a created container, which must be in a ready sandbox. */
+/** Starts the program of a created container. The sandbox is ready. */
 export async function startProcess(world: FakeWorld, container: FakeContainer, sandbox: FakeSandbox): Promise<void> {
   const behaviour = world.behaviourOf(container, sandbox);
   if (behaviour.startError !== undefined) failToStart(world, container, behaviour.startError);
@@ -31,7 +31,7 @@ export async function startProcess(world: FakeWorld, container: FakeContainer, s
   await writeLog(world, container, behaviour.output ?? []);
 }
 
-/** Ends the container and throws: what could not run has run to its end. */
+/** Marks the container as exited, as containerd does after a failed start, and throws. */
 export function failToStart(world: FakeWorld, container: FakeContainer, message: string): never {
   const finishedAt = world.timestamp();
   container.state = { phase: 'exited', startedAt: 0n, finishedAt, exitCode: 128, reason: 'StartError', message };
@@ -39,7 +39,7 @@ export function failToStart(world: FakeWorld, container: FakeContainer, message:
   throw new CriError('Unknown', message);
 }
 
-/** Asks the program to end. What it does about it does not depend on who asked, or on how long they wait. */
+/** Sends SIGTERM. The program's reaction does not depend on the caller or its grace period. */
 export function terminate(world: FakeWorld, container: FakeContainer): void {
   if (container.state.phase !== 'running') return;
   const { process } = container.state;
@@ -55,7 +55,7 @@ export function kill(world: FakeWorld, container: FakeContainer): void {
   exit(world, container, { exitCode: SIGKILL_CODE });
 }
 
-/** Nothing happens to a container that does not run. */
+/** Does nothing for a container that does not run. */
 export function exit(world: FakeWorld, container: FakeContainer, { exitCode, reason }: ProcessExit): void {
   if (container.state.phase !== 'running') return;
   const { startedAt, process } = container.state;
@@ -72,7 +72,7 @@ export function exit(world: FakeWorld, container: FakeContainer, { exitCode, rea
   world.publishEvent(ContainerEventType.CONTAINER_STOPPED_EVENT, container.id, container.sandboxId);
 }
 
-/** Resolves when the program has ended or `ms` have passed, whichever is first; rejects when the signal aborts. */
+/** Resolves when the program has exited or after `ms`; rejects when the signal aborts. */
 export async function waitForExit(
   world: FakeWorld,
   process: FakeProcess,
@@ -87,14 +87,20 @@ export async function waitForExit(
   }
 }
 
-function exitAfter(world: FakeWorld, container: FakeContainer, process: FakeProcess, ms: number, ending: ProcessExit): void {
+function exitAfter(
+  world: FakeWorld,
+  container: FakeContainer,
+  process: FakeProcess,
+  ms: number,
+  exited: ProcessExit,
+): void {
   world.clock.sleep(ms, process.ended).then(
-    () => exit(world, container, ending),
-    () => {}, // something else ended it first
+    () => exit(world, container, exited),
+    () => {}, // it exited before
   );
 }
 
-/** As every CRI runtime writes it: a time, the stream, F for a full line, the line. */
+/** Writes the CRI log format: time, stream, F for a full line, the line. */
 async function writeLog(world: FakeWorld, { logPath }: FakeContainer, lines: readonly string[]): Promise<void> {
   if (logPath === '' || world.fs === undefined) return;
   await world.fs.makeDirectory(logPath.slice(0, logPath.lastIndexOf('/')));

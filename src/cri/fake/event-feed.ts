@@ -1,34 +1,33 @@
 import { AsyncQueue } from '../async-queue.ts';
 
-/** Tells everybody who listens of everything from the moment on at which they began to. */
+/** Delivers every event to all current subscribers. */
 export class EventFeed<T> {
-  readonly #listeners = new Set<AsyncQueue<T>>();
+  readonly #subscribers = new Set<AsyncQueue<T>>();
 
-  /** Whether anybody would hear an event. */
   get hasSubscribers(): boolean {
-    return this.#listeners.size > 0;
+    return this.#subscribers.size > 0;
   }
 
   publish(event: T): void {
-    for (const listener of this.#listeners) listener.push(event);
+    for (const subscriber of this.#subscribers) subscriber.push(event);
   }
 
-  /** Every stream throws this after what it has still to tell. */
+  /** Every stream throws `reason` after its queued events. */
   failAll(reason: unknown): void {
-    for (const listener of this.#listeners) listener.fail(reason);
+    for (const subscriber of this.#subscribers) subscriber.fail(reason);
   }
 
-  /** Subscribed as soon as the first event is asked for. Throws the signal's reason when that aborts. */
+  /** Subscribes with the first read. Throws the signal's reason when it aborts. */
   async *subscribe(signal: AbortSignal): AsyncGenerator<T, undefined> {
     signal.throwIfAborted();
-    const listener = new AsyncQueue<T>();
-    const onAbort = () => listener.fail(signal.reason);
+    const subscriber = new AsyncQueue<T>();
+    const onAbort = () => subscriber.fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    this.#listeners.add(listener);
+    this.#subscribers.add(subscriber);
     try {
-      yield* listener.read();
+      yield* subscriber.read();
     } finally {
-      this.#listeners.delete(listener);
+      this.#subscribers.delete(subscriber);
       signal.removeEventListener('abort', onAbort);
     }
   }

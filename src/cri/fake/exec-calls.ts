@@ -48,7 +48,7 @@ function runningProcess(world: FakeWorld, id: string, prefix: string): FakeProce
   return container.state.process;
 }
 
-/** A command ends with its container, as all in a container do when its first process ends. */
+/** A command exits with its container, like all processes of a PID namespace. */
 async function execSync(
   world: FakeWorld,
   process: FakeProcess,

@@ -2,30 +2,30 @@ import type { Clock } from '../../host/clock.ts';
 import type { CriError } from '../cri-error.ts';
 import { buildCri, type Cri, type CriMethod, erasedCalls } from '../services.ts';
 
-/** What goes wrong with one call. A caller who gives up while it waits gets its own reason, as always. */
+/** How one call fails. A caller that aborts while it waits gets its own abort reason. */
 export type InjectedFailure =
-  /** It fails (after a while) and nothing has happened. */
+  /** It fails after `delayMs` without an effect. */
   | { readonly kind: 'before'; readonly error: CriError; readonly delayMs?: number }
-  /** It happens, but the caller is told (after a while) that it failed: a lost answer. */
+  /** It takes effect, but fails after `delayMs`: a lost response. */
   | { readonly kind: 'after'; readonly error: CriError; readonly delayMs?: number }
-  /** It happens after a while. */
+  /** It takes effect after `ms`. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** It neither happens nor ends, until the caller gives up. */
+  /** It has no effect and does not return until the caller aborts. */
   | { readonly kind: 'hang' };
 
-/** Faults by rpc. Those for the next call come first, then what `everyCall` says. */
+/** Failures by RPC. Those queued by `next` come first, then the one that `everyCall` decides. */
 export class FailureInjector {
   readonly #next = new Map<CriMethod, InjectedFailure[]>();
   #everyCall: (method: CriMethod, request: unknown) => InjectedFailure | undefined = () => undefined;
 
-  /** The next call of this rpc, and only that one; several queue up. */
-  next(method: CriMethod, fault: InjectedFailure): void {
+  /** Queues a failure for one of the next calls of this RPC. */
+  next(method: CriMethod, failure: InjectedFailure): void {
     const queue = this.#next.get(method) ?? [];
-    queue.push(fault);
+    queue.push(failure);
     this.#next.set(method, queue);
   }
 
-  /** Asked for each call from now on: a runtime that is down, or faults drawn from a seed. */
+  /** Decides for every call from now on: a runtime that is down, or failures drawn from a seed. */
   everyCall(decide: (method: CriMethod, request: unknown) => InjectedFailure | undefined): void {
     this.#everyCall = decide;
   }
@@ -35,38 +35,38 @@ export class FailureInjector {
   }
 }
 
-/** The same services, with faults. */
-export function withInjectedFailures(cri: Cri, faults: FailureInjector, clock: Clock): Cri {
+/** Wraps the services with injected failures. */
+export function withInjectedFailures(cri: Cri, injector: FailureInjector, clock: Clock): Cri {
   const calls = erasedCalls(cri);
   return buildCri({
     unary: (method) => async (request, signal) => {
       signal.throwIfAborted();
-      const fault = faults.take(method.key, request);
-      await beforeEffect(fault, clock, signal);
+      const failure = injector.take(method.key, request);
+      await beforeEffect(failure, clock, signal);
       const response = await calls.unary(method)(request, signal);
-      await afterEffect(fault, clock, signal);
+      await afterEffect(failure, clock, signal);
       return response;
     },
     stream: (method) =>
       async function* (request, signal) {
         signal.throwIfAborted();
-        const fault = faults.take(method.key, request);
-        // Without a fault nothing is awaited: the inner stream is subscribed with the first `next()`.
-        if (fault) await beforeEffect(fault, clock, signal);
+        const failure = injector.take(method.key, request);
+        // Nothing is awaited without a failure: the inner stream must be subscribed by the first `next()`.
+        if (failure) await beforeEffect(failure, clock, signal);
         yield* calls.stream(method)(request, signal);
-        await afterEffect(fault, clock, signal);
+        await afterEffect(failure, clock, signal);
       },
   });
 }
 
-async function beforeEffect(fault: InjectedFailure | undefined, clock: Clock, signal: AbortSignal): Promise<void> {
-  if (fault?.kind === 'before') await failLater(fault, clock, signal);
-  if (fault?.kind === 'delay') await clock.sleep(fault.ms, signal);
-  if (fault?.kind === 'hang') await untilAborted(signal);
+async function beforeEffect(failure: InjectedFailure | undefined, clock: Clock, signal: AbortSignal): Promise<void> {
+  if (failure?.kind === 'before') await failLater(failure, clock, signal);
+  if (failure?.kind === 'delay') await clock.sleep(failure.ms, signal);
+  if (failure?.kind === 'hang') await untilAborted(signal);
 }
 
-async function afterEffect(fault: InjectedFailure | undefined, clock: Clock, signal: AbortSignal): Promise<void> {
-  if (fault?.kind === 'after') await failLater(fault, clock, signal);
+async function afterEffect(failure: InjectedFailure | undefined, clock: Clock, signal: AbortSignal): Promise<void> {
+  if (failure?.kind === 'after') await failLater(failure, clock, signal);
 }
 
 async function failLater(

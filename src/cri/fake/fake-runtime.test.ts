@@ -46,7 +46,7 @@ function world(seed = 1) {
 
 const atMs = (nanoseconds: bigint) => Number(nanoseconds / 1_000_000n) - START_MS;
 
-test('a program that ends by itself ends when it was told to', async () => {
+test('a program exits after its configured time', async () => {
   const { clock, run, start, status } = world();
   const id = await start(await run('pod'), 'job', { exits: { afterMs: 5000, code: 2 } });
   await clock.advance(4999);
@@ -56,14 +56,14 @@ test('a program that ends by itself ends when it was told to', async () => {
   assert.deepEqual([state, exitCode, atMs(startedAt), atMs(finishedAt)], [ContainerState.CONTAINER_EXITED, 2, 0, 5000]);
 });
 
-test('a program that was killed for its memory says so', async () => {
+test('a program killed for its memory has the reason OOMKilled', async () => {
   const { clock, run, start, status } = world();
   const id = await start(await run('pod'), 'hog', { exits: { afterMs: 1, code: 137, reason: 'OOMKilled' } });
   await clock.advance(1);
   assert.deepEqual([(await status(id)).exitCode, (await status(id)).reason], [137, 'OOMKilled']);
 });
 
-test('a program goes on ending when whoever asked for it gives up', async () => {
+test('a program still exits after the caller of StopContainer aborts', async () => {
   const { clock, runtime, run, start, status } = world();
   const id = await start(await run('pod'), 'slow', { onTerminate: { afterMs: 3000, code: 9 } });
   const controller = new AbortController();
@@ -76,7 +76,7 @@ test('a program goes on ending when whoever asked for it gives up', async () => 
   assert.deepEqual([(await status(id)).exitCode, atMs((await status(id)).finishedAt)], [9, 3000]);
 });
 
-test('a second stop with less grace shortens the first', async () => {
+test('a second stop with a shorter grace period shortens the first', async () => {
   const { clock, runtime, run, start, status } = world();
   const containerId = await start(await run('pod'), 'stubborn', { onTerminate: 'ignore' });
   const first = runtime.stopContainer({ containerId, timeout: 30n }, signal);
@@ -86,7 +86,7 @@ test('a second stop with less grace shortens the first', async () => {
   assert.deepEqual([(await status(containerId)).exitCode, atMs((await status(containerId)).finishedAt)], [137, 3000]);
 });
 
-test('a command ends with its container', async () => {
+test('a command exits with its container', async () => {
   const { clock, runtime, run, start } = world();
   const containerId = await start(await run('pod'), 'c', { exec: () => ({ afterMs: 60_000, stdout: 'never' }) });
   const running = runtime.execSync({ containerId, cmd: ['x'], timeout: 0n }, signal);
@@ -95,7 +95,7 @@ test('a command ends with its container', async () => {
   assert.deepEqual(await running, { stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: 137 });
 });
 
-test('a sandbox that is lost keeps its containers until it is stopped', async () => {
+test('a lost sandbox keeps its containers until it is stopped', async () => {
   const { fake, runtime, run, start, status } = world();
   const pod = await run('pod');
   const id = await start(pod, 'c');
@@ -117,7 +117,7 @@ test('an address is free again once its sandbox is stopped', async () => {
   assert.equal(fake.sandboxes.get(await run('c'))?.ip, '10.244.0.2');
 });
 
-test('a pull takes its time, and makes the image present under its whole name', async () => {
+test('a pull takes pullMs, and adds the image under its full name', async () => {
   const { clock, fake, images, pull } = world();
   fake.registry.set('busybox:1', { pullMs: 2000, sizeBytes: 5, uid: 7 });
   const begun = clock.monotonic();
@@ -133,7 +133,7 @@ test('a pull takes its time, and makes the image present under its whole name', 
   );
 });
 
-test('a pull fails as the registry says', async () => {
+test('a pull fails with the error of the registry', async () => {
   const { fake, pull } = world();
   fake.registry.set('localhost/broken:1', { error: new CriError('Unknown', 'no space left on device') });
   fake.registry.set('localhost/secret:1', { allows: (auth) => auth?.username === 'me' });
@@ -142,7 +142,7 @@ test('a pull fails as the registry says', async () => {
   await assert.rejects(pull('localhost/absent:1'), { code: 'NotFound' });
 });
 
-test('a tag that moves names the new image alone', async () => {
+test('a moved tag names only the new image', async () => {
   const { fake, images } = world();
   const before = fake.addImage('localhost/app:1', { content: 'one' });
   const after = fake.addImage('localhost/app:1', { content: 'two' });
@@ -151,7 +151,7 @@ test('a tag that moves names the new image alone', async () => {
   assert.deepEqual(all.find(({ id }) => id === after)?.repoTags, ['localhost/app:1']);
 });
 
-test('faults come before the effect, after it, late, or instead of an answer', async () => {
+test('injected failures happen before the effect, after it, late, or instead of a response', async () => {
   const { clock, fake, runtime, run } = world();
   const lost = new CriError('Unavailable', 'connection lost');
   fake.failures.next('runPodSandbox', { kind: 'before', error: lost });
@@ -179,7 +179,7 @@ test('faults come before the effect, after it, late, or instead of an answer', a
   await hanging;
 });
 
-test('everyCall() decides over each call that has no fault of its own', async () => {
+test('everyCall() decides for each call without a queued failure', async () => {
   const { fake, runtime } = world();
   const down = new CriError('Unavailable', 'down');
   fake.failures.everyCall((method) => (method === 'version' ? undefined : { kind: 'before', error: down }));
@@ -187,7 +187,7 @@ test('everyCall() decides over each call that has no fault of its own', async ()
   await assert.rejects(runtime.listContainers({ filter: undefined }, signal), down);
 });
 
-test('conditions show what they were set to', async () => {
+test('Status returns the conditions that were set', async () => {
   const { fake, runtime } = world();
   fake.setCondition('NetworkReady', { status: false, reason: 'NetworkPluginNotReady', message: 'no CNI' });
   const { status } = await runtime.status({ verbose: false }, signal);
@@ -197,7 +197,7 @@ test('conditions show what they were set to', async () => {
   ]);
 });
 
-test('what is handed in or out is not what is kept', async () => {
+test('requests and responses are copies of the stored objects', async () => {
   const { fake, runtime } = world();
   const config = PodSandboxConfig.fromPartial({
     metadata: { name: 'p', uid: 'u', namespace: 'n' },
@@ -210,7 +210,7 @@ test('what is handed in or out is not what is kept', async () => {
   assert.equal(fake.sandboxes.get(podSandboxId)?.config.labels['a'], '1');
 });
 
-test('the same seed gives the same run', async () => {
+test('the same seed reproduces a run', async () => {
   const record = async (seed: number) => {
     const { clock, fake, runtime, run, start } = world(seed);
     const events: string[] = [];

@@ -3,7 +3,7 @@ import type { RuntimeHandlerFeatures } from '../generated/runtime-v1.ts';
 import type { Cri } from '../services.ts';
 import type { ContainerBehaviour } from './behaviour.ts';
 import { containerCalls, knownContainer } from './container-calls.ts';
-import { type ProcessExit, exit } from './container-lifecycle.ts';
+import { exit, type ProcessExit } from './container-lifecycle.ts';
 import { execCalls } from './exec-calls.ts';
 import { FailureInjector, withInjectedFailures } from './failure-injector.ts';
 import { FakeWorld, type WorldOptions } from './fake-world.ts';
@@ -19,38 +19,38 @@ export interface FakeRuntimeOptions extends WorldOptions {
 }
 
 /**
- * A container runtime in memory that answers, refuses and words its errors as containerd does. It depends on nothing
- * but its clock and its randomness, so a run with a virtual clock and a seed can be repeated exactly.
+ * An in-memory container runtime with the behaviour and error texts of containerd. It depends only on its clock and its
+ * random source, so a run with a virtual clock and a seed is reproducible.
  */
 export interface FakeRuntime {
   readonly cri: Cri;
   readonly failures: FailureInjector;
-  /** By container name; for containers that start from now on. */
+  /** By container name, for containers that start from now on. */
   readonly behaviours: Map<string, ContainerBehaviour>;
-  /** What can be pulled, by reference. */
+  /** Images that can be pulled, by reference. */
   readonly registry: Map<string, RegistryImage>;
-  /** What it says of its handlers, by name: at first nothing, as containerd 1.6. There are two, `runc` and the nameless. */
+  /** Reported features of handlers by name; initially none, as in containerd 1.6. The handlers are `runc` and the default. */
   readonly handlers: Map<string, RuntimeHandlerFeatures>;
   readonly sandboxes: ReadonlyMap<string, Readonly<FakeSandbox>>;
   readonly containers: ReadonlyMap<string, Readonly<FakeContainer>>;
-  /** Makes an image present; answers with its id. */
+  /** Adds a present image; returns its id. */
   addImage(reference: string, image?: RegistryImage): string;
-  /** `RuntimeReady` and `NetworkReady` are true until this says otherwise. */
+  /** `RuntimeReady` and `NetworkReady` are initially true. */
   setCondition(
     type: string,
     condition: { readonly status: boolean; readonly reason?: string; readonly message?: string },
   ): void;
-  /** The program of a container ends by itself. */
+  /** The program of a container exits by itself. */
   exitContainer(id: string, ending: ProcessExit): void;
-  /** A sandbox's first process ends by itself; its containers go on. */
+  /** A sandbox's pause process exits by itself; its containers keep running. */
   loseSandbox(id: string): void;
-  /** Every event stream breaks. */
+  /** Every event stream fails. */
   failEventStreams(): void;
 }
 
 export function createFakeRuntime({ containerEvents = true, ...options }: FakeRuntimeOptions): FakeRuntime {
   const world = new FakeWorld(options);
-  const faults = new FailureInjector();
+  const failures = new FailureInjector();
   const setCondition: FakeRuntime['setCondition'] = (type, { status, reason = '', message = '' }) => {
     world.conditions.set(type, { type, status, reason, message });
   };
@@ -65,8 +65,8 @@ export function createFakeRuntime({ containerEvents = true, ...options }: FakeRu
     ...statsCalls(world),
   };
   return {
-    cri: withInjectedFailures({ runtime, images: imageCalls(world) }, faults, options.clock),
-    failures: faults,
+    cri: withInjectedFailures({ runtime, images: imageCalls(world) }, failures, options.clock),
+    failures,
     behaviours: world.behaviours,
     registry: world.registry,
     handlers: world.handlers,

@@ -19,15 +19,15 @@ export interface WorldOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly behaviourOf?: BehaviourOf;
-  /** Told of each effect at once, before any event is sent. It must not throw. */
+  /** Called on each effect, before its event is published. Must not throw. */
   readonly onEffect?: (effect: Effect) => void;
-  /** Where container logs go; absent: nowhere. */
+  /** Filesystem for container logs; absent: no logs. */
   readonly fs?: Pick<FileSystem, 'makeDirectory' | 'appendFile'>;
-  /** The first two numbers of the pods' addresses. */
+  /** The first two octets of pod addresses. */
   readonly subnet?: string;
 }
 
-/** All that the fake runtime knows. The rpcs are in the files beside, one per kind of thing. */
+/** State of the fake runtime. The RPCs are in the files beside it, one per kind of object. */
 export class FakeWorld {
   readonly clock: Clock;
   readonly fs: WorldOptions['fs'];
@@ -60,7 +60,7 @@ export class FakeWorld {
     return Buffer.from(this.#random.bytes(32)).toString('hex');
   }
 
-  /** Nanoseconds since 1970; two readings within a millisecond still differ, as on a real machine. */
+  /** Nanoseconds since the epoch; two readings within a millisecond differ, as on a real machine. */
   timestamp(): bigint {
     const ms = Math.floor(this.clock.now());
     this.#withinMs = ms === this.#lastMs ? this.#withinMs + 1n : 0n;
@@ -73,7 +73,7 @@ export class FakeWorld {
     return this.#behaviourOf(container.config, sandbox.config) ?? this.behaviours.get(name) ?? {};
   }
 
-  /** The lowest address that no ready sandbox has. */
+  /** The lowest address that no ready sandbox uses. */
   freeAddress(): string {
     const taken = new Set([...this.sandboxes.values()].map((sandbox) => sandbox.ip));
     for (let number = 2; number < 256 * 256; number++) {
@@ -89,7 +89,7 @@ export class FakeWorld {
     return found;
   }
 
-  /** `id` is the container's or the sandbox's own. */
+  /** `id` is the id of the container or of the sandbox. */
   publishEvent(type: ContainerEventType, id: string, sandboxId: string): void {
     if (!this.events.hasSubscribers) return;
     const sandbox = this.sandboxes.get(sandboxId);

@@ -6,19 +6,19 @@ import { contentDigest, normalizeReference, parseRepository } from './image-refe
 import { imageMessage } from './messages.ts';
 import type { FakeImage } from './records.ts';
 
-/** What a pull of a reference finds. */
+/** An image in the registry. */
 export interface RegistryImage {
-  /** Two references with the same content are one image; absent: the reference itself. */
+  /** References with the same content are one image; absent: the reference itself. */
   readonly content?: string;
   readonly sizeBytes?: number;
   readonly pullMs?: number;
-  /** The user that the image wants to run as. */
+  /** The image's user. */
   readonly uid?: number;
   readonly username?: string;
   readonly pinned?: boolean;
   /** The pull fails, after `pullMs`. */
   readonly error?: CriError;
-  /** Absent: anybody may pull. */
+  /** Absent: every pull is allowed. */
   readonly allows?: (auth: AuthConfig | undefined) => boolean;
 }
 
@@ -60,7 +60,7 @@ export function imageCalls(world: FakeWorld): ImageService {
   };
 }
 
-/** By id, whole or shortened, or by any of its names. */
+/** Finds an image by id, id prefix, or name. */
 export function findImage(world: FakeWorld, reference: string): FakeImage | undefined {
   if (reference === '') return undefined;
   const byId = [...world.images.values()].find(
@@ -71,7 +71,7 @@ export function findImage(world: FakeWorld, reference: string): FakeImage | unde
   return [...world.images.values()].find(({ tags, digests }) => name && (tags.has(name) || digests.has(name)));
 }
 
-/** Makes an image present without a pull. */
+/** Adds an image without a pull. */
 export function addImage(world: FakeWorld, reference: string, source: RegistryImage = {}): FakeImage {
   const name = normalizeReference(reference);
   const content = source.content ?? name;
@@ -129,6 +129,6 @@ function tryNormalize(reference: string): string | undefined {
   try {
     return normalizeReference(reference);
   } catch {
-    return undefined; // what is no reference names no image
+    return undefined; // an invalid reference matches no image
   }
 }

@@ -13,7 +13,7 @@ const cases: Record<string, { given: string; whole: string; repository: string }
   'a registry': { given: 'k8s.io/pause:3', whole: 'k8s.io/pause:3', repository: 'k8s.io/pause' },
   'a port': { given: '127.0.0.1:5000/app', whole: '127.0.0.1:5000/app:latest', repository: '127.0.0.1:5000/app' },
   localhost: { given: 'localhost/app:1', whole: 'localhost/app:1', repository: 'localhost/app' },
-  'a digest, which counts more than the tag': {
+  'a digest, which takes precedence over the tag': {
     given: 'me/app:1@sha256:00',
     whole: 'docker.io/me/app@sha256:00',
     repository: 'docker.io/me/app',
@@ -21,13 +21,13 @@ const cases: Record<string, { given: string; whole: string; repository: string }
 };
 
 for (const [name, { given, whole, repository }] of Object.entries(cases)) {
-  test(`normalizeReference() understands ${name}`, () => {
+  test(`normalizeReference() of ${name}`, () => {
     assert.deepEqual([normalizeReference(given), parseRepository(normalizeReference(given))], [whole, repository]);
   });
 }
 
 for (const given of ['', 'UPPER', 'a//b']) {
-  test(`normalizeReference() refuses ${JSON.stringify(given)}`, () => {
+  test(`normalizeReference() rejects ${JSON.stringify(given)}`, () => {
     assert.throws(() => normalizeReference(given), { code: 'Unknown', message: /invalid reference format/ });
   });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CriError } from '../cri-error.ts';
 
-/** The whole name that containerd makes of a short one: `busybox` is `docker.io/library/busybox:latest`. */
+/** Expands a short name like containerd: `busybox` becomes `docker.io/library/busybox:latest`. */
 export function normalizeReference(reference: string): string {
   const [name, digest] = splitAt(reference, '@');
   if (name === '' || /[A-Z]/.test(name.split(':')[0] ?? '') || name.includes('//')) {
@@ -22,7 +22,7 @@ export function parseRepository(reference: string): string {
   return hasTag(name) ? name.slice(0, name.lastIndexOf(':')) : name;
 }
 
-/** A digest that stands for the content; the same content, the same digest. */
+/** The digest of the content. */
 export function contentDigest(content: string): string {
   return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }

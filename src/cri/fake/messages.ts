@@ -54,7 +54,7 @@ export function sandboxStatusMessage(sandbox: FakeSandbox): PodSandboxStatus {
   });
 }
 
-/** What was last listed of a container, for as long as it has not changed: lists are asked for all the time. */
+/** Caches the last listed message of each container: lists are requested often. */
 const listed = new WeakMap<FakeContainer, { readonly phase: string; readonly imageRef: string; message: Container }>();
 
 export function containerMessage(world: Images, container: FakeContainer): Container {
@@ -123,7 +123,7 @@ export function imageMessage({ id, tags, digests, sizeBytes, uid, username, pinn
   });
 }
 
-/** The name that users know first; the reference by digest where there is one. */
+/** The first tag, and the reference by digest if there is one. */
 function imageNames({ images }: Images, { config, imageId }: FakeContainer): { image: string; imageRef: string } {
   const image = images.get(imageId);
   const [tag] = image?.tags ?? [];

@@ -2,7 +2,7 @@ import type { ContainerConfig, PodSandboxConfig } from '../generated/runtime-v1.
 import type { ContainerBehaviour } from './behaviour.ts';
 
 /**
- *   RunPodSandbox ──► ready ──StopPodSandbox, or its own end──► notReady ──RemovePodSandbox──► gone
+ *   RunPodSandbox ──► ready ──StopPodSandbox, or pause exit──► notReady ──RemovePodSandbox──► gone
  */
 export interface FakeSandbox {
   readonly id: string;
@@ -10,12 +10,12 @@ export interface FakeSandbox {
   readonly runtimeHandler: string;
   readonly createdAt: bigint;
   state: 'ready' | 'notReady';
-  /** While it has a network of its own: until it is stopped. */
+  /** Set while it has its own network, until it is stopped. */
   ip: string | undefined;
 }
 
 /**
- *   CreateContainer ──► created ──StartContainer──► running ──end, StopContainer──► exited ──RemoveContainer──► gone
+ *   CreateContainer ──► created ──StartContainer──► running ──exit, StopContainer──► exited ──RemoveContainer──► gone
  *                          └───────────────cannot start────────────────────────────►┘
  */
 export type FakeContainerState =
@@ -23,7 +23,7 @@ export type FakeContainerState =
   | { readonly phase: 'running'; readonly startedAt: bigint; readonly process: FakeProcess }
   | {
       readonly phase: 'exited';
-      /** 0 when it never ran. */
+      /** 0 if it never ran. */
       readonly startedAt: bigint;
       readonly finishedAt: bigint;
       readonly exitCode: number;
@@ -33,7 +33,7 @@ export type FakeContainerState =
 
 export interface FakeProcess {
   readonly behaviour: ContainerBehaviour;
-  /** Aborts when it ends. */
+  /** Aborts when it exits. */
   readonly ended: AbortSignal;
   end(): void;
 }
@@ -43,7 +43,7 @@ export interface FakeContainer {
   readonly sandboxId: string;
   readonly config: ContainerConfig;
   readonly imageId: string;
-  /** Absolute; empty when it has none. */
+  /** Absolute; empty without a log. */
   readonly logPath: string;
   readonly createdAt: bigint;
   state: FakeContainerState;

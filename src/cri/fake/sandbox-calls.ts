@@ -11,7 +11,7 @@ import { removeContainer } from './container-calls.ts';
 import { kill } from './container-lifecycle.ts';
 import type { FakeWorld } from './fake-world.ts';
 import { labelMatcher } from './label-matcher.ts';
-import { sandboxMessage, criSandboxState, sandboxStatusMessage } from './messages.ts';
+import { criSandboxState, sandboxMessage, sandboxStatusMessage } from './messages.ts';
 import type { FakeSandbox } from './records.ts';
 
 type SandboxCalls = Pick<
@@ -64,7 +64,7 @@ export function sandboxCalls(world: FakeWorld): SandboxCalls {
   };
 }
 
-/** The sandbox's first process has ended by itself: its containers and its network stay, until somebody stops it. */
+/** The pause process exited: containers and network stay until the sandbox is stopped. */
 export function markSandboxLost(world: FakeWorld, sandbox: FakeSandbox): void {
   if (sandbox.state === 'notReady') return;
   sandbox.state = 'notReady';
@@ -110,7 +110,7 @@ function run(world: FakeWorld, config: PodSandboxConfig | undefined, runtimeHand
   return sandbox;
 }
 
-/** Also of one that is ready: it is stopped first, and its containers go with it. */
+/** Stops a ready sandbox first, and removes its containers. */
 function remove(world: FakeWorld, sandbox: FakeSandbox): void {
   stop(world, sandbox);
   for (const container of world.containersOf(sandbox.id)) removeContainer(world, container);

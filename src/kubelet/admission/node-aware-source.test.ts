@@ -10,15 +10,15 @@ function podFor(uid: string, nodeSelector: Record<string, string> = {}): Pod {
   return { metadata: { name: uid, namespace: 'default', uid }, spec: { containers: [], nodeSelector } };
 }
 
-function saying(...words: readonly (readonly Pod[])[]): PodSource {
+function sourceOf(...reports: readonly (readonly Pod[])[]): PodSource {
   async function* snapshots(): AsyncGenerator<SourceSnapshot> {
-    for (const pods of words) yield { pods, errors: [] };
+    for (const pods of reports) yield { pods, errors: [] };
   }
   return { name: 'api', snapshots };
 }
 
-/** A node whose watch is behind: only when asked does the server tell of the label. */
-function nodeBehind(known: Promise<void> = Promise.resolve()) {
+/** A node whose watch is behind: only a refresh returns the label. */
+function staleNode(known: Promise<void> = Promise.resolve()) {
   const node = {
     labels: {} as Record<string, string>,
     refreshed: 0,
@@ -32,37 +32,37 @@ function nodeBehind(known: Promise<void> = Promise.resolve()) {
   return node;
 }
 
-async function heard(source: PodSource, signal = LIFE): Promise<string[][]> {
+async function reportedUids(source: PodSource, signal = LIFE): Promise<string[][]> {
   const all: string[][] = [];
   for await (const { pods } of source.snapshots(signal)) all.push(pods.map(({ metadata }) => metadata.uid));
   return all;
 }
 
-test('nodeAwareSource() says nothing before the node is known', async () => {
+test('nodeAwareSource() reports nothing before the node is known', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isKnown = false;
-  const listening = heard(nodeAwareSource(saying([podFor('a')]), 'box', nodeBehind(promise)));
-  void listening.then(() => assert.ok(isKnown));
+  const reported = reportedUids(nodeAwareSource(sourceOf([podFor('a')]), 'box', staleNode(promise)));
+  void reported.then(() => assert.ok(isKnown));
   await Promise.resolve();
   isKnown = true;
   resolve();
-  assert.deepEqual(await listening, [['a']]);
+  assert.deepEqual(await reported, [['a']]);
 });
 
-test('nodeAwareSource() ends with its signal though the node never gets known', async () => {
+test('nodeAwareSource() stops when the signal aborts before the node is known', async () => {
   const life = new AbortController();
-  const listening = heard(
-    nodeAwareSource(saying([podFor('a')]), 'box', nodeBehind(new Promise(() => {}))),
+  const reported = reportedUids(
+    nodeAwareSource(sourceOf([podFor('a')]), 'box', staleNode(new Promise(() => {}))),
     life.signal,
   );
   life.abort();
-  assert.deepEqual(await listening, []);
+  assert.deepEqual(await reported, []);
 });
 
-test('nodeAwareSource() asks for the node once for a pod that does not fit it', async () => {
-  const node = nodeBehind();
-  const odd = podFor('odd', { disk: 'slow' });
-  const words = saying([podFor('plain')], [podFor('plain'), odd], [podFor('plain'), odd]);
-  assert.deepEqual(await heard(nodeAwareSource(words, 'box', node)), [['plain'], ['plain', 'odd'], ['plain', 'odd']]);
+test('nodeAwareSource() refreshes the node once for a pod that does not match it', async () => {
+  const node = staleNode();
+  const unmatched = podFor('odd', { disk: 'slow' });
+  const source = sourceOf([podFor('plain')], [podFor('plain'), unmatched], [podFor('plain'), unmatched]);
+  assert.deepEqual(await reportedUids(nodeAwareSource(source, 'box', node)), [['plain'], ['plain', 'odd'], ['plain', 'odd']]);
   assert.equal(node.refreshed, 1);
 });

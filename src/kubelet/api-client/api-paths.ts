@@ -30,7 +30,7 @@ export function tokenPath({ namespace, name }: { readonly namespace: string; rea
 }
 
 /** `?a=1&b=2` of those that are set; nothing of none. */
-export function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+export function queryString(parameters: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []));
   return set.length === 0 ? '' : `?${new URLSearchParams(set)}`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorOfAnswer } from './api-status.ts';
+import { errorFromResponse } from './api-status.ts';
 
 const status = (fields: object): string => JSON.stringify({ kind: 'Status', apiVersion: 'v1', ...fields });
 
@@ -41,7 +41,7 @@ const cases: Record<string, { given: [number, Record<string, string>, string]; e
 
 for (const [name, { given, error }] of Object.entries(cases)) {
   test(`errorOfAnswer() ${name}`, () => {
-    const { reason, message, retryAfterMs } = errorOfAnswer(...given);
+    const { reason, message, retryAfterMs } = errorFromResponse(...given);
     assert.deepEqual({ reason, message, retryAfterMs, ...error }, { reason, message, retryAfterMs });
   });
 }

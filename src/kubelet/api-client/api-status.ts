@@ -31,34 +31,34 @@ const REASONS_BY_CODE: Readonly<Record<number, ApiErrorReason>> = {
 };
 
 /** Of an answer that is not the object that was asked for. `body` is not shown unless it is a `Status`. */
-export function errorOfAnswer(status: number, headers: Readonly<Record<string, string>>, body: string): ApiError {
+export function errorFromResponse(status: number, headers: Readonly<Record<string, string>>, body: string): ApiError {
   const asked = Number.parseInt(headers['retry-after'] ?? '', 10);
   const retryAfterMs = Number.isNaN(asked) ? undefined : asked * 1000;
-  return errorOfStatus(parsed(body), status, retryAfterMs);
+  return errorFromStatus(parseJson(body), status, retryAfterMs);
 }
 
 /** Of a `Status` object, or of whatever stands in its place. */
-export function errorOfStatus(value: unknown, code = 0, retryAfterMs?: number): ApiError {
+export function errorFromStatus(value: unknown, code = 0, retryAfterMs?: number): ApiError {
   const status = isMap(value) && value['kind'] === 'Status' ? value : {};
   const { reason, message, details } = status;
   const known = typeof reason === 'string' ? REASONS[reason] : undefined;
   const seconds = isMap(details) ? details['retryAfterSeconds'] : undefined;
   const pause = retryAfterMs ?? (typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined);
   return new ApiError(
-    known ?? reasonOfCode(typeof status['code'] === 'number' ? status['code'] : code),
+    known ?? reasonForCode(typeof status['code'] === 'number' ? status['code'] : code),
     typeof message === 'string' && message !== '' ? message : `the server answered with status ${code}`,
     pause === undefined ? {} : { retryAfterMs: pause },
   );
 }
 
-function reasonOfCode(code: number): ApiErrorReason {
+function reasonForCode(code: number): ApiErrorReason {
   const known = REASONS_BY_CODE[code];
   if (known !== undefined) return known;
   if (code === 502 || code === 503 || code === 504) return 'Unavailable';
   return code >= 400 && code < 500 ? 'BadRequest' : 'InternalError';
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError, type ApiServer } from './api-server.ts';
-import { boundApiServer } from './api-timeouts.ts';
+import { withApiTimeouts } from './api-timeouts.ts';
 import type { ApiVerb } from './fake/api-faults.ts';
 import { createMemoryApiServer } from './fake/memory-api-server.ts';
 
@@ -14,7 +14,7 @@ function setUp() {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   const server = createMemoryApiServer({ clock, random });
-  return { clock, server, api: boundApiServer(server, { clock, random }), life: new AbortController() };
+  return { clock, server, api: withApiTimeouts(server, { clock, random }), life: new AbortController() };
 }
 
 const calls: Partial<

@@ -9,7 +9,7 @@ const LIST_MS = 60_000;
 /** As client-go's reflector: between this and twice as long, so that not all watches start anew together. */
 const SHORTEST_WATCH_MS = 300_000;
 
-export interface BoundDeps {
+export interface ApiTimeoutDeps {
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -18,7 +18,7 @@ export interface BoundDeps {
  * The same server, which never leaves its callers without an answer: a call that takes too long fails as `Unavailable`
  * (and may have happened all the same), and a watch that has stood for long ends quietly, dead or not.
  */
-export function boundApiServer(api: ApiServer, { clock, random }: BoundDeps): ApiServer {
+export function withApiTimeouts(api: ApiServer, { clock, random }: ApiTimeoutDeps): ApiServer {
   const within = async <T>(ms: number, signal: AbortSignal, call: (until: AbortSignal) => Promise<T>): Promise<T> => {
     const limit = clock.deadline(ms);
     try {

@@ -25,7 +25,7 @@ test('what is given is shown, and stays the same', async () => {
   const { credentials, current } = await setUp({ token: { token: 't' } }, { tlsServerName: 'api' });
   const identity = await current();
   assert.deepEqual(identity, { authorization: 'Bearer t', tls: { serverName: 'api' } });
-  credentials.refused(identity);
+  credentials.onUnauthorized(identity);
   assert.equal(await current(), identity);
 });
 
@@ -59,11 +59,11 @@ test('a token that the server refuses is read again at once', async () => {
   await fs.writeFile('/etc/token', 'one');
   const first = await current();
   await fs.writeFile('/etc/token', 'other');
-  credentials.refused(first);
+  credentials.onUnauthorized(first);
   const second = await current();
   assert.equal(second.authorization, 'Bearer other');
   await fs.writeFile('/etc/token', 'third');
-  credentials.refused(first); // of before
+  credentials.onUnauthorized(first); // of before
   assert.equal(await current(), second);
 });
 
@@ -153,7 +153,7 @@ test('a plugin is asked again when what it said has expired, or is refused', asy
   await clock.advance(60_001);
   const second = await current();
   assert.equal(second.authorization, 'Bearer b');
-  credentials.refused(second);
+  credentials.onUnauthorized(second);
   const third = await current();
   assert.deepEqual([third.authorization, third.tls.clientCertificates], [undefined, [PAIR_ONE]]);
 });

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TlsSettings } from '../../host/network.ts';
-import { ChangingFiles, type ChangingFilesDeps } from './reloading-files.ts';
+import { ReloadingFiles, type ReloadingFilesDeps } from './reloading-files.ts';
 import type { ClientConfig, ClientUser, ExecPlugin, Pem } from './client-config.ts';
-import { type ClientCertificate, CredentialError, checkedPair } from './exec-credential.ts';
+import { type ClientCertificate, CredentialError, checkKeyPair } from './exec-credential.ts';
 import { PluginCredentials, type PluginDeps } from './exec-plugin.ts';
 
 /** Who we are at this moment, and whom we trust. */
@@ -17,44 +17,44 @@ export interface Credentials {
   /** Rejects with a `CredentialError` or the signal's reason. */
   current(signal: AbortSignal): Promise<Identity>;
   /** The server does not know who that is (401): where it can be another, it is by the next time. */
-  refused(identity: Identity): void;
+  onUnauthorized(identity: Identity): void;
 }
 
-export type CredentialDeps = ChangingFilesDeps & PluginDeps;
+export type CredentialDeps = ReloadingFilesDeps & PluginDeps;
 
 /** Something that may be another the next time. */
-interface Changing<T> {
+interface Reloadable<T> {
   value(signal: AbortSignal): Promise<T>;
-  doubt(): void;
+  invalidate(): void;
 }
 
-interface Shown {
+interface PresentedCredentials {
   readonly authorization: string | undefined;
   readonly certificate: ClientCertificate | undefined;
 }
 
 export function createCredentials({ cluster, user }: ClientConfig, deps: CredentialDeps): Credentials {
-  const authority = cluster.authority ? pemOf(cluster.authority, deps) : constant(undefined);
+  const authority = cluster.authority ? pemSource(cluster.authority, deps) : constant(undefined);
   const shown =
-    user.plugin === undefined || hasOwn(user) ? ownWords(user, deps) : pluginWords(user.plugin, authority, deps);
-  let last: { readonly ca: string | undefined; readonly shown: Shown; readonly identity: Identity } | undefined;
+    user.plugin === undefined || hasConfiguredCredentials(user) ? configuredCredentials(user, deps) : pluginCredentials(user.plugin, authority, deps);
+  let last: { readonly ca: string | undefined; readonly shown: PresentedCredentials; readonly identity: Identity } | undefined;
   return {
     async current(signal) {
       const [ca, own] = await Promise.all([authority.value(signal), shown.value(signal)]);
       if (last && isDeepStrictEqual([ca, own], [last.ca, last.shown])) return last.identity;
       const isSameTls = last && isDeepStrictEqual([ca, own.certificate], [last.ca, last.shown.certificate]);
-      const tls = last && isSameTls ? last.identity.tls : tlsOf(ca, own.certificate, cluster.tlsServerName);
+      const tls = last && isSameTls ? last.identity.tls : tlsSettings(ca, own.certificate, cluster.tlsServerName);
       last = { ca, shown: own, identity: { authorization: own.authorization, tls } };
       return last.identity;
     },
-    refused(identity) {
+    onUnauthorized(identity) {
       if (identity !== last?.identity) return; // it is another already
-      for (const part of [authority, shown]) part.doubt();
+      for (const part of [authority, shown]) part.invalidate();
     },
   };
 }
 
-function tlsOf(
+function tlsSettings(
   ca: string | undefined,
   pair: ClientCertificate | undefined,
   serverName: string | undefined,
@@ -66,71 +66,71 @@ function tlsOf(
   };
 }
 
-function hasOwn({ token, password, certificate }: ClientUser): boolean {
+function hasConfiguredCredentials({ token, password, certificate }: ClientUser): boolean {
   return token !== undefined || password !== undefined || certificate !== undefined;
 }
 
-function ownWords({ token, password, certificate }: ClientUser, deps: CredentialDeps): Changing<Shown> {
-  const pair = certificate ? pairOf(certificate, deps) : constant(undefined);
-  const bearer = token ? tokenOf(token, deps) : constant(undefined);
+function configuredCredentials({ token, password, certificate }: ClientUser, deps: CredentialDeps): Reloadable<PresentedCredentials> {
+  const pair = certificate ? keyPairSource(certificate, deps) : constant(undefined);
+  const bearer = token ? tokenSource(token, deps) : constant(undefined);
   const basic = password && `Basic ${Buffer.from(`${password.username}:${password.password}`).toString('base64')}`;
   return {
     async value(signal) {
-      const [known, words] = await Promise.all([pair.value(signal), bearer.value(signal)]);
-      return { certificate: known, authorization: words === undefined ? basic : `Bearer ${words}` };
+      const [known, bearerToken] = await Promise.all([pair.value(signal), bearer.value(signal)]);
+      return { certificate: known, authorization: bearerToken === undefined ? basic : `Bearer ${bearerToken}` };
     },
-    doubt() {
-      pair.doubt();
-      bearer.doubt();
+    invalidate() {
+      pair.invalidate();
+      bearer.invalidate();
     },
   };
 }
 
-function pluginWords(
+function pluginCredentials(
   plugin: ExecPlugin,
-  authority: Changing<string | undefined>,
+  authority: Reloadable<string | undefined>,
   deps: CredentialDeps,
-): Changing<Shown> {
+): Reloadable<PresentedCredentials> {
   const asked = new PluginCredentials(plugin, (signal) => authority.value(signal), deps);
   return {
     async value(signal) {
       const { token, certificate } = await asked.value(signal);
       return { certificate, authorization: token === undefined ? undefined : `Bearer ${token}` };
     },
-    doubt: () => asked.forget(),
+    invalidate: () => asked.invalidate(),
   };
 }
 
-function pemOf(pem: Pem, deps: ChangingFilesDeps): Changing<string> {
-  return 'pem' in pem ? constant(pem.pem) : new ChangingFiles([pem.file], ([text = '']) => text, deps);
+function pemSource(pem: Pem, deps: ReloadingFilesDeps): Reloadable<string> {
+  return 'pem' in pem ? constant(pem.pem) : new ReloadingFiles([pem.file], ([text = '']) => text, deps);
 }
 
 /** A pair in files changes as one: between two halves that do not fit the old one holds. */
-function pairOf(
+function keyPairSource(
   given: { readonly certificate: Pem; readonly key: Pem },
-  deps: ChangingFilesDeps,
-): Changing<ClientCertificate> {
+  deps: ReloadingFilesDeps,
+): Reloadable<ClientCertificate> {
   const { certificate, key } = given;
   const pick = (pem: Pem, texts: ReadonlyMap<string, string>): string =>
     'pem' in pem ? pem.pem : (texts.get(pem.file) ?? '');
   const paths = [certificate, key].flatMap((pem) => ('file' in pem ? [pem.file] : []));
   const parse = (texts: readonly string[]): ClientCertificate => {
     const byPath = new Map(paths.map((path, index) => [path, texts[index] ?? '']));
-    return checkedPair({ certificate: pick(certificate, byPath), key: pick(key, byPath) });
+    return checkKeyPair({ certificate: pick(certificate, byPath), key: pick(key, byPath) });
   };
-  return new ChangingFiles(paths, parse, deps);
+  return new ReloadingFiles(paths, parse, deps);
 }
 
-function tokenOf(token: NonNullable<ClientUser['token']>, deps: ChangingFilesDeps): Changing<string> {
+function tokenSource(token: NonNullable<ClientUser['token']>, deps: ReloadingFilesDeps): Reloadable<string> {
   if ('token' in token) return constant(token.token);
   const parse = ([text = '']: readonly string[]): string => {
     const trimmed = text.trim();
     if (trimmed === '') throw new CredentialError(`read empty token from file ${JSON.stringify(token.file)}`);
     return trimmed;
   };
-  return new ChangingFiles([token.file], parse, deps);
+  return new ReloadingFiles([token.file], parse, deps);
 }
 
-function constant<T>(value: T): Changing<T> {
-  return { value: async () => value, doubt() {} };
+function constant<T>(value: T): Reloadable<T> {
+  return { value: async () => value, invalidate() {} };
 }

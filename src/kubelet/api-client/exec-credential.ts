@@ -32,7 +32,7 @@ export function execInfo({ apiVersion, cluster }: ExecPlugin, authority: string 
 
 /** Reads what a plugin has written. Throws a `CredentialError` without any of it. */
 export function parseExecCredential(output: string, { apiVersion }: ExecPlugin): ExecCredential {
-  const credential = decoded(output);
+  const credential = parseJsonObject(output);
   if (credential['apiVersion'] !== apiVersion) {
     throw new CredentialError(
       `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(credential['apiVersion'])}`,
@@ -41,20 +41,20 @@ export function parseExecCredential(output: string, { apiVersion }: ExecPlugin):
   const { status } = credential;
   if (!isMap(status)) throw new CredentialError("exec plugin didn't return a status field");
   const [token, certificate, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((field) =>
-    text(status, field),
+    stringField(status, field),
   );
   if (!token && !certificate && !key) throw new CredentialError("exec plugin didn't return a token or cert/key pair");
   if (!certificate !== !key) throw new CredentialError('exec plugin returned only certificate or key, not both');
-  const expires = text(status, 'expirationTimestamp');
+  const expires = stringField(status, 'expirationTimestamp');
   return {
     token: token || undefined,
-    certificate: certificate && key ? checkedPair({ certificate, key }) : undefined,
+    certificate: certificate && key ? checkKeyPair({ certificate, key }) : undefined,
     expiresMs: expires ? parseTime(expires) : undefined,
   };
 }
 
 /** The same, once it is sure that the two belong together. */
-export function checkedPair(pair: ClientCertificate): ClientCertificate {
+export function checkKeyPair(pair: ClientCertificate): ClientCertificate {
   try {
     if (new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key))) return pair;
   } catch (error) {
@@ -63,7 +63,7 @@ export function checkedPair(pair: ClientCertificate): ClientCertificate {
   throw new CredentialError('failed parsing client key/certificate: private key does not match public key');
 }
 
-function decoded(output: string): Readonly<Record<string, unknown>> {
+function parseJsonObject(output: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(output);
     if (isMap(value)) return value;
@@ -73,7 +73,7 @@ function decoded(output: string): Readonly<Record<string, unknown>> {
   throw new CredentialError('decoding stdout: it is no JSON object');
 }
 
-function text(status: Readonly<Record<string, unknown>>, field: string): string {
+function stringField(status: Readonly<Record<string, unknown>>, field: string): string {
   const value = status[field] ?? '';
   if (typeof value !== 'string') throw new CredentialError(`decoding stdout: status.${field} is no text`);
   return value;

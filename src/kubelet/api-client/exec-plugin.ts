@@ -8,7 +8,7 @@ import { CredentialError, type ExecCredential, execInfo, parseExecCredential } f
 /** Nobody can wait longer for an answer of the server itself. */
 const PLUGIN_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1 << 20;
-const SHOWN_BYTES = 1_000;
+const LOGGED_BYTES = 1_000;
 
 export interface PluginDeps {
   readonly processes: Pick<Processes, 'run'>;
@@ -24,7 +24,7 @@ export class PluginCredentials {
   readonly #authority: (signal: AbortSignal) => Promise<string | undefined>;
   readonly #deps: PluginDeps;
   #known: ExecCredential | undefined;
-  #asking: Promise<ExecCredential> | undefined;
+  #running: Promise<ExecCredential> | undefined;
 
   /** `authority` is of the server, in PEM. */
   constructor(plugin: ExecPlugin, authority: (signal: AbortSignal) => Promise<string | undefined>, deps: PluginDeps) {
@@ -37,18 +37,18 @@ export class PluginCredentials {
   async value(signal: AbortSignal): Promise<ExecCredential> {
     const { expiresMs = Number.POSITIVE_INFINITY } = this.#known ?? {};
     if (this.#known && this.#deps.clock.now() <= expiresMs) return this.#known;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
     });
-    return abortable(this.#asking, signal);
+    return abortable(this.#running, signal);
   }
 
   /** The server does not take it. */
-  forget(): void {
+  invalidate(): void {
     this.#known = undefined;
   }
 
-  async #ask(): Promise<ExecCredential> {
+  async #run(): Promise<ExecCredential> {
     const { clock, log, processes, environment } = this.#deps;
     const { command, args, env } = this.#plugin;
     const until = clock.deadline(PLUGIN_MS);
@@ -58,23 +58,23 @@ export class PluginCredentials {
         {
           program: command,
           args,
-          env: setOnly({ ...environment, ...env, KUBERNETES_EXEC_INFO: info }),
+          env: definedVariables({ ...environment, ...env, KUBERNETES_EXEC_INFO: info }),
           input: '',
           maxOutputBytes: MAX_OUTPUT_BYTES,
         },
         until,
       )
       .catch((error: unknown) => {
-        throw this.#notRun(error);
+        throw this.#startError(error);
       });
-    const words = new TextDecoder().decode(stderr.subarray(0, SHOWN_BYTES)).trim();
+    const words = new TextDecoder().decode(stderr.subarray(0, LOGGED_BYTES)).trim();
     if (words !== '') log.warn('the exec plugin says something', { command, words });
     if (exitCode !== 0) throw new CredentialError(`exec: executable ${command} failed with exit code ${exitCode}`);
     this.#known = parseExecCredential(new TextDecoder().decode(stdout), this.#plugin);
     return this.#known;
   }
 
-  #notRun(error: unknown): CredentialError {
+  #startError(error: unknown): CredentialError {
     const { command, installHint } = this.#plugin;
     if (!(error instanceof ProcessStartError)) {
       return new CredentialError(`exec: executable ${command} did not end well`, { cause: error });
@@ -84,7 +84,7 @@ export class PluginCredentials {
   }
 }
 
-function setOnly(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function definedVariables(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

@@ -7,11 +7,11 @@ import type { ClientConfig } from './client-config.ts';
 import type { Credentials } from './credentials.ts';
 import { type ApiCall, HttpCalls } from './http-calls.ts';
 import { listAll } from './http-list.ts';
-import { reviewsBy } from './http-reviews.ts';
+import { createReviews } from './http-reviews.ts';
 import { watchObjects } from './http-watch.ts';
-import { RequestRate, type RequestRateLimit } from './request-rate.ts';
+import { RequestRateLimiter, type RequestRateLimit } from './request-rate.ts';
 import { type ConnectionDeps, ServerConnections } from './server-connections.ts';
-import { mapOf, objectOf, textIn } from './wire-objects.ts';
+import { asObject, decodeObject, requireString } from './wire-objects.ts';
 
 export interface HttpApiDeps {
   readonly network: ConnectionDeps['network'];
@@ -36,19 +36,19 @@ export interface HttpApiServer extends ApiServer, ApiReviews, Disposable {
 export function createHttpApiServer({ cluster }: ClientConfig, deps: HttpApiDeps): HttpApiServer {
   const connections = new ServerConnections(cluster, deps);
   const callsAt = (limit: RequestRateLimit): HttpCalls =>
-    new HttpCalls({ ...deps, server: cluster.server, connections, rate: new RequestRate(limit, deps.clock) });
+    new HttpCalls({ ...deps, server: cluster.server, connections, rate: new RequestRateLimiter(limit, deps.clock) });
   const calls = callsAt(deps.rate);
   return {
-    ...objectsBy(calls, deps),
-    ...reviewsBy(calls),
-    atRate: (rate) => objectsBy(callsAt(rate), deps),
+    ...objectCalls(calls, deps),
+    ...createReviews(calls),
+    atRate: (rate) => objectCalls(callsAt(rate), deps),
     [Symbol.dispose]: () => connections[Symbol.dispose](),
   };
 }
 
-function objectsBy(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>): ApiServer {
+function objectCalls(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>): ApiServer {
   const ask = async <R extends Resource>(resource: R, call: ApiCall, signal: AbortSignal): Promise<ApiObjects[R]> =>
-    objectOf(resource, await calls.call(call, signal));
+    decodeObject(resource, await calls.call(call, signal));
   return {
     get: (key, signal) => ask(key.resource, { method: 'GET', path: objectPath(key) }, signal),
     list: (selection, signal) => listAll(selection, calls, signal),
@@ -76,11 +76,11 @@ function objectsBy(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>): A
       const { uid } = account;
       const header = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' };
       const body = { ...header, ...(uid !== undefined && { metadata: { uid } }), spec };
-      const answer = mapOf(await calls.call({ method: 'POST', path: tokenPath(account), body }, signal));
-      const { token, expirationTimestamp } = mapOf(answer['status']);
+      const answer = asObject(await calls.call({ method: 'POST', path: tokenPath(account), body }, signal));
+      const { token, expirationTimestamp } = asObject(answer['status']);
       return {
-        token: textIn('status.token', token),
-        expirationTimestamp: textIn('status.expirationTimestamp', expirationTimestamp),
+        token: requireString('status.token', token),
+        expirationTimestamp: requireString('status.expirationTimestamp', expirationTimestamp),
       };
     },
   };

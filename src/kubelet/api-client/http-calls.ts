@@ -2,10 +2,10 @@ import { collectText } from '../../base/byte-chunks.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type HttpResponse, NetworkError } from '../../host/network.ts';
 import { ApiError } from './api-server.ts';
-import { errorOfAnswer } from './api-status.ts';
+import { errorFromResponse } from './api-status.ts';
 import { CredentialError } from './exec-credential.ts';
-import type { RequestRate } from './request-rate.ts';
-import type { Answer, ServerConnections, ServerRequestLine } from './server-connections.ts';
+import type { RequestRateLimiter } from './request-rate.ts';
+import type { ServerResponse, ServerConnections, ServerRequestLine } from './server-connections.ts';
 
 /** As client-go. */
 const MAX_ATTEMPTS = 10;
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 export interface HttpCallDeps {
   readonly connections: ServerConnections;
-  readonly rate: RequestRate;
+  readonly rate: RequestRateLimiter;
   readonly clock: Clock;
   readonly userAgent: string;
   /** As errors name it. */
@@ -39,8 +39,8 @@ export class HttpCalls {
   async call(call: ApiCall, signal: AbortSignal): Promise<unknown> {
     const { rate, clock } = this.#deps;
     for (let attempt = 1; ; attempt++) {
-      await rate.turn(signal);
-      const answer = await this.#ask(call, signal);
+      await rate.wait(signal);
+      const answer = await this.#request(call, signal);
       if (!(answer instanceof ApiError)) return answer.value;
       const { retryAfterMs = Number.POSITIVE_INFINITY } = answer;
       if (attempt === MAX_ATTEMPTS || retryAfterMs > LONGEST_PAUSE_MS) throw answer;
@@ -49,15 +49,15 @@ export class HttpCalls {
   }
 
   /** An answer that is read as it comes; the caller does so, and lets it go. */
-  async open(call: ApiCall, signal: AbortSignal): Promise<Answer> {
-    const answer = await this.#reaching(this.#deps.connections.ask(this.#line(call), signal), signal);
+  async open(call: ApiCall, signal: AbortSignal): Promise<ServerResponse> {
+    const answer = await this.#mapErrors(this.#deps.connections.request(this.#requestLine(call), signal), signal);
     if (answer.response.status === 200) return answer;
     using refusal = answer;
-    throw await this.#reaching(errorOf(refusal.response), signal);
+    throw await this.#mapErrors(responseError(refusal.response), signal);
   }
 
   /** What comes of reading an answer when its connection breaks. */
-  broken(error: unknown, signal: AbortSignal): unknown {
+  readError(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof NetworkError || error instanceof CredentialError) {
       return new ApiError('Unavailable', `cannot reach ${this.#deps.server}: ${error.message}`, { cause: error });
@@ -65,22 +65,22 @@ export class HttpCalls {
     return error;
   }
 
-  async #ask(call: ApiCall, signal: AbortSignal): Promise<ApiError | { readonly value: unknown }> {
-    using answer = await this.#reaching(this.#deps.connections.ask(this.#line(call), signal), signal);
+  async #request(call: ApiCall, signal: AbortSignal): Promise<ApiError | { readonly value: unknown }> {
+    using answer = await this.#mapErrors(this.#deps.connections.request(this.#requestLine(call), signal), signal);
     const { response } = answer;
-    if (response.status < 200 || response.status > 299) return this.#reaching(errorOf(response), signal);
-    return { value: parsed(await this.#reaching(collectText(response.body), signal)) };
+    if (response.status < 200 || response.status > 299) return this.#mapErrors(responseError(response), signal);
+    return { value: parseJson(await this.#mapErrors(collectText(response.body), signal)) };
   }
 
-  async #reaching<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  async #mapErrors<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await work;
     } catch (error) {
-      throw this.broken(error, signal);
+      throw this.readError(error, signal);
     }
   }
 
-  #line({ method, path, body, contentType = 'application/json', isRepeatable }: ApiCall): ServerRequestLine {
+  #requestLine({ method, path, body, contentType = 'application/json', isRepeatable }: ApiCall): ServerRequestLine {
     const text = body === undefined ? undefined : JSON.stringify(body);
     return {
       method,
@@ -96,11 +96,11 @@ export class HttpCalls {
   }
 }
 
-async function errorOf({ status, headers, body }: HttpResponse): Promise<ApiError> {
-  return errorOfAnswer(status, headers, await collectText(body));
+async function responseError({ status, headers, body }: HttpResponse): Promise<ApiError> {
+  return errorFromResponse(status, headers, await collectText(body));
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

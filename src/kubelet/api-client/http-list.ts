@@ -1,8 +1,8 @@
-import { collectionPath, queryOf } from './api-paths.ts';
+import { collectionPath, queryString } from './api-paths.ts';
 import type { ApiObjects, ObjectList, Resource, Selection } from './api-server.ts';
 import type { HttpCalls } from './http-calls.ts';
 import { isApiError } from './is-api-error.ts';
-import { mapOf, objectOf, versionOf } from './wire-objects.ts';
+import { asObject, decodeObject, resourceVersionOf } from './wire-objects.ts';
 
 /** As client-go's pager. */
 const PAGE = '500';
@@ -18,9 +18,9 @@ export async function listAll<R extends Resource>(
 ): Promise<ObjectList<ApiObjects[R]>> {
   const { resource, fieldSelector } = selection;
   const page = async (parameters: { readonly limit?: string; readonly continue?: string }) => {
-    const path = `${collectionPath(selection)}${queryOf({ fieldSelector, ...parameters })}`;
-    const list = mapOf(await calls.call({ method: 'GET', path }, signal));
-    return { items: itemsOf(resource, list['items']), resourceVersion: versionOf(list), next: continueOf(list) };
+    const path = `${collectionPath(selection)}${queryString({ fieldSelector, ...parameters })}`;
+    const list = asObject(await calls.call({ method: 'GET', path }, signal));
+    return { items: decodeItems(resource, list['items']), resourceVersion: resourceVersionOf(list), next: continueToken(list) };
   };
   let { items, resourceVersion, next } = await page({ limit: PAGE });
   while (next !== '') {
@@ -37,11 +37,11 @@ export async function listAll<R extends Resource>(
 }
 
 /** A list of none may be told as null. */
-function itemsOf<R extends Resource>(resource: R, items: unknown): readonly ApiObjects[R][] {
-  return Array.isArray(items) ? items.map((item) => objectOf(resource, item)) : [];
+function decodeItems<R extends Resource>(resource: R, items: unknown): readonly ApiObjects[R][] {
+  return Array.isArray(items) ? items.map((item) => decodeObject(resource, item)) : [];
 }
 
-function continueOf(list: Readonly<Record<string, unknown>>): string {
-  const next = mapOf(list['metadata'])['continue'];
+function continueToken(list: Readonly<Record<string, unknown>>): string {
+  const next = asObject(list['metadata'])['continue'];
   return typeof next === 'string' ? next : '';
 }

@@ -1,15 +1,15 @@
 import type { SubjectAccessReviewStatus, TokenReviewStatus } from '../../api/generated/core-v1.ts';
 import type { ApiReviews } from './api-reviews.ts';
 import type { HttpCalls } from './http-calls.ts';
-import { mapOf } from './wire-objects.ts';
+import { asObject } from './wire-objects.ts';
 
 /** Reviews are made by creating them; the answer is in their status, and nothing of them is kept. */
-export function reviewsBy(calls: Pick<HttpCalls, 'call'>): ApiReviews {
+export function createReviews(calls: Pick<HttpCalls, 'call'>): ApiReviews {
   const review = async (group: string, kind: string, spec: object, signal: AbortSignal) => {
     const apiVersion = `${group}/v1`;
     const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
     const call = { method: 'POST', path, body: { apiVersion, kind, spec }, isRepeatable: true } as const;
-    return mapOf(mapOf(await calls.call(call, signal))['status']);
+    return asObject(asObject(await calls.call(call, signal))['status']);
   };
   return {
     reviewToken: (spec, signal): Promise<TokenReviewStatus> =>

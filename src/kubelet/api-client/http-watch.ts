@@ -1,10 +1,10 @@
 import type { Random } from '../../host/random.ts';
-import { collectionPath, queryOf } from './api-paths.ts';
+import { collectionPath, queryString } from './api-paths.ts';
 import { ApiError, type ApiObjects, type Resource, type Selection, type WatchEvent } from './api-server.ts';
-import { errorOfStatus } from './api-status.ts';
+import { errorFromStatus } from './api-status.ts';
 import type { HttpCalls } from './http-calls.ts';
 import { wholeLines } from './json-lines.ts';
-import { mapOf, objectOf, versionOf } from './wire-objects.ts';
+import { asObject, decodeObject, resourceVersionOf } from './wire-objects.ts';
 
 /** As client-go's reflector: between this and twice as long, so that not all watches start anew together. */
 const SHORTEST_WATCH_S = 300;
@@ -24,7 +24,7 @@ export async function* watchObjects<R extends Resource>(
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<ApiObjects[R]>> {
   const { resource, fieldSelector, resourceVersion } = selection;
-  const query = queryOf({
+  const query = queryString({
     watch: 'true',
     allowWatchBookmarks: 'true',
     timeoutSeconds: String(Math.floor(SHORTEST_WATCH_S * (1 + random.fraction()))),
@@ -38,31 +38,31 @@ export async function* watchObjects<R extends Resource>(
   outdated.addEventListener('abort', () => left.abort(), { signal: left.signal });
   if (outdated.aborted) left.abort();
   try {
-    for await (const line of wholeLines(response.body)) yield eventOf(resource, line);
+    for await (const line of wholeLines(response.body)) yield decodeEvent(resource, line);
   } catch (error) {
-    if (signal.aborted || !outdated.aborted) throw calls.broken(error, signal);
+    if (signal.aborted || !outdated.aborted) throw calls.readError(error, signal);
   } finally {
     left.abort();
   }
 }
 
-function eventOf<R extends Resource>(resource: R, line: string): WatchEvent<ApiObjects[R]> {
-  const { type, object } = mapOf(parsed(line));
+function decodeEvent<R extends Resource>(resource: R, line: string): WatchEvent<ApiObjects[R]> {
+  const { type, object } = asObject(parseJson(line));
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { type, object: objectOf(resource, object), resourceVersion: versionOf(object) };
+      return { type, object: decodeObject(resource, object), resourceVersion: resourceVersionOf(object) };
     case 'BOOKMARK':
-      return { type, resourceVersion: versionOf(object) };
+      return { type, resourceVersion: resourceVersionOf(object) };
     case 'ERROR':
-      throw errorOfStatus(object);
+      throw errorFromStatus(object);
     default:
       throw new ApiError('InternalError', 'the server tells of a change of an unknown kind');
   }
 }
 
-function parsed(line: string): unknown {
+function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch (error) {

@@ -42,18 +42,18 @@ export function orderLike(
 ): readonly unknown[] {
   const keyOf = keyBy(strategy);
   const [keys, serverKeys] = [order.map(keyOf), serverOrder.map(keyOf)];
-  const place = (item: unknown): number => serverKeys.indexOf(keyOf(item));
+  const serverPosition = (item: unknown): number => serverKeys.indexOf(keyOf(item));
   const ordered = list
     .filter((item) => keys.includes(keyOf(item)))
     .toSorted((left, right) => keys.indexOf(keyOf(left)) - keys.indexOf(keyOf(right)));
   const others = list
     .filter((item) => !keys.includes(keyOf(item)))
-    .toSorted((left, right) => place(left) - place(right));
+    .toSorted((left, right) => serverPosition(left) - serverPosition(right));
 
   const result: unknown[] = [];
   for (const item of ordered) {
     // What the server has not known yet goes first.
-    while (others.length > 0 && place(item) >= 0 && place(others[0]) >= 0 && place(others[0]) < place(item)) {
+    while (others.length > 0 && serverPosition(item) >= 0 && serverPosition(others[0]) >= 0 && serverPosition(others[0]) < serverPosition(item)) {
       result.push(others.shift());
     }
     result.push(item);

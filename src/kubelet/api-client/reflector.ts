@@ -17,7 +17,7 @@ const RETRY = { firstMs: 800, maxMs: 30_000, jitter: 1 };
 /** A watch that ends sooner, without a word, is a failure. */
 const SHORTEST_WATCH_MS = 1_000;
 
-export interface FollowDeps {
+export interface ReflectorDeps {
   readonly api: Pick<ApiServer, 'list' | 'watch'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,10 +25,10 @@ export interface FollowDeps {
 }
 
 /** Who keeps what is followed. */
-export interface SelectionKeeper<T> {
+export interface ReflectorHandler<T> {
   /** All that there is: at first, and whenever the changes in between cannot be told. */
-  listed(objects: readonly T[]): void;
-  changed(event: ObjectChange<T>): void;
+  onList(objects: readonly T[]): void;
+  onChange(event: ObjectChange<T>): void;
 }
 
 export type ObjectChange<T> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' }>;
@@ -39,38 +39,38 @@ export type ObjectChange<T> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK'
  * 1. While the server cannot be reached nothing is told: what was known last still holds.
  * 2. A watch that ends goes on where it was; the objects are listed again only when the server has forgotten that place.
  */
-export async function followSelection<R extends Resource>(
+export async function runReflector<R extends Resource>(
   selection: Selection<R>,
-  keeper: SelectionKeeper<ApiObjects[R]>,
-  deps: FollowDeps,
+  handler: ReflectorHandler<ApiObjects[R]>,
+  deps: ReflectorDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, log } = deps;
-  const follower = new Follower(selection, keeper, deps);
+  const reflector = new Reflector(selection, handler, deps);
   while (!signal.aborted) {
     try {
-      await follower.listAndWatch(signal);
+      await reflector.listAndWatch(signal);
     } catch (error) {
       if (signal.aborted) return;
       log.warn('cannot follow objects of the API server, will try again', { ...selection, error });
       const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-      const waitMs = Math.max(asked, follower.pause.next(random.fraction()));
+      const waitMs = Math.max(asked, reflector.backoff.next(random.fraction()));
       await clock.sleep(waitMs, signal).catch(() => undefined);
     }
   }
 }
 
-class Follower<R extends Resource> {
+class Reflector<R extends Resource> {
   readonly #selection: Selection<R>;
-  readonly #keeper: SelectionKeeper<ApiObjects[R]>;
-  readonly #deps: FollowDeps;
-  readonly pause = new ExponentialBackoff(RETRY);
+  readonly #handler: ReflectorHandler<ApiObjects[R]>;
+  readonly #deps: ReflectorDeps;
+  readonly backoff = new ExponentialBackoff(RETRY);
   /** From which a watch can go on; nothing when the objects have to be listed. */
   #version: string | undefined;
 
-  constructor(selection: Selection<R>, keeper: SelectionKeeper<ApiObjects[R]>, deps: FollowDeps) {
+  constructor(selection: Selection<R>, handler: ReflectorHandler<ApiObjects[R]>, deps: ReflectorDeps) {
     this.#selection = selection;
-    this.#keeper = keeper;
+    this.#handler = handler;
     this.#deps = deps;
   }
 
@@ -86,15 +86,15 @@ class Follower<R extends Resource> {
       for await (const event of api.watch({ ...this.#selection, resourceVersion }, signal)) {
         events++;
         this.#version = event.resourceVersion;
-        if (event.type !== 'BOOKMARK') this.#keeper.changed(event);
+        if (event.type !== 'BOOKMARK') this.#handler.onChange(event);
       }
     } catch (error) {
-      if (!canGoOn(error)) this.#version = undefined;
+      if (!canResume(error)) this.#version = undefined;
       // A place that was good once has been forgotten: no reason to wait.
       if (isApiError(error, 'Expired') && !isListed) return;
       throw error;
     } finally {
-      if (hasStood()) this.pause.reset();
+      if (hasStood()) this.backoff.reset();
     }
     if (!hasStood()) throw new Error('the watch ended at once');
   }
@@ -102,12 +102,12 @@ class Follower<R extends Resource> {
   async #list(signal: AbortSignal): Promise<string> {
     const { items, resourceVersion } = await this.#deps.api.list(this.#selection, signal);
     this.#version = resourceVersion;
-    this.#keeper.listed(items);
+    this.#handler.onList(items);
     return resourceVersion;
   }
 }
 
 /** The server was away or busy: what it said before still holds. After anything else it is asked from the start. */
-function canGoOn(error: unknown): boolean {
+function canResume(error: unknown): boolean {
   return isApiError(error, 'Unavailable', 'TooManyRequests');
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { RequestRate } from './request-rate.ts';
+import { RequestRateLimiter } from './request-rate.ts';
 
 const never = new AbortController().signal;
 
 test('a burst begins at once, the rest in order and in time', async () => {
   const clock = new VirtualClock();
-  const rate = new RequestRate({ qps: 2, burst: 3 }, clock);
+  const rate = new RequestRateLimiter({ qps: 2, burst: 3 }, clock);
   const begun: string[] = [];
   const take = async (name: string) => {
-    await rate.turn(never);
+    await rate.wait(never);
     begun.push(`${name} at ${clock.monotonic()}`);
   };
   await clock.runUntil(Promise.all(['a', 'b', 'c', 'd', 'e'].map(take)));
@@ -19,26 +19,26 @@ test('a burst begins at once, the rest in order and in time', async () => {
 
 test('who has waited long enough gets a whole burst again, and no more', async () => {
   const clock = new VirtualClock();
-  const rate = new RequestRate({ qps: 2, burst: 2 }, clock);
-  await Promise.all([rate.turn(never), rate.turn(never)]);
+  const rate = new RequestRateLimiter({ qps: 2, burst: 2 }, clock);
+  await Promise.all([rate.wait(never), rate.wait(never)]);
   await clock.runUntil(clock.sleep(60_000, never));
-  await clock.runUntil(Promise.all([rate.turn(never), rate.turn(never), rate.turn(never)]));
+  await clock.runUntil(Promise.all([rate.wait(never), rate.wait(never), rate.wait(never)]));
   assert.equal(clock.monotonic(), 60_500);
 });
 
 test('who gives up leaves his turn to others', async () => {
   const clock = new VirtualClock();
-  const rate = new RequestRate({ qps: 1, burst: 1 }, clock);
-  await rate.turn(never);
+  const rate = new RequestRateLimiter({ qps: 1, burst: 1 }, clock);
+  await rate.wait(never);
   const enough = new AbortController();
-  const left = rate.turn(enough.signal).catch((error: unknown) => error);
+  const left = rate.wait(enough.signal).catch((error: unknown) => error);
   enough.abort('enough');
   assert.equal(await clock.runUntil(left), 'enough');
-  await clock.runUntil(rate.turn(never));
+  await clock.runUntil(rate.wait(never));
   assert.equal(clock.monotonic(), 1000);
 });
 
 test('without a rate nobody waits', async () => {
-  const rate = new RequestRate({ qps: 0, burst: 0 }, new VirtualClock());
-  for (let left = 1000; left > 0; left--) await rate.turn(never);
+  const rate = new RequestRateLimiter({ qps: 0, burst: 0 }, new VirtualClock());
+  for (let left = 1000; left > 0; left--) await rate.wait(never);
 });

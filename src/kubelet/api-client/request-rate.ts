@@ -8,7 +8,7 @@ export interface RequestRateLimit {
 }
 
 /** Lets requests begin in the order in which they came, as fast as is allowed. */
-export class RequestRate {
+export class RequestRateLimiter {
   readonly #limit: RequestRateLimit;
   readonly #clock: Clock;
   /** Below zero: so many wait. */
@@ -23,7 +23,7 @@ export class RequestRate {
   }
 
   /** Resolves when it is one's turn. */
-  async turn(signal: AbortSignal): Promise<void> {
+  async wait(signal: AbortSignal): Promise<void> {
     const { qps, burst } = this.#limit;
     if (qps === 0) return;
     const now = this.#clock.monotonic();

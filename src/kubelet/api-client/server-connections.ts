@@ -13,7 +13,7 @@ import type { Credentials, Identity } from './credentials.ts';
 /** As kubelet's. */
 const CONNECT_MS = 30_000;
 /** After so many requests in a row that nobody answered, a connection may stand to nobody. */
-const UNANSWERED = 2;
+const MAX_UNANSWERED = 2;
 
 export interface ConnectionDeps {
   readonly network: Pick<Network, 'lookup' | 'pool'>;
@@ -33,14 +33,14 @@ export interface ServerRequestLine {
 }
 
 /** An answer that is being read. Whoever has it lets it go. */
-export interface Answer extends Disposable {
+export interface ServerResponse extends Disposable {
   readonly response: HttpResponse;
   /** Aborts when the connections are made anew: what could go on for ever is to end. */
   readonly outdated: AbortSignal;
 }
 
 /** Connections that were made by one identity. */
-interface Generation {
+interface ConnectionPool {
   readonly tls: TlsSettings;
   readonly pool: HttpPool;
   readonly outdated: AbortController;
@@ -55,7 +55,7 @@ export class ServerConnections implements Disposable {
   readonly #cluster: ClusterAddress;
   readonly #url: URL;
   readonly #deps: ConnectionDeps;
-  #generation: Generation | undefined;
+  #current: ConnectionPool | undefined;
   #addresses: readonly string[] | undefined;
   #unanswered = 0;
 
@@ -66,46 +66,46 @@ export class ServerConnections implements Disposable {
   }
 
   /** Rejects with a `NetworkError`, a `CredentialError`, or the signal's reason. */
-  async ask(line: ServerRequestLine, signal: AbortSignal): Promise<Answer> {
+  async request(line: ServerRequestLine, signal: AbortSignal): Promise<ServerResponse> {
     const { credentials } = this.#deps;
     const identity = await credentials.current(signal);
-    const answer = await this.#askAs(identity, line, signal);
+    const answer = await this.#requestAs(identity, line, signal);
     if (answer.response.status !== 401) return answer;
-    credentials.refused(identity);
+    credentials.onUnauthorized(identity);
     const other = await credentials.current(signal);
     if (other === identity) return answer;
-    await leave(answer);
-    return this.#askAs(other, line, signal);
+    await drain(answer);
+    return this.#requestAs(other, line, signal);
   }
 
   [Symbol.dispose](): void {
-    this.#renew();
+    this.#reconnect();
   }
 
-  async #askAs(identity: Identity, line: ServerRequestLine, signal: AbortSignal): Promise<Answer> {
-    const generation = this.#generationOf(identity.tls);
+  async #requestAs(identity: Identity, line: ServerRequestLine, signal: AbortSignal): Promise<ServerResponse> {
+    const generation = this.#poolFor(identity.tls);
     generation.inUse++;
     try {
-      const response = await this.#exchange(generation.pool, this.#request(identity, line), signal);
+      const response = await this.#exchange(generation.pool, this.#httpRequest(identity, line), signal);
       this.#unanswered = 0;
-      return { response, outdated: generation.outdated.signal, [Symbol.dispose]: () => this.#letGo(generation) };
+      return { response, outdated: generation.outdated.signal, [Symbol.dispose]: () => this.#release(generation) };
     } catch (error) {
-      this.#letGo(generation);
-      if (isTimeout(signal) && ++this.#unanswered >= UNANSWERED) this.#renew();
+      this.#release(generation);
+      if (isTimeout(signal) && ++this.#unanswered >= MAX_UNANSWERED) this.#reconnect();
       throw error;
     }
   }
 
-  #generationOf(tls: TlsSettings): Generation {
-    if (this.#generation && this.#generation.tls !== tls) this.#renew();
+  #poolFor(tls: TlsSettings): ConnectionPool {
+    if (this.#current && this.#current.tls !== tls) this.#reconnect();
     const pool = (): HttpPool => this.#deps.network.pool();
-    this.#generation ??= { tls, pool: pool(), outdated: new AbortController(), inUse: 0 };
-    return this.#generation;
+    this.#current ??= { tls, pool: pool(), outdated: new AbortController(), inUse: 0 };
+    return this.#current;
   }
 
-  #renew(): void {
-    const generation = this.#generation;
-    this.#generation = undefined;
+  #reconnect(): void {
+    const generation = this.#current;
+    this.#current = undefined;
     this.#addresses = undefined;
     this.#unanswered = 0;
     if (!generation) return;
@@ -113,11 +113,11 @@ export class ServerConnections implements Disposable {
     if (generation.inUse === 0) generation.pool[Symbol.dispose]();
   }
 
-  #letGo(generation: Generation): void {
-    if (--generation.inUse === 0 && generation !== this.#generation) generation.pool[Symbol.dispose]();
+  #release(generation: ConnectionPool): void {
+    if (--generation.inUse === 0 && generation !== this.#current) generation.pool[Symbol.dispose]();
   }
 
-  #request({ authorization, tls }: Identity, line: ServerRequestLine): Omit<HttpRequest, 'target'> {
+  #httpRequest({ authorization, tls }: Identity, line: ServerRequestLine): Omit<HttpRequest, 'target'> {
     const { insecureSkipVerify, proxy } = this.#cluster;
     const { host, pathname } = this.#url;
     const { headers = [], path } = line;
@@ -168,7 +168,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 /** Read to its end, so that its connection is of use to others. */
-async function leave(answer: Answer): Promise<void> {
+async function drain(answer: ServerResponse): Promise<void> {
   using left = answer;
   for await (const _ of left.response.body);
 }

@@ -12,9 +12,9 @@ const DELETE_FROM_SET = '$deleteFromPrimitiveList/';
  * `$retainKeys`. Neither argument is changed. Throws a `BadPatchError`.
  */
 export function strategicMerge(original: PatchMap, patch: PatchMap, shape: FieldShape): PatchMap {
-  if ('$patch' in patch) return replaced(patch);
-  const merged = new Map(Object.entries(retained(original, patch)));
-  const { orders, removals, values } = sortedOut(patch);
+  if ('$patch' in patch) return applyPatchDirective(patch);
+  const merged = new Map(Object.entries(applyRetainKeys(original, patch)));
+  const { orders, removals, values } = splitDirectives(patch);
   const fieldShape = (field: string): FieldShape => shape.fields?.[field] ?? {};
 
   for (const [field, value] of values) {
@@ -34,7 +34,7 @@ export function strategicMerge(original: PatchMap, patch: PatchMap, shape: Field
     const list = merged.get(field);
     const { list: strategy } = fieldShape(field);
     if (!Array.isArray(list) || strategy === undefined) continue;
-    const [before, patched] = [listOr(original[field]), listOr(values.get(field))];
+    const [before, patched] = [asList(original[field]), asList(values.get(field))];
     checkOrder(patched, order, strategy);
     merged.set(field, orderLike(list, order, serverOrder(before, patched, strategy), strategy));
   }
@@ -51,7 +51,7 @@ function mergedValue(original: unknown, value: unknown, shape: FieldShape): unkn
   return withoutDirectives(value);
 }
 
-function replaced(patch: PatchMap): PatchMap {
+function applyPatchDirective(patch: PatchMap): PatchMap {
   const { $patch: directive, ...rest } = patch;
   if (directive === 'delete') return {};
   if (directive !== 'replace') throw new BadPatchError(`unknown patch type ${JSON.stringify(directive)}`);
@@ -60,7 +60,7 @@ function replaced(patch: PatchMap): PatchMap {
 }
 
 /** The fields that `$retainKeys` leaves; all of them without it. */
-function retained(original: PatchMap, patch: PatchMap): PatchMap {
+function applyRetainKeys(original: PatchMap, patch: PatchMap): PatchMap {
   const keys = patch['$retainKeys'];
   if (keys === undefined) return original;
   if (!Array.isArray(keys)) throw new BadPatchError('invalid patch format of retainKeys');
@@ -70,13 +70,13 @@ function retained(original: PatchMap, patch: PatchMap): PatchMap {
   return Object.fromEntries(Object.entries(original).filter(([field]) => keys.includes(field)));
 }
 
-interface SortedOut {
+interface SplitPatch {
   readonly orders: readonly (readonly [field: string, order: readonly unknown[]])[];
   readonly removals: readonly (readonly [field: string, removed: readonly unknown[]])[];
   readonly values: ReadonlyMap<string, unknown>;
 }
 
-function sortedOut(patch: PatchMap): SortedOut {
+function splitDirectives(patch: PatchMap): SplitPatch {
   const directives = (prefix: string): [string, readonly unknown[]][] =>
     Object.entries(patch)
       .filter(([key]) => key.startsWith(prefix))
@@ -107,6 +107,6 @@ function checkOrder(list: readonly unknown[], order: readonly unknown[], strateg
   }
 }
 
-function listOr(value: unknown): readonly unknown[] {
+function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -39,7 +39,7 @@ export async function bootstrapCertificate(
 ): Promise<void> {
   const { clock, random, store, fs, log } = deps;
   const temporary = join(folder, TEMPORARY_KEY);
-  const key = await ownKey(temporary, folder, deps);
+  const key = await loadOrGenerateKey(temporary, folder, deps);
   const pause = new ExponentialBackoff(RETRY);
   for (;;) {
     try {
@@ -71,7 +71,7 @@ async function firstCertificate(
 }
 
 /** That of the certificate that we had, that of an earlier try, or a new one. */
-async function ownKey(temporary: string, folder: string, deps: BootstrapDeps): Promise<SigningKey> {
+async function loadOrGenerateKey(temporary: string, folder: string, deps: BootstrapDeps): Promise<SigningKey> {
   const { store, fs, keys, log } = deps;
   const held = await store.current().catch((error: unknown) => {
     if (!(error instanceof CertificateError)) throw error;

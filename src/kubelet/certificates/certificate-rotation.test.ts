@@ -21,7 +21,7 @@ class Subject implements WantedSubject {
 
   set(value: CertificateSubject | undefined): void {
     this.#value = value;
-    this.#listeners.tell();
+    this.#listeners.notify();
   }
 
   current = () => this.#value;
@@ -41,7 +41,7 @@ async function setUp(subject: CertificateSubject | undefined = nodeSubject('box'
   const make = () =>
     new CertificateRotation(
       { signerName: CLIENT_SIGNER, usages: ['digital signature', 'client auth'] },
-      { ...scene, store, wanted, apiOf },
+      { ...scene, store, wanted, apiFor: apiOf },
     );
   const start = async (rotation = make()) => {
     await rotation.load();

@@ -10,7 +10,7 @@ import type { ApiServer } from '../api-client/api-server.ts';
 import { awaitCertificate } from './await-certificate.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import { type CertificateSubject, missingFrom } from './certificate-subject.ts';
-import { CertificateError, type CertificateFacts, type HeldCertificate } from './held-certificate.ts';
+import { CertificateError, type CertificateInfo, type HeldCertificate } from './held-certificate.ts';
 import { Listeners } from './listeners.ts';
 import { requestCertificate } from './request-certificate.ts';
 import type { KeyPair, ServingCertificate } from './serving-certificate.ts';
@@ -38,7 +38,7 @@ export interface RotationDeps {
   readonly store: CertificateStore;
   readonly wanted: WantedSubject;
   /** Whom to ask, with the certificate that we have, or in another way when there is none that is still good. */
-  readonly apiOf: (current: HeldCertificate | undefined) => ApiServer | Promise<ApiServer>;
+  readonly apiFor: (current: HeldCertificate | undefined) => ApiServer | Promise<ApiServer>;
   readonly keys: SigningKeys;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,7 +46,7 @@ export interface RotationDeps {
 }
 
 /** When to ask for the next one: after 70 to 90 % of its life, so that not all nodes of a cluster ask together. */
-export function renewalMs({ validFromMs, validUntilMs }: CertificateFacts, fraction: number): number {
+export function renewalMs({ validFromMs, validUntilMs }: CertificateInfo, fraction: number): number {
   return validFromMs + (validUntilMs - validFromMs) * (0.7 + 0.2 * fraction);
 }
 
@@ -63,7 +63,7 @@ export class CertificateRotation implements ServingCertificate {
   readonly #listeners = new Listeners();
   #held: HeldCertificate | undefined;
   /** The one that we have is good, but not ours to stay with. */
-  #isForeign = false;
+  #mustReplace = false;
   /** For whom the loop waits or asks at the moment; nothing while it waits to learn that. */
   #subject: CertificateSubject | undefined;
   /** Sends the loop back to its start. */
@@ -91,7 +91,7 @@ export class CertificateRotation implements ServingCertificate {
     }
     if (!first) return;
     this.#held = await store.update(first.certificate, first.key);
-    this.#isForeign = true;
+    this.#mustReplace = true;
   }
 
   /** Nothing when it has come to its end. */
@@ -104,7 +104,7 @@ export class CertificateRotation implements ServingCertificate {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const unsubscribe = this.#deps.wanted.subscribe(() => this.#subjectChanged());
+    const unsubscribe = this.#deps.wanted.subscribe(() => this.#onSubjectChanged());
     try {
       while (!signal.aborted) {
         this.#interrupt = new AbortController();
@@ -121,17 +121,17 @@ export class CertificateRotation implements ServingCertificate {
     const subject = wanted.current();
     this.#subject = subject;
     if (!subject) return aborted(until);
-    if (!(await this.#slept(this.#dueMs(subject) - clock.now(), until))) return;
+    if (!(await this.#sleep(this.#dueMs(subject) - clock.now(), until))) return;
     const pause = new ExponentialBackoff(RETRY);
     while (!until.aborted) {
       const isDone = await this.#attempt(subject, until);
       const waitMs = isDone ? SHORTEST_MS : pause.next(random.fraction());
-      if (!(await this.#slept(waitMs, until)) || isDone) return;
+      if (!(await this.#sleep(waitMs, until)) || isDone) return;
     }
   }
 
   #dueMs(subject: CertificateSubject): number {
-    if (!this.#held || this.#isForeign || missingFrom(this.#held.subject, subject) !== undefined) {
+    if (!this.#held || this.#mustReplace || missingFrom(this.#held.subject, subject) !== undefined) {
       return Number.NEGATIVE_INFINITY;
     }
     return renewalMs(this.#held, this.#deps.random.fraction());
@@ -142,34 +142,34 @@ export class CertificateRotation implements ServingCertificate {
     const { clock, log, store } = this.#deps;
     const { signerName } = this.#settings;
     try {
-      const { certificate, key } = await this.#ask(subject, AbortSignal.any([until, clock.deadline(WAIT_MS)]));
+      const { certificate, key } = await this.#request(subject, AbortSignal.any([until, clock.deadline(WAIT_MS)]));
       this.#held = await store.update(certificate, key);
     } catch (error) {
       if (!until.aborted) log.warn('cannot get a new certificate, will try again', { signerName, error });
       return false;
     }
-    this.#isForeign = false;
+    this.#mustReplace = false;
     log.info('got a new certificate', { signerName, validUntil: formatTime(this.#held.validUntilMs) });
-    this.#listeners.tell();
+    this.#listeners.notify();
     const missing = missingFrom(this.#held.subject, subject);
     if (missing !== undefined) log.warn('the new certificate lacks what was asked for', { signerName, missing });
     return missing === undefined;
   }
 
-  async #ask(subject: CertificateSubject, signal: AbortSignal): Promise<KeyPair> {
-    const { apiOf, keys, clock } = this.#deps;
+  async #request(subject: CertificateSubject, signal: AbortSignal): Promise<KeyPair> {
+    const { apiFor: apiOf, keys, clock } = this.#deps;
     const key = await keys.generate();
     const api = await apiOf(this.current());
     const request = await requestCertificate({ ...this.#settings, subject, key }, { api, nowMs: clock.now() }, signal);
     return { certificate: await awaitCertificate(request, { ...this.#deps, api }, signal), key: key.pem };
   }
 
-  #subjectChanged(): void {
+  #onSubjectChanged(): void {
     const subject = this.#deps.wanted.current();
     if (subject && !isDeepStrictEqual(subject, this.#subject)) this.#interrupt.abort();
   }
 
-  async #slept(ms: number, until: AbortSignal): Promise<boolean> {
+  async #sleep(ms: number, until: AbortSignal): Promise<boolean> {
     if (ms > 0) await this.#deps.clock.sleep(ms, until).catch(() => undefined);
     return !until.aborted;
   }

@@ -3,9 +3,9 @@ import { formatTime } from '../../base/rfc3339.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { CertificateError, type HeldCertificate, holdCertificate } from './held-certificate.ts';
+import { CertificateError, type HeldCertificate, loadCertificate } from './held-certificate.ts';
 
-export interface StorePlace {
+export interface CertificateStorePaths {
   /** `kubelet-client` or `kubelet-server`. */
   readonly prefix: string;
   readonly folder: string;
@@ -24,11 +24,11 @@ export interface StoreDeps {
  * round. A crash leaves the old one or the new one.
  */
 export class CertificateStore {
-  readonly #place: StorePlace;
+  readonly #paths: CertificateStorePaths;
   readonly #deps: StoreDeps;
 
-  constructor(place: StorePlace, deps: StoreDeps) {
-    this.#place = place;
+  constructor(place: CertificateStorePaths, deps: StoreDeps) {
+    this.#paths = place;
     this.#deps = deps;
   }
 
@@ -40,13 +40,13 @@ export class CertificateStore {
   /** Throws a `CertificateError` for what is there but makes no sense. */
   async current(): Promise<HeldCertificate | undefined> {
     await this.#finishUpdate();
-    const { given, prefix, folder } = this.#place;
-    const places = [
+    const { given, prefix, folder } = this.#paths;
+    const candidates = [
       [this.currentPath, this.currentPath],
       ...(given ? [[given.certificateFile, given.keyFile] as const] : []),
       [join(folder, `${prefix}.crt`), join(folder, `${prefix}.key`)],
     ] as const;
-    for (const [certificate, key] of places) {
+    for (const [certificate, key] of candidates) {
       const { fs } = this.#deps;
       if ((await fs.stat(certificate)) && (await fs.stat(key))) return this.#load(certificate, key);
     }
@@ -56,10 +56,10 @@ export class CertificateStore {
   /** From now on it is the current one. */
   async update(certificate: string, key: string): Promise<HeldCertificate> {
     const { fs, clock } = this.#deps;
-    const held = holdCertificate(certificate, key);
+    const held = loadCertificate(certificate, key);
     const seconds = formatTime(clock.now()).replaceAll(/[T:]/g, '-').slice(0, -1);
     const path = this.#path(`-${seconds}.pem`);
-    await fs.makeDirectory(this.#place.folder, 0o755);
+    await fs.makeDirectory(this.#paths.folder, 0o755);
     await this.#checkLink(this.currentPath);
     if (await this.#checkLink(this.#updatedPath)) await fs.remove(this.#updatedPath);
     await fs.writeAtomic(path, held.certificate + held.key, { mode: 0o600 });
@@ -73,7 +73,7 @@ export class CertificateStore {
   }
 
   #path(rest: string): string {
-    return join(this.#place.folder, `${this.#place.prefix}${rest}`);
+    return join(this.#paths.folder, `${this.#paths.prefix}${rest}`);
   }
 
   /** Kubelet removes the old link before it puts the new one there: between the two only the new one is left. */
@@ -97,7 +97,7 @@ export class CertificateStore {
     const certificate = await fs.readText(certificatePath);
     const key = certificatePath === keyPath ? certificate : await fs.readText(keyPath);
     try {
-      return holdCertificate(certificate, key);
+      return loadCertificate(certificate, key);
     } catch (error) {
       throw new CertificateError(
         `could not convert data from ${JSON.stringify(certificatePath)} into cert/key pair: ${errorText(error)}`,

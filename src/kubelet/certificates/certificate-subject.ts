@@ -21,7 +21,7 @@ export function missingFrom(has: CertificateSubject, wanted: CertificateSubject)
   if (has.commonName !== wanted.commonName) return `common name ${wanted.commonName}`;
   const lists = [
     ['DNS name', has.dnsNames, wanted.dnsNames],
-    ['IP address', has.ipAddresses.map(sameAddress), wanted.ipAddresses.map(sameAddress)],
+    ['IP address', has.ipAddresses.map(canonicalAddress), wanted.ipAddresses.map(canonicalAddress)],
     ['organization', has.organizations, wanted.organizations],
   ] as const;
   for (const [what, there, asked] of lists) {
@@ -32,6 +32,6 @@ export function missingFrom(has: CertificateSubject, wanted: CertificateSubject)
 }
 
 /** One spelling for all of an address. */
-function sameAddress(address: string): string {
+function canonicalAddress(address: string): string {
   return ipBytes(address)?.join('.') ?? address;
 }

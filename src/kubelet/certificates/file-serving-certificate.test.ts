@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { certificateScene, FOLDER } from './fake/certificate-scene.ts';
-import { ensureOwnServingFiles } from './self-signed-files.ts';
+import { ensureSelfSignedFiles } from './self-signed-files.ts';
 import { selfSigned } from './self-signed.ts';
-import { ServedFiles } from './file-serving-certificate.ts';
+import { FileServingCertificate } from './file-serving-certificate.ts';
 
 const PLACE = { certificateFile: `${FOLDER}/kubelet.crt`, keyFile: `${FOLDER}/kubelet.key` };
 const OWN = { folder: FOLDER, host: 'box', ipAddresses: [] };
 
 test('ensureOwnServingFiles() makes them once, the key for us alone', async () => {
   const { fs, life, ...scene } = await certificateScene();
-  assert.deepEqual(await ensureOwnServingFiles(OWN, { fs, ...scene }), PLACE);
+  assert.deepEqual(await ensureSelfSignedFiles(OWN, { fs, ...scene }), PLACE);
   const before = await fs.readText(PLACE.certificateFile);
   assert.deepEqual(
     [(await fs.stat(PLACE.certificateFile))?.mode, (await fs.stat(PLACE.keyFile))?.mode],
     [0o644, 0o600],
   );
-  await ensureOwnServingFiles(OWN, { fs, ...scene });
+  await ensureSelfSignedFiles(OWN, { fs, ...scene });
   assert.equal(await fs.readText(PLACE.certificateFile), before);
   life.abort();
 });
@@ -25,12 +25,12 @@ test('ensureOwnServingFiles() replaces a key that lies alone, and refuses a cert
   const { fs, life, ...scene } = await certificateScene();
   await fs.makeDirectory(FOLDER);
   await fs.writeFile(PLACE.keyFile, 'of a crash');
-  await ensureOwnServingFiles(OWN, { fs, ...scene });
-  const served = new ServedFiles(PLACE, { fs, ...scene });
+  await ensureSelfSignedFiles(OWN, { fs, ...scene });
+  const served = new FileServingCertificate(PLACE, { fs, ...scene });
   await served.load();
   assert.deepEqual(served.current()?.subject.dnsNames, ['box']);
   await fs.remove(PLACE.keyFile);
-  await assert.rejects(ensureOwnServingFiles(OWN, { fs, ...scene }), {
+  await assert.rejects(ensureSelfSignedFiles(OWN, { fs, ...scene }), {
     message: `error reading ${PLACE.keyFile}, certificate and key must be supplied as a pair`,
   });
   life.abort();
@@ -38,8 +38,8 @@ test('ensureOwnServingFiles() replaces a key that lies alone, and refuses a cert
 
 test('files that are replaced are served from then on; between two halves the old ones hold', async () => {
   const { fs, clock, life, logged, ...scene } = await certificateScene();
-  await ensureOwnServingFiles(OWN, { fs, clock, ...scene });
-  const served = new ServedFiles(PLACE, { fs, log: scene.log });
+  await ensureSelfSignedFiles(OWN, { fs, clock, ...scene });
+  const served = new FileServingCertificate(PLACE, { fs, log: scene.log });
   await served.load();
   let told = 0;
   served.subscribe(() => told++);

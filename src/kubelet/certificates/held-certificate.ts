@@ -10,7 +10,7 @@ export class CertificateError extends Error {
 }
 
 /** What a certificate says. */
-export interface CertificateFacts {
+export interface CertificateInfo {
   readonly subject: CertificateSubject;
   /** Milliseconds since 1970. */
   readonly validFromMs: number;
@@ -18,32 +18,32 @@ export interface CertificateFacts {
 }
 
 /** A certificate whose key we have. */
-export interface HeldCertificate extends KeyPair, CertificateFacts {}
+export interface HeldCertificate extends KeyPair, CertificateInfo {}
 
 /**
  * From one text for both, or one for each. The certificate is the first one, what follows leads to its authority. Throws
  * a `CertificateError`.
  */
-export function holdCertificate(certificateText: string, keyText: string): HeldCertificate {
+export function loadCertificate(certificateText: string, keyText: string): HeldCertificate {
   const chain = pemBlocks(certificateText).filter(({ label }) => label === 'CERTIFICATE');
   const key = pemBlocks(keyText).find(({ label }) => label.endsWith('PRIVATE KEY'));
   const [leaf] = chain;
   if (!leaf) throw new CertificateError('invalid certificate data: there is no certificate');
   if (!key) throw new CertificateError('invalid key data: there is no private key');
   const pair = { certificate: chain.map(pemText).join(''), key: pemText(key) };
-  const certificate = parsed(leaf.der);
-  if (!fits(certificate, pair.key)) throw new CertificateError('private key does not match public key');
-  return { ...pair, ...factsOf(certificate) };
+  const certificate = parseDer(leaf.der);
+  if (!matchesKey(certificate, pair.key)) throw new CertificateError('private key does not match public key');
+  return { ...pair, ...certificateInfo(certificate) };
 }
 
 /** What each of the certificates in a text says. Throws a `CertificateError` where there is none, or one is broken. */
-export function certificatesIn(text: string): readonly CertificateFacts[] {
+export function certificatesIn(text: string): readonly CertificateInfo[] {
   const chain = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
   if (chain.length === 0) throw new CertificateError('data does not contain any valid RSA or ECDSA certificates');
-  return chain.map(({ der }) => factsOf(parsed(der)));
+  return chain.map(({ der }) => certificateInfo(parseDer(der)));
 }
 
-function parsed(der: Uint8Array): X509Certificate {
+function parseDer(der: Uint8Array): X509Certificate {
   try {
     return new X509Certificate(der);
   } catch (error) {
@@ -51,7 +51,7 @@ function parsed(der: Uint8Array): X509Certificate {
   }
 }
 
-function fits(certificate: X509Certificate, key: string): boolean {
+function matchesKey(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch (error) {
@@ -59,7 +59,7 @@ function fits(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-function factsOf(certificate: X509Certificate): CertificateFacts {
+function certificateInfo(certificate: X509Certificate): CertificateInfo {
   const { subject } = certificate.toLegacyObject();
   const all = (value: string | readonly string[] | undefined): readonly string[] =>
     value === undefined ? [] : typeof value === 'string' ? [value] : value;
@@ -67,15 +67,15 @@ function factsOf(certificate: X509Certificate): CertificateFacts {
     subject: {
       commonName: all(subject?.CN).at(-1) ?? '',
       organizations: all(subject?.O),
-      dnsNames: namesOf(certificate, 'DNS:'),
-      ipAddresses: namesOf(certificate, 'IP Address:'),
+      dnsNames: alternativeNamesOf(certificate, 'DNS:'),
+      ipAddresses: alternativeNamesOf(certificate, 'IP Address:'),
     },
     validFromMs: certificate.validFromDate.getTime(),
     validUntilMs: certificate.validToDate.getTime(),
   };
 }
 
-function namesOf({ subjectAltName = '' }: X509Certificate, kind: 'DNS:' | 'IP Address:'): readonly string[] {
+function alternativeNamesOf({ subjectAltName = '' }: X509Certificate, kind: 'DNS:' | 'IP Address:'): readonly string[] {
   const names = (subjectAltName ?? '').split(', ');
   return names.filter((each) => each.startsWith(kind)).map((each) => each.slice(kind.length));
 }

@@ -26,7 +26,7 @@ export interface WantedCertificate {
 }
 
 /** A request that the API server has. */
-export interface PlacedRequest {
+export interface SubmittedRequest {
   readonly name: string;
   readonly uid: string;
 }
@@ -36,20 +36,20 @@ export async function requestCertificate(
   wanted: WantedCertificate,
   { api, nowMs }: { readonly api: Pick<ApiServer, 'create' | 'get'>; readonly nowMs: number },
   signal: AbortSignal,
-): Promise<PlacedRequest> {
+): Promise<SubmittedRequest> {
   const { name = '' } = wanted;
   const key = { resource: 'certificatesigningrequests', namespace: '', name } as const;
   try {
-    return placed(await api.create(key, requestObject(wanted), signal));
+    return submittedRequest(await api.create(key, requestObject(wanted), signal));
   } catch (error) {
-    if (name === '' || !isApiError(error, 'AlreadyExists')) throw worded(error, 'cannot create');
+    if (name === '' || !isApiError(error, 'AlreadyExists')) throw withContext(error, 'cannot create');
   }
   const there = await api.get(key, signal).catch((error: unknown) => {
-    throw worded(error, 'cannot retrieve');
+    throw withContext(error, 'cannot retrieve');
   });
-  const fault = whyAnother(there, wanted, nowMs);
-  if (fault !== undefined) throw new CertificateRequestError(`retrieved csr is not compatible: ${fault}`);
-  return placed(there);
+  const reason = incompatibility(there, wanted, nowMs);
+  if (reason !== undefined) throw new CertificateRequestError(`retrieved csr is not compatible: ${reason}`);
+  return submittedRequest(there);
 }
 
 function requestObject({ name, subject, key, signerName, usages }: WantedCertificate): CertificateSigningRequest {
@@ -62,11 +62,11 @@ function requestObject({ name, subject, key, signerName, usages }: WantedCertifi
   };
 }
 
-function placed({ metadata }: CertificateSigningRequest): PlacedRequest {
+function submittedRequest({ metadata }: CertificateSigningRequest): SubmittedRequest {
   return { name: metadata.name, uid: metadata.uid ?? '' };
 }
 
-function worded(error: unknown, what: string): unknown {
+function withContext(error: unknown, what: string): unknown {
   if (!(error instanceof ApiError)) return error;
   const { reason, message, retryAfterMs } = error;
   const text = `${what} certificate signing request: ${message}`;
@@ -74,7 +74,7 @@ function worded(error: unknown, what: string): unknown {
 }
 
 /** Why a request that has our name is not ours; nothing when it is. */
-function whyAnother(
+function incompatibility(
   { spec, status }: CertificateSigningRequest,
   { subject, key, signerName }: WantedCertificate,
   nowMs: number,

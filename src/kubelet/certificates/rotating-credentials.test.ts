@@ -9,7 +9,7 @@ const never = new AbortController().signal;
 test('who we are is the same until the certificate or whom we trust is another', async () => {
   let trusted: Identity = { authorization: undefined, tls: { authorities: ['one'] } };
   let pair: KeyPair | undefined;
-  const credentials = rotatingCredentials({ current: async () => trusted, refused() {} }, { current: () => pair });
+  const credentials = rotatingCredentials({ current: async () => trusted, onUnauthorized() {} }, { current: () => pair });
   const nobody = await credentials.current(never);
   assert.deepEqual(nobody, trusted);
   assert.equal(await credentials.current(never), nobody);

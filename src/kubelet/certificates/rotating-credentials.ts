@@ -14,6 +14,6 @@ export function rotatingCredentials(server: Credentials, client: Pick<ServingCer
       last = { trusted, pair, identity };
       return identity;
     },
-    refused() {}, // a certificate is renewed by the clock, not by a server that does not know it
+    onUnauthorized() {}, // a certificate is renewed by the clock, not by a server that does not know it
   };
 }

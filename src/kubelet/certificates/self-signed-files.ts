@@ -5,9 +5,9 @@ import type { Random } from '../../host/random.ts';
 import type { SigningKeys } from '../../host/signing-keys.ts';
 import { CertificateError } from './held-certificate.ts';
 import { selfSigned } from './self-signed.ts';
-import type { ServedFilesPlace } from './file-serving-certificate.ts';
+import type { CertificateFiles } from './file-serving-certificate.ts';
 
-export interface OwnFilesDeps {
+export interface SelfSignedFilesDeps {
   readonly fs: FileSystem;
   readonly keys: SigningKeys;
   readonly random: Random;
@@ -15,24 +15,24 @@ export interface OwnFilesDeps {
 }
 
 /** `kubelet.crt` and `kubelet.key` in the folder, signed by ourselves; those that are there stay. */
-export async function ensureOwnServingFiles(
+export async function ensureSelfSignedFiles(
   {
     folder,
     host,
     ipAddresses,
   }: { readonly folder: string; readonly host: string; readonly ipAddresses: readonly string[] },
-  { fs, keys, random, clock }: OwnFilesDeps,
-): Promise<ServedFilesPlace> {
-  const place = { certificateFile: join(folder, 'kubelet.crt'), keyFile: join(folder, 'kubelet.key') };
-  const [certificate, key] = await Promise.all([fs.stat(place.certificateFile), fs.stat(place.keyFile)]);
-  if (certificate && key) return place;
+  { fs, keys, random, clock }: SelfSignedFilesDeps,
+): Promise<CertificateFiles> {
+  const files = { certificateFile: join(folder, 'kubelet.crt'), keyFile: join(folder, 'kubelet.key') };
+  const [certificate, key] = await Promise.all([fs.stat(files.certificateFile), fs.stat(files.keyFile)]);
+  if (certificate && key) return files;
   if (certificate) {
-    throw new CertificateError(`error reading ${place.keyFile}, certificate and key must be supplied as a pair`);
+    throw new CertificateError(`error reading ${files.keyFile}, certificate and key must be supplied as a pair`);
   }
   const pair = await selfSigned(host, ipAddresses, { keys, random, nowMs: clock.now() });
   await fs.makeDirectory(folder, 0o755);
   // The key first: one without a certificate is what a crash between the two has left, and is of no use to anybody.
-  await fs.writeAtomic(place.keyFile, pair.key, { mode: 0o600 });
-  await fs.writeAtomic(place.certificateFile, pair.certificate, { mode: 0o644 });
-  return place;
+  await fs.writeAtomic(files.keyFile, pair.key, { mode: 0o600 });
+  await fs.writeAtomic(files.certificateFile, pair.certificate, { mode: 0o644 });
+  return files;
 }

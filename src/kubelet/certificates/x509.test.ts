@@ -5,7 +5,7 @@ import { MemorySigningKeys } from '../../host/fake/memory-signing-keys.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { certificateRequest, readCertificateRequest } from './certificate-request.ts';
 import { missingFrom, nodeSubject } from './certificate-subject.ts';
-import { certificatesIn, holdCertificate } from './held-certificate.ts';
+import { certificatesIn, loadCertificate } from './held-certificate.ts';
 import { selfSigned } from './self-signed.ts';
 
 const NOW_MS = 1_794_734_529_000;
@@ -14,7 +14,7 @@ const deps = () => ({ keys: new MemorySigningKeys(random()), random: random(), n
 
 test('selfSigned() makes what kubelet makes: for a year, from an hour ago, with its authority behind it', async () => {
   const pair = await selfSigned('box', ['10.0.0.7', '2001:db8::7'], deps());
-  const { subject, validFromMs, validUntilMs } = holdCertificate(pair.certificate, pair.key);
+  const { subject, validFromMs, validUntilMs } = loadCertificate(pair.certificate, pair.key);
   assert.deepEqual(subject, {
     commonName: 'box@1794734529',
     organizations: [],
@@ -33,7 +33,7 @@ test('selfSigned() makes what kubelet makes: for a year, from an hour ago, with 
 
 test('selfSigned() takes an address in place of a name', async () => {
   const { certificate, key } = await selfSigned('10.0.0.7', ['10.0.0.7'], deps());
-  const { dnsNames, ipAddresses } = holdCertificate(certificate, key).subject;
+  const { dnsNames, ipAddresses } = loadCertificate(certificate, key).subject;
   assert.deepEqual([dnsNames, ipAddresses], [[], ['10.0.0.7']]);
 });
 
@@ -57,12 +57,12 @@ test('holdCertificate() refuses what does not fit together', async () => {
     await selfSigned('two', [], { ...deps(), random: random() }),
   ];
   const other = await new MemorySigningKeys(new SeededRandom(9)).generate();
-  assert.throws(() => holdCertificate(one.certificate, other.pem), {
+  assert.throws(() => loadCertificate(one.certificate, other.pem), {
     message: 'private key does not match public key',
   });
-  assert.throws(() => holdCertificate('', two.key), { message: /no certificate/ });
-  assert.throws(() => holdCertificate(two.certificate, ''), { message: /no private key/ });
-  assert.equal(holdCertificate(one.certificate + one.key, one.certificate + one.key).key, one.key);
+  assert.throws(() => loadCertificate('', two.key), { message: /no certificate/ });
+  assert.throws(() => loadCertificate(two.certificate, ''), { message: /no private key/ });
+  assert.equal(loadCertificate(one.certificate + one.key, one.certificate + one.key).key, one.key);
   assert.equal(certificatesIn(one.certificate).length, 2);
 });
 

@@ -1,12 +1,12 @@
 import type { Event } from '../../api/generated/core-v1.ts';
-import { REMEMBERED, sameEventKey } from './event-keys.ts';
-import { RecentMap } from './recent-map.ts';
-import type { KeyedEvent } from './similar-events.ts';
+import { MAX_KEYS, eventKey } from './event-keys.ts';
+import { LruMap } from '../../base/lru-map.ts';
+import type { KeyedEvent } from './event-aggregator.ts';
 
-/** How an event is brought to the API server. */
+/** The request that brings an event to the API server. */
 export type EventWrite =
   | { readonly kind: 'create'; readonly event: Event }
-  /** One that was written before, seen again. `event` is the whole of it, should the server have it no more. */
+  /** A repetition. `event` is the whole event, for the case that the server has deleted it. */
   | { readonly kind: 'patch'; readonly event: Event; readonly patch: EventPatch };
 
 export type EventPatch = Pick<Event, 'count' | 'lastTimestamp' | 'message'>;
@@ -17,30 +17,30 @@ interface Seen {
   readonly firstTimestamp: string | undefined;
 }
 
-/** Counts how often the same was told. */
+/** Counts repetitions of events: client-go's `eventLogger`. */
 export class EventCounts {
-  readonly #seen = new RecentMap<string, Seen>(REMEMBERED);
+  readonly #seen = new LruMap<string, Seen>(MAX_KEYS);
 
   observe({ event, key }: KeyedEvent): EventWrite {
     const before = this.#seen.get(key);
     if (!before) {
-      this.#remember(key, event);
+      this.#store(key, event);
       return { kind: 'create', event };
     }
     const { name, firstTimestamp } = before;
     const count = before.count + 1;
     const counted = { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count };
-    this.#remember(key, counted);
+    this.#store(key, counted);
     const { lastTimestamp, message } = counted;
     return { kind: 'patch', event: counted, patch: { count, lastTimestamp, message } };
   }
 
-  /** What the server has now. */
-  written(event: Event): void {
-    this.#remember(sameEventKey(event), event);
+  /** Records the event as the server has it now. */
+  onWritten(event: Event): void {
+    this.#store(eventKey(event), event);
   }
 
-  #remember(key: string, { count = 1, metadata: { name }, firstTimestamp }: Event): void {
+  #store(key: string, { count = 1, metadata: { name }, firstTimestamp }: Event): void {
     this.#seen.set(key, { count, name, firstTimestamp });
   }
 }

@@ -1,4 +1,4 @@
-/** What arrives at the API server of what is told: counted, combined, held back and tried again as by client-go. */
+/** Events at the API server: counted, aggregated, rate-limited and retried as by client-go. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event } from '../../api/generated/core-v1.ts';
@@ -7,12 +7,12 @@ import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
-import { nodeReference, podReference } from './event-objects.ts';
+import { nodeReference, podReference } from './object-references.ts';
 import { EventWriter } from './event-writer.ts';
-import type { EventReport } from './new-event.ts';
+import type { EventReport } from './event-factory.ts';
 
 const LIFE = new AbortController().signal;
-const AWAY = new ApiError('Unavailable', 'connection refused');
+const UNAVAILABLE = new ApiError('Unavailable', 'connection refused');
 const MINUTE_MS = 60_000;
 const POD = {
   metadata: { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '7' },
@@ -34,7 +34,7 @@ function setUp(rate = { qps: 0, burst: 0 }) {
   const log = recordedLog();
   const writer = new EventWriter({ api, nodeName: 'box', rate, clock, random, log });
   const life = new AbortController();
-  const tell = (report: Partial<EventReport> = {}): void =>
+  const record = (report: Partial<EventReport> = {}): void =>
     writer.record({
       involvedObject: podReference(POD, 'spec.containers{main}'),
       type: 'Normal',
@@ -44,7 +44,7 @@ function setUp(rate = { qps: 0, burst: 0 }) {
       ...report,
     });
   const events = async (): Promise<readonly Event[]> => (await api.direct.list({ resource: 'events' }, LIFE)).items;
-  return { clock, api, sent, log, writer, life, tell, events };
+  return { clock, api, sent, log, writer, life, record, events };
 }
 
 type World = ReturnType<typeof setUp>;
@@ -57,9 +57,9 @@ async function shown({ events }: World): Promise<string[]> {
   return (await events()).map(({ count, message }) => `${count} ${message}`);
 }
 
-test('an event says who tells what about which object, as those of kubelet do', async () => {
+test('an event has the fields of kubelet's events', async () => {
   const it = start();
-  it.tell();
+  it.record();
   await it.clock.advance(0);
   const [event] = await it.events();
   const { creationTimestamp, uid, resourceVersion, ...metadata } = event?.metadata ?? { name: '' };
@@ -89,34 +89,34 @@ test('an event says who tells what about which object, as those of kubelet do', 
 
 test('an event about the node is in the default namespace', async () => {
   const it = start();
-  it.tell({ involvedObject: nodeReference('box'), reason: 'Starting', message: 'Starting kubelet.' });
+  it.record({ involvedObject: nodeReference('box'), reason: 'Starting', message: 'Starting kubelet.' });
   await it.clock.advance(0);
   const [event] = await it.events();
   assert.equal(event?.metadata.namespace, 'default');
   assert.deepEqual(event?.involvedObject, { kind: 'Node', name: 'box', apiVersion: 'v1' });
 });
 
-test('an object whose name cannot begin that of an event gets events with random names', async () => {
+test('events of an object with an unsuitable name have random names', async () => {
   const it = start();
-  it.tell({ involvedObject: nodeReference('Box_1') });
+  it.record({ involvedObject: nodeReference('Box_1') });
   await it.clock.advance(0);
   const [event] = await it.events();
   assert.match(event?.metadata.name ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test('events of one moment have names of their own', async () => {
+test('events of one time have different names', async () => {
   const it = start();
-  for (const reason of ['Pulled', 'Created', 'Started']) it.tell({ reason });
+  for (const reason of ['Pulled', 'Created', 'Started']) it.record({ reason });
   await it.clock.advance(0);
   assert.equal((await it.events()).length, 3);
 });
 
-test('the same event told again is counted, and keeps its name and its first time', async () => {
+test('a repeated event is counted, and keeps its name and first time', async () => {
   const it = start();
-  it.tell();
+  it.record();
   await it.clock.advance(MINUTE_MS);
   const [before] = await it.events();
-  it.tell();
+  it.record();
   await it.clock.advance(0);
   const [after, ...more] = await it.events();
   assert.deepEqual(more, []);
@@ -139,10 +139,10 @@ const others: Record<string, Partial<EventReport>> = {
 };
 
 for (const [name, other] of Object.entries(others)) {
-  test(`${name} makes it another event`, async () => {
+  test(`${name} makes it a new event`, async () => {
     const it = start();
-    it.tell();
-    it.tell(other);
+    it.record();
+    it.record(other);
     await it.clock.advance(0);
     assert.deepEqual(
       (await it.events()).map(({ count }) => count),
@@ -151,23 +151,23 @@ for (const [name, other] of Object.entries(others)) {
   });
 }
 
-test('another version of the pod does not make it another event', async () => {
+test('a new version of the pod does not make it a new event', async () => {
   const it = start();
-  it.tell();
+  it.record();
   const metadata = { ...POD.metadata, resourceVersion: '8' };
-  it.tell({ involvedObject: podReference({ ...POD, metadata }, 'spec.containers{main}') });
+  it.record({ involvedObject: podReference({ ...POD, metadata }, 'spec.containers{main}') });
   await it.clock.advance(0);
   assert.deepEqual(await shown(it), ['2 Container started']);
 });
 
-test('an event that the server has forgotten is created anew, with its count', async () => {
+test('an event that the server has deleted is created again, with its count', async () => {
   const it = start();
-  it.tell();
+  it.record();
   await it.clock.advance(0);
   const [event] = await it.events();
   const name = event?.metadata.name ?? '';
   await it.api.direct.delete({ resource: 'events', namespace: 'shop', name }, {}, LIFE);
-  it.tell();
+  it.record();
   await it.clock.advance(0);
   assert.deepEqual(
     (await it.events()).map(({ count, metadata }) => [count, metadata.name]),
@@ -177,7 +177,7 @@ test('an event that the server has forgotten is created anew, with its count', a
 
 test('the tenth of ten messages for one reason stands for those that come after it', async () => {
   const it = start();
-  for (let n = 1; n <= 12; n++) it.tell({ message: `try ${n}` });
+  for (let n = 1; n <= 12; n++) it.record({ message: `try ${n}` });
   await it.clock.advance(0);
   const nine = Array.from({ length: 9 }, (_, index) => `1 try ${index + 1}`);
   assert.deepEqual(new Set(await shown(it)), new Set([...nine, '3 (combined from similar events): try 12']));
@@ -186,50 +186,50 @@ test('the tenth of ten messages for one reason stands for those that come after 
   assert.deepEqual(combined?.source, { component: 'kubelet', host: 'box' });
 });
 
-test('after ten minutes of silence messages are not similar any more', async () => {
+test('after ten minutes without an event the messages are no longer aggregated', async () => {
   const it = start();
-  for (let n = 1; n <= 9; n++) it.tell({ message: `try ${n}` });
+  for (let n = 1; n <= 9; n++) it.record({ message: `try ${n}` });
   await it.clock.advance(10 * MINUTE_MS + 1);
-  it.tell({ message: 'try 10' });
+  it.record({ message: 'try 10' });
   await it.clock.advance(0);
   assert.ok((await shown(it)).includes('1 try 10'));
 });
 
-test('within ten minutes they are', async () => {
+test('within ten minutes messages are aggregated', async () => {
   const it = start();
-  for (let n = 1; n <= 9; n++) it.tell({ message: `try ${n}` });
+  for (let n = 1; n <= 9; n++) it.record({ message: `try ${n}` });
   await it.clock.advance(10 * MINUTE_MS);
-  it.tell({ message: 'try 10' });
+  it.record({ message: 'try 10' });
   await it.clock.advance(0);
   assert.ok((await shown(it)).includes('1 (combined from similar events): try 10'));
 });
 
-test('after 25 events about an object one more is written every five minutes, with all that were told', async () => {
+test('after 25 events of an object one more is written every five minutes, with the count of all', async () => {
   const it = start();
-  for (let n = 0; n < 40; n++) it.tell();
+  for (let n = 0; n < 40; n++) it.record();
   await it.clock.advance(0);
   assert.deepEqual(await shown(it), ['25 Container started']);
   await it.clock.advance(5 * MINUTE_MS);
-  for (let n = 0; n < 3; n++) it.tell();
+  for (let n = 0; n < 3; n++) it.record();
   await it.clock.advance(0);
   assert.deepEqual(await shown(it), ['41 Container started']);
 });
 
-test('warnings and other pods have budgets of their own', async () => {
+test('warnings and other pods have separate limits', async () => {
   const it = start();
-  for (let n = 0; n < 30; n++) it.tell();
-  it.tell({ type: 'Warning', message: 'warned' });
+  for (let n = 0; n < 30; n++) it.record();
+  it.record({ type: 'Warning', message: 'warned' });
   const metadata = { ...POD.metadata, uid: 'u2' };
-  it.tell({ involvedObject: podReference({ ...POD, metadata }, undefined), message: 'told' });
+  it.record({ involvedObject: podReference({ ...POD, metadata }, undefined), message: 'told' });
   await it.clock.advance(0);
   assert.deepEqual(await shown(it), ['25 Container started', '1 warned', '1 told']);
 });
 
-test('while the server is away everything is held, in order', async () => {
+test('while the server is unavailable events are queued, in order', async () => {
   const it = start();
   it.api.faults.setOutage(true);
-  it.tell();
-  it.tell({ reason: 'Killing', message: 'Stopping container main' });
+  it.record();
+  it.record({ reason: 'Killing', message: 'Stopping container main' });
   await it.clock.advance(MINUTE_MS);
   assert.deepEqual(it.sent, []);
   it.api.faults.setOutage(false);
@@ -237,28 +237,28 @@ test('while the server is away everything is held, in order', async () => {
   assert.deepEqual(await shown(it), ['1 Container started', '1 Stopping container main']);
 });
 
-test('an event is tried twelve times, and the first pause is left to chance', async () => {
+test('an event is sent at most twelve times, and the first delay is random', async () => {
   const it = start();
   const times: number[] = [];
   it.api.faults.everyCall(() => {
     times.push(it.clock.monotonic());
-    return { kind: 'before', error: AWAY };
+    return { kind: 'before', error: UNAVAILABLE };
   });
-  it.tell();
+  it.record();
   await it.clock.advance(10 * MINUTE_MS);
   const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   assert.deepEqual(pauses.slice(1), Array(10).fill(10_000));
   assert.ok((pauses[0] ?? 0) < 10_000);
-  assert.ok(it.log.lines.includes('cannot write an event, gave up'));
+  assert.ok(it.log.lines.includes('cannot write event, dropped it'));
 });
 
-test('a busy server is left alone for as long as it asks', async () => {
+test('the Retry-After of a busy server is respected', async () => {
   const it = start();
   it.api.faults.next('create', {
     kind: 'before',
     error: new ApiError('TooManyRequests', 'slow down', { retryAfterMs: MINUTE_MS }),
   });
-  it.tell();
+  it.record();
   await it.clock.advance(MINUTE_MS - 1);
   assert.deepEqual(await shown(it), []);
   await it.clock.advance(1);
@@ -266,42 +266,42 @@ test('a busy server is left alone for as long as it asks', async () => {
 });
 
 for (const reason of ['Forbidden', 'Invalid', 'NotFound'] as const) {
-  test(`an event that is refused as ${reason} is given up, and does not hold up the next one`, async () => {
+  test(`an event that is rejected as ${reason} is dropped, and does not block the next one`, async () => {
     const it = start();
     it.api.faults.next('create', { kind: 'before', error: new ApiError(reason, 'no') });
-    it.tell();
-    it.tell({ message: 'next' });
+    it.record();
+    it.record({ message: 'next' });
     await it.clock.advance(0);
     assert.deepEqual(await shown(it), ['1 next']);
-    assert.deepEqual(it.log.lines, ['the API server refuses an event']);
+    assert.deepEqual(it.log.lines, ['the API server rejected event']);
   });
 }
 
-test('an event whose answer was lost is there once, and counts on', async () => {
+test('an event whose response was lost exists once, and is counted on', async () => {
   const it = start();
-  it.api.faults.next('create', { kind: 'after', error: AWAY });
-  it.tell();
+  it.api.faults.next('create', { kind: 'after', error: UNAVAILABLE });
+  it.record();
   await it.clock.advance(10_000);
-  it.tell();
+  it.record();
   await it.clock.advance(0);
   assert.deepEqual(await shown(it), ['2 Container started']);
 });
 
-test('no more than a thousand wait, and who tells never does', async () => {
+test('at most a thousand events are queued, and record() never waits', async () => {
   const world = setUp();
   for (let n = 0; n < 1010; n++) {
     const metadata = { ...POD.metadata, name: `web-${n}`, uid: `u${n}` };
-    world.tell({ involvedObject: podReference({ ...POD, metadata }, undefined) });
+    world.record({ involvedObject: podReference({ ...POD, metadata }, undefined) });
   }
   const it = start(world);
   await it.clock.advance(0);
   assert.equal((await it.events()).length, 1000);
-  assert.deepEqual(it.log.lines, ['too many events wait for the API server, more are lost']);
+  assert.deepEqual(it.log.lines, ['the event queue is full, further events are dropped']);
 });
 
-test('events are written as fast as the configuration allows', async () => {
+test('events are written at the configured rate', async () => {
   const it = start(setUp({ qps: 2, burst: 3 }));
-  for (const message of ['a', 'b', 'c', 'd', 'e']) it.tell({ message });
+  for (const message of ['a', 'b', 'c', 'd', 'e']) it.record({ message });
   await it.clock.advance(0);
   assert.equal((await it.events()).length, 3);
   await it.clock.advance(500);
@@ -310,42 +310,42 @@ test('events are written as fast as the configuration allows', async () => {
   assert.equal((await it.events()).length, 5);
 });
 
-test('what was told last is written before the end', async () => {
+test('queued events are written before the end', async () => {
   const it = start();
-  it.tell();
-  it.tell({ message: 'last' });
+  it.record();
+  it.record({ message: 'last' });
   it.life.abort();
   await it.done;
   assert.deepEqual(await shown(it), ['1 Container started', '1 last']);
 });
 
-test('what is held while the server is away is tried once more at the end, and counted once', async () => {
+test('events queued while the server is unavailable are sent once at the end, and counted once', async () => {
   const it = start();
-  it.api.faults.next('create', { kind: 'before', error: AWAY });
-  it.tell();
+  it.api.faults.next('create', { kind: 'before', error: UNAVAILABLE });
+  it.record();
   await it.clock.advance(0);
   it.life.abort();
   await it.done;
   assert.deepEqual(await shown(it), ['1 Container started']);
 });
 
-test('the end does not wait for a server that is away', async () => {
+test('the end does not wait for an unavailable server', async () => {
   const it = start();
   it.api.faults.setOutage(true);
-  it.tell();
-  it.tell({ message: 'last' });
+  it.record();
+  it.record({ message: 'last' });
   await it.clock.advance(0);
   const before = it.clock.monotonic();
   it.life.abort();
   await it.done;
   assert.equal(it.clock.monotonic(), before);
-  assert.equal(it.log.lines.at(-1), 'the agent ends with events that were not written');
+  assert.equal(it.log.lines.at(-1), 'events were not written before the agent ended');
 });
 
-test('the end waits two seconds for a server that does not answer', async () => {
+test('the end waits two seconds for a server that does not respond', async () => {
   const it = start();
   it.api.faults.everyCall(() => ({ kind: 'hang' }));
-  it.tell();
+  it.record();
   await it.clock.advance(0);
   const before = it.clock.monotonic();
   it.life.abort();

@@ -5,19 +5,19 @@ import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { ApiError, type ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
-import { RequestRate, type RequestRateLimit } from '../api-client/request-rate.ts';
-import { EventBudgets } from './event-budgets.ts';
+import { RequestRateLimiter, type RequestRateLimit } from '../api-client/request-rate.ts';
+import { EventSpamFilter } from './spam-filter.ts';
 import { EventCounts, type EventWrite } from './event-counts.ts';
-import { type EventReport, NewEvents } from './new-event.ts';
-import { SimilarEvents } from './similar-events.ts';
+import { type EventReport, EventFactory } from './event-factory.ts';
+import { EventAggregator } from './event-aggregator.ts';
 
 // client-go's numbers.
 const MAX_QUEUED = 1000;
 const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 
-/** How long the end of the agent may wait for what is still to be told. */
-const LAST_WORDS_MS = 2_000;
+/** Longest delay of the agent's end by queued events. */
+const FINAL_FLUSH_MS = 2_000;
 
 export interface EventWriterDeps {
   readonly api: Pick<ApiServer, 'create' | 'patch'>;
@@ -29,39 +29,39 @@ export interface EventWriterDeps {
 }
 
 /**
- * Brings events to the API server, one after the other, as client-go's recorder does.
+ * Writes events to the API server, one after the other, as client-go's recorder does.
  *
- * 1. `record` never waits and never fails: what does not fit into the queue is lost.
- * 2. While the server cannot be reached, everything is held; what it refuses is given up at once.
- * 3. When the signal aborts, each event that is left is tried once more, within two seconds and until one fails.
+ * 1. `record` never waits and never fails: events that do not fit into the queue are dropped.
+ * 2. While the server cannot be reached, events stay queued; an event that it rejects is dropped.
+ * 3. When the signal aborts, the queued events are sent once, within two seconds and until one fails.
  */
 export class EventWriter {
   readonly #deps: EventWriterDeps;
   readonly #bell = new ChangeSignal();
-  readonly #rate: RequestRate;
-  readonly #made: NewEvents;
-  readonly #similar: SimilarEvents;
+  readonly #rate: RequestRateLimiter;
+  readonly #factory: EventFactory;
+  readonly #aggregator: EventAggregator;
   readonly #counts = new EventCounts();
-  readonly #budgets: EventBudgets;
+  readonly #spamFilter: EventSpamFilter;
   readonly #queue: Event[] = [];
-  #isLosing = false;
+  #isDropping = false;
   /** Counted, and not written yet. */
   #pending: EventWrite | undefined;
 
   constructor(deps: EventWriterDeps) {
     this.#deps = deps;
-    this.#rate = new RequestRate(deps.rate, deps.clock);
-    this.#made = new NewEvents(deps);
-    this.#similar = new SimilarEvents(deps.clock, this.#made);
-    this.#budgets = new EventBudgets(deps.clock);
+    this.#rate = new RequestRateLimiter(deps.rate, deps.clock);
+    this.#factory = new EventFactory(deps);
+    this.#aggregator = new EventAggregator(deps.clock, this.#factory);
+    this.#spamFilter = new EventSpamFilter(deps.clock);
   }
 
   record(report: EventReport): void {
     const isFull = this.#queue.length >= MAX_QUEUED;
-    if (isFull && !this.#isLosing) this.#deps.log.error('too many events wait for the API server, more are lost');
-    this.#isLosing = isFull;
+    if (isFull && !this.#isDropping) this.#deps.log.error('the event queue is full, further events are dropped');
+    this.#isDropping = isFull;
     if (isFull) return;
-    this.#queue.push(this.#made.make(report));
+    this.#queue.push(this.#factory.create(report));
     this.#bell.notify();
   }
 
@@ -74,10 +74,10 @@ export class EventWriter {
         if (!signal.aborted) throw error;
       }
     }
-    await this.#lastWords();
+    await this.#flush();
   }
 
-  /** Whether there is something to write, in `#pending`. */
+  /** Whether `#pending` has an event to write. */
   #next(): boolean {
     while (!this.#pending) {
       const event = this.#queue.shift();
@@ -87,10 +87,10 @@ export class EventWriter {
     return true;
   }
 
-  /** Nothing for an event that is one too many about its object; it counts all the same. */
+  /** Returns `undefined` for an event that the spam filter drops; it is counted all the same. */
   #correlated(event: Event): EventWrite | undefined {
-    const write = this.#counts.observe(this.#similar.combine(event));
-    return this.#budgets.spend(write.event) ? write : undefined;
+    const write = this.#counts.observe(this.#aggregator.aggregate(event));
+    return this.#spamFilter.allows(write.event) ? write : undefined;
   }
 
   async #write(signal: AbortSignal): Promise<void> {
@@ -99,29 +99,29 @@ export class EventWriter {
       const error = await this.#tryPending(signal);
       if (error === undefined) return;
       if (tries === MAX_TRIES) {
-        log.error('cannot write an event, gave up', { ...shown(this.#pending), error });
+        log.error('cannot write event, dropped it', { ...logFields(this.#pending), error });
         this.#pending = undefined;
         return;
       }
-      log.warn('cannot write an event, will try again', { ...shown(this.#pending), error });
-      // By chance at first, so that nodes do not come back all at once.
+      log.warn('cannot write event, will try again', { ...logFields(this.#pending), error });
+      // Random at first, so that not all nodes retry at once.
       const pauseMs = tries === 1 ? RETRY_MS * random.fraction() : RETRY_MS;
       await clock.sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), signal);
     }
   }
 
-  /** What came in the way and may be over later; otherwise the event is written, or will never be. */
+  /** Returns a transient error; otherwise the event is written, or dropped. */
   async #tryPending(signal: AbortSignal): Promise<ApiError | undefined> {
     if (!this.#pending) return undefined;
-    await this.#rate.turn(signal);
+    await this.#rate.wait(signal);
     try {
-      this.#counts.written(await this.#send(this.#pending, signal));
+      this.#counts.onWritten(await this.#send(this.#pending, signal));
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ApiError && mayPass(error)) return error;
-      // An earlier try got there, and only its answer was lost.
+      if (error instanceof ApiError && isRetryable(error)) return error;
+      // An earlier attempt succeeded, and its response was lost.
       const level = isApiError(error, 'AlreadyExists') ? 'debug' : 'warn';
-      this.#deps.log[level]('the API server refuses an event', { ...shown(this.#pending), error });
+      this.#deps.log[level]('the API server rejected event', { ...logFields(this.#pending), error });
     }
     this.#pending = undefined;
     return undefined;
@@ -136,15 +136,15 @@ export class EventWriter {
     try {
       return await api.patch(key, write.patch, {}, signal);
     } catch (error) {
-      // The server keeps events for an hour.
+      // The server deletes events after an hour.
       if (isApiError(error, 'NotFound')) return api.create(key, event, signal);
       throw error;
     }
   }
 
-  async #lastWords(): Promise<void> {
+  async #flush(): Promise<void> {
     const { clock, log } = this.#deps;
-    const limit = clock.deadline(LAST_WORDS_MS);
+    const limit = clock.deadline(FINAL_FLUSH_MS);
     let error: unknown;
     try {
       while (error === undefined && this.#next()) error = await this.#tryPending(limit);
@@ -153,15 +153,15 @@ export class EventWriter {
       error = thrown;
     }
     if (error === undefined) return;
-    log.warn('the agent ends with events that were not written', { count: this.#queue.length + 1, error });
+    log.warn('events were not written before the agent ended', { count: this.#queue.length + 1, error });
   }
 }
 
-function mayPass({ reason, retryAfterMs }: ApiError): boolean {
+function isRetryable({ reason, retryAfterMs }: ApiError): boolean {
   return reason === 'Unavailable' || reason === 'TooManyRequests' || retryAfterMs !== undefined;
 }
 
-function shown({ event }: EventWrite): { readonly object: string; readonly reason: string | undefined } {
+function logFields({ event }: EventWrite): { readonly object: string; readonly reason: string | undefined } {
   const { namespace = '', name = '' } = event.involvedObject;
   return { object: namespace === '' ? name : `${namespace}/${name}`, reason: event.reason };
 }

@@ -2,13 +2,13 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { EventCause } from '../pod/pod-cause.ts';
 
-/** What kubelet tells users about a pod: `Pulled`, `Created`, `Started`, `Killing`, `BackOff` … */
+/** An event of a pod: `Pulled`, `Created`, `Started`, `Killing`, `BackOff` … */
 export interface PodEvent {
   readonly type: 'Normal' | 'Warning';
   /** One of kubelet's event reasons. */
   readonly reason: string;
   readonly message: string;
-  /** Present where the reason alone does not say it. */
+  /** Typed cause, where the reason alone does not say it. */
   readonly cause?: EventCause | undefined;
   /** `spec.containers{web}` for an event of one container. */
   readonly fieldPath: string | undefined;
@@ -17,7 +17,7 @@ export interface PodEvent {
 
 export type PodEventListener = (pod: Pod, event: PodEvent) => void;
 
-/** Passes events on to whoever subscribed (the log, the local API, later the API server). Recording never fails. */
+/** Passes events to its subscribers: the log, the local API, the event writer. Recording never fails. */
 export class PodEvents {
   readonly #clock: Clock;
   readonly #listeners = new Set<PodEventListener>();

@@ -3,13 +3,13 @@ import type { Clock } from '../../host/clock.ts';
 import { type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import type { StepName } from '../pod/pod-step.ts';
 
-/** How many steps are kept of each pod; older ones are forgotten first. */
+/** Number of steps that are kept of each pod; the oldest are dropped first. */
 const STEPS_PER_POD = 200;
 
-/** One thing that the agent did for a pod, or is doing. */
+/** A unit of work of the agent for a pod. */
 export interface Step {
   readonly name: StepName;
-  /** The container, image or volume that it is about. */
+  /** The container or image of the step. */
   readonly subject: string | undefined;
   readonly startedMs: number;
   readonly outcome: StepOutcome;
@@ -22,16 +22,16 @@ export type StepOutcome =
       readonly kind: 'failed';
       readonly tookMs: number;
       readonly error: string;
-      /** Absent for errors that the agent only passes on: those of the runtime, of a registry, of a hook. */
+      /** Absent for errors that the agent passes on: those of the runtime, a registry or a hook. */
       readonly cause?: ErrorCause | undefined;
     };
 
 export type StepListener = (uid: string, step: Step) => void;
 
 /**
- * Records what is done for each pod, so that it can be shown while it happens and explained afterwards.
+ * Records the steps of each pod, to show and to explain them.
  *
- * 1. A step is told to listeners when it starts and when it ends, in that order.
+ * 1. Listeners are called when a step starts and when it ends, in that order.
  * 2. `steps(uid)` is ordered by start; a running step is replaced in place when it ends.
  */
 export class Timeline {
@@ -43,7 +43,7 @@ export class Timeline {
     this.#clock = clock;
   }
 
-  /** Runs `work` as a step of the pod; its result and its failure pass through. */
+  /** Runs `work` as a step of the pod and returns or throws what it does. */
   async during<T>(uid: string, name: StepName, subject: string | undefined, work: () => Promise<T>): Promise<T> {
     const began = this.#clock.monotonic();
     const running: Step = { name, subject, startedMs: this.#clock.now(), outcome: { kind: 'running' } };
@@ -77,7 +77,7 @@ export class Timeline {
   #add(uid: string, step: Step): void {
     const steps = this.#pods.get(uid) ?? [];
     this.#pods.set(uid, [...steps.slice(1 - STEPS_PER_POD), step]);
-    this.#tell(uid, step);
+    this.#notify(uid, step);
   }
 
   #end(uid: string, running: Step, outcome: StepOutcome): void {
@@ -88,10 +88,10 @@ export class Timeline {
         uid,
         steps.map((step) => (step === running ? ended : step)),
       );
-    this.#tell(uid, ended);
+    this.#notify(uid, ended);
   }
 
-  #tell(uid: string, step: Step): void {
+  #notify(uid: string, step: Step): void {
     for (const listener of this.#listeners) listener(uid, step);
   }
 }

@@ -44,9 +44,9 @@ export class AgentReports {
   }
 
   pods(): readonly PodReport[] {
-    const { workers, rejected: refused } = this.#parts;
+    const { workers, rejected } = this.#parts;
     const running = [...workers.all.values()].map((worker) => this.#workerReport(worker));
-    return [...running, ...[...refused().values()].map((pod) => this.#report(pod, 'finished'))];
+    return [...running, ...[...rejected().values()].map((pod) => this.#report(pod, 'finished'))];
   }
 
   get manifests(): readonly ManifestReport[] {

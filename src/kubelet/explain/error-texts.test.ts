@@ -19,7 +19,7 @@ const cases: Record<string, string | undefined> = {
   'localhost:5997/x/none:1: not found': 'The registry answers, but has no image of that name and tag.',
   'write /x: no space left on device': 'The disk is full.',
   'connect ECONNREFUSED 127.0.0.1:5999': 'Nothing listens at 127.0.0.1:5999: the registry is down, or elsewhere.',
-  'https://registry.example/v2: by the proxy proxy:3128: connect ECONNREFUSED 10.0.0.9:3128':
+  'https://registry.example/v2: via proxy proxy:3128: connect ECONNREFUSED 10.0.0.9:3128':
     'The proxy proxy:3128 does not lead there; HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when it is used.',
   'getaddrinfo ENOTFOUND registry.example':
     'There is no machine called registry.example: the name of the image may be wrong.',

@@ -24,7 +24,7 @@ export function unwrapError(error: string): string {
 /** What the text of a failed pull means, and what would fix it. */
 const PULL_HELP: ReadonlyArray<readonly [text: RegExp, help: string]> = [
   [
-    /by the proxy (\S+): /,
+    /via proxy (\S+): /,
     'The proxy $1 does not lead there; HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when it is used.',
   ],
   [/dial tcp (\S+): connect: connection refused/, 'Nothing listens at $1: the registry is down, or elsewhere.'],

@@ -1,7 +1,7 @@
 import type { Probe } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import type { ProbeKind } from '../probes/probe-results.ts';
-import { probeOf, probeSpec } from '../probes/probe-state.ts';
+import { containerProbe, probeSpec } from '../probes/probe-state.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { unwrapError } from './error-texts.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
@@ -30,7 +30,7 @@ function initContainerRunning({ title, nowMs }: ExplainedContainer, sinceMs: num
 function unready(container: ExplainedContainer, sinceMs: number): Finding[] {
   const { status, spec, title } = container;
   const kind = status.started === false && spec.startupProbe ? 'startup' : 'readiness';
-  const probe = probeOf(spec, kind);
+  const probe = containerProbe(spec, kind);
   if (status.ready || probe === undefined) return [];
   const failures = probeFailures(container, kind, sinceMs);
   const summary =
@@ -84,7 +84,7 @@ function probeFailures(
 /** Notes a failing liveness probe before it reaches its threshold. */
 function failingLiveness(container: ExplainedContainer, sinceMs: number): Finding[] {
   const { spec, title, report, nowMs } = container;
-  const probe = probeOf(spec, 'liveness');
+  const probe = containerProbe(spec, 'liveness');
   if (probe === undefined) return [];
   const { periodMs, failureThreshold } = probeSpec('liveness', probe);
   const isRecent = report.events.some(

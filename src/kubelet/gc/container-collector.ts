@@ -1,16 +1,16 @@
+import { errorText } from '../../base/error-text.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
-import { errorText } from '../../base/error-text.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import type { WorkerView } from '../workers/pod-state-queries.ts';
 import {
+  type CollectablePod,
   type DeadContainer,
   type DeadContainerPolicy,
   excessDeadContainers,
   excessExitedContainers,
-  type CollectablePod,
   unusedSandboxes,
 } from './dead-containers.ts';
 import { removeDeadLogLinks } from './dead-log-links.ts';
@@ -133,7 +133,7 @@ export class ContainerCollector {
   }
 
   async #removeLinks(): Promise<void> {
-    const { settings, fs, observed, log, recordNodeEvent: tell } = this.#deps;
+    const { settings, fs, observed, log, recordNodeEvent } = this.#deps;
     if (settings.containerLogsDir === undefined) return;
     const all = [...observed.all.values()].flatMap(({ containers }) => containers);
     const isAlive = (id: string): boolean => all.some((each) => each.state !== 'exited' && each.id.startsWith(id));
@@ -141,7 +141,7 @@ export class ContainerCollector {
       await removeDeadLogLinks(settings.containerLogsDir, fs, isAlive);
     } catch (error) {
       log.error('Container garbage collection failed', { error });
-      tell('Warning', 'ContainerGCFailed', errorText(error));
+      recordNodeEvent('Warning', 'ContainerGCFailed', errorText(error));
     }
   }
 

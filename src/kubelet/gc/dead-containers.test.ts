@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../pod/observed-pod.ts';
 import {
+  type CollectablePod,
   type DeadContainerPolicy,
   excessDeadContainers,
   excessExitedContainers,
-  type CollectablePod,
   unusedSandboxes,
 } from './dead-containers.ts';
 

@@ -34,10 +34,13 @@ export interface DeadContainer {
 }
 
 /**
- * The exited containers of a pod beyond the limit per name, oldest first. Used after an exit. kubelet keeps at least one
- * here, whatever its limits.
+ * The exited containers of a pod beyond the limit per name, oldest first. Used after an exit. kubelet keeps at least
+ * one here, whatever its limits.
  */
-export function excessExitedContainers(pod: ObservedPod, { maxPerContainer }: DeadContainerPolicy): readonly DeadContainer[] {
+export function excessExitedContainers(
+  pod: ObservedPod,
+  { maxPerContainer }: DeadContainerPolicy,
+): readonly DeadContainer[] {
   const keep = Math.max(maxPerContainer ?? 0, 1);
   const units = Map.groupBy(pod.containers, ({ name }) => name);
   return [...units.values()].flatMap((unit) => {
@@ -79,8 +82,8 @@ export function unusedSandboxes({ sandboxes, containers }: ObservedPod): readonl
 }
 
 /**
- * Dead containers of each name, newest first. A created container counts as dead only if a newer one exists; otherwise it
- * is about to start, or its start failed.
+ * Dead containers of each name, newest first. A created container counts as dead only if a newer one exists; otherwise
+ * it is about to start, or its start failed.
  */
 function deadUnits({ pod, isLive }: CollectablePod): DeadContainer[][] {
   const units = Map.groupBy(pod.containers, ({ name }) => name);

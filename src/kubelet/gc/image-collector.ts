@@ -1,20 +1,20 @@
 import { formatDurationMs } from '../../base/duration.ts';
-import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
 import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
 import {
+  checkDisk,
   diskCheckError,
   type ImagePolicy,
   isImageCollectionOff,
   isOldEnough,
   isTooOld,
-  checkDisk,
 } from './image-policy.ts';
-import { type ImageRecord, type ImageRecords, updateImageRecords, unusedImages } from './image-records.ts';
+import { type ImageRecord, type ImageRecords, unusedImages, updateImageRecords } from './image-records.ts';
 import { imagesInUse } from './images-in-use.ts';
 import type { RecordNodeEvent } from './node-event.ts';
 
@@ -51,7 +51,7 @@ export class ImageCollector {
 
   /** Collects every five minutes until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, recordNodeEvent: tell, policy } = this.#deps;
+    const { clock, log, recordNodeEvent, policy } = this.#deps;
     if (isImageCollectionOff(policy)) {
       return log.debug('ImageGCHighThresholdPercent is set 100 and ImageMaximumGCAge is 0, Disable image GC');
     }
@@ -66,7 +66,7 @@ export class ImageCollector {
         failures++;
         if (failures > 1) {
           log.error('Image garbage collection failed multiple times in a row', { error });
-          tell('Warning', 'ImageGCFailed', goErrorText(error));
+          recordNodeEvent('Warning', 'ImageGCFailed', goErrorText(error));
         } else {
           log.error('Image garbage collection failed once. Stats initialization may not have completed yet', { error });
         }
@@ -77,7 +77,7 @@ export class ImageCollector {
 
   /** Collects once. `beganMs`: when collections began. Rejects when the disk stays too full. */
   async collect(beganMs: number, signal: AbortSignal): Promise<void> {
-    const { policy, log, recordNodeEvent: tell, clock } = this.#deps;
+    const { policy, log, recordNodeEvent, clock } = this.#deps;
     const nowMs = clock.monotonic();
     const unused = await this.#listUnused(nowMs, signal);
     await this.#removeTooOld(unused, beganMs, nowMs, signal);
@@ -97,7 +97,7 @@ export class ImageCollector {
     const error = diskCheckError(check, disk.capacityBytes, freed);
     this.#diskError = error?.message;
     if (!error) return;
-    tell('Warning', error.reason, error.message);
+    recordNodeEvent('Warning', error.reason, error.message);
     throw new Error(error.message);
   }
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sizeText } from '../../base/size-text.ts';
 import {
+  checkDisk,
   type DiskCheck,
   diskCheckError,
   type ImagePolicy,
   isImageCollectionOff,
   isOldEnough,
   isTooOld,
-  checkDisk,
 } from './image-policy.ts';
 
 const POLICY: ImagePolicy = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 };

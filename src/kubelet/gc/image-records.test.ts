@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Image } from '../../cri/generated/runtime-v1.ts';
-import { type ImageRecord, updateImageRecords, unusedImages } from './image-records.ts';
+import { type ImageRecord, unusedImages, updateImageRecords } from './image-records.ts';
 
 const NOW = 1_000_000;
 const MINUTE = 60_000;

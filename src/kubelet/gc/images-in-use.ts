@@ -30,7 +30,11 @@ function namesOf({ id, repoTags, repoDigests }: Image): readonly string[] {
 }
 
 /** The sandbox image is preserved too: not every runtime pins it. */
-async function preservedNames({ runtime }: Cri, kept: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+async function preservedNames(
+  { runtime }: Cri,
+  kept: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const { info } = await runtime.status({ verbose: true }, signal);
   const sandboxImage = sandboxImageIn(info['config'] ?? '');
   return sandboxImage === undefined ? kept : [...kept, sandboxImage];

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path/posix';
-import type { RuntimeService } from '../../cri/services.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
+import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { logLinkName } from '../logs/log-links.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
@@ -17,8 +17,8 @@ export interface RemovalDeps {
 }
 
 /**
- * Removes a dead container with its logs, rotated ones included, its log link and its termination message. It is removed
- * from the runtime last, so that a failed removal is found again.
+ * Removes a dead container with its logs, rotated ones included, its log link and its termination message. It is
+ * removed from the runtime last, so that a failed removal is found again.
  */
 export async function removeDeadContainer(
   pod: ObservedPod,

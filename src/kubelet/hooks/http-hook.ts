@@ -2,7 +2,7 @@ import type { Container, HTTPGetAction, HTTPHeader } from '../../api/generated/c
 import { errorText } from '../../base/error-text.ts';
 import type { NetworkClient } from '../../host/network.ts';
 import { type GetOutcome, httpGet } from '../probes/http-get.ts';
-import { type ProbeUrl, urlOfAction } from '../probes/probe-url.ts';
+import { type ProbeUrl, probeUrl } from '../probes/probe-url.ts';
 import { noTimeLimit } from '../probes/time-limit.ts';
 
 export type HttpHookOutcome =
@@ -29,7 +29,7 @@ export async function runHttpHook(
   if (!action.host && podIP === undefined) return { kind: 'failed', text: 'failed to find networking container' };
   let url: ProbeUrl;
   try {
-    url = urlOfAction(action, container, podIP ?? '');
+    url = probeUrl(action, container, podIP ?? '');
   } catch (error) {
     return { kind: 'failed', text: errorText(error) };
   }

@@ -4,7 +4,7 @@ import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { PodEvents } from '../events/pod-events.ts';
 import { Timeline } from '../events/timeline.ts';
-import { afterPreStop } from './pre-stop.ts';
+import { runPreStopThen } from './pre-stop.ts';
 
 const spec = {
   initContainers: [{ name: 'init' }],
@@ -34,7 +34,7 @@ for (const [name, happens] of Object.entries(cases)) {
     const hooks = { clock, network, exec, events, podIP: () => undefined };
     const deps = { runtime: fake.cri.runtime, timeline: new Timeline(clock), events, hooks };
     const stop = async (): Promise<void> => void happened.push('stopped');
-    await afterPreStop({ pod: { metadata, spec }, id: 'c1', name, graceSeconds: 30 }, deps, stop, t.signal);
+    await runPreStopThen({ pod: { metadata, spec }, id: 'c1', name, graceSeconds: 30 }, deps, stop, t.signal);
     assert.deepEqual(happened, happens);
   });
 }

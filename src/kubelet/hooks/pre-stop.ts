@@ -5,7 +5,7 @@ import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { findContainer } from '../pod/find-container.ts';
-import { restoredContainer } from './restored-container.ts';
+import { restoreContainer } from './restored-container.ts';
 import { type HookDeps, type HookSubject, runHook } from './run-hook.ts';
 
 export interface PreStopDeps {
@@ -27,20 +27,20 @@ export interface EndingContainer {
  * Runs a container's preStop hook, if it has one, then `stop`. A hook that takes longer than the grace period may go on
  * while the container stops, and is cut off when it has.
  */
-export async function afterPreStop(
+export async function runPreStopThen(
   ending: EndingContainer,
   deps: PreStopDeps,
   stop: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const subject = await subjectOf(ending, deps, signal);
+  const subject = await resolveContainer(ending, deps, signal);
   const preStop = subject?.container.lifecycle?.preStop;
   if (!subject || !preStop || ending.graceSeconds <= 0) return stop();
   const stopped = new AbortController();
   const until = AbortSignal.any([signal, stopped.signal]);
   const hook = runPreStop(preStop, subject, deps, until).catch(() => {
     // One that is broken off with the whole pass has not failed: it begins anew.
-    if (!signal.aborted) tell(subject, deps);
+    if (!signal.aborted) recordFailedPreStop(subject, deps);
   });
   try {
     await Promise.race([hook, waitUntil(ending.graceSeconds * 1000, deps.hooks, until)]);
@@ -65,7 +65,7 @@ async function runPreStop(
 }
 
 /** As an event only: the container ends anyway. What the hook said may be a secret. */
-function tell({ pod, container }: HookSubject, { events }: PreStopDeps): void {
+function recordFailedPreStop({ pod, container }: HookSubject, { events }: PreStopDeps): void {
   events.record(pod, 'Warning', 'FailedPreStopHook', 'PreStopHook failed', containerFieldPath(pod, container.name));
 }
 
@@ -74,7 +74,7 @@ async function waitUntil(ms: number, { clock }: HookDeps, signal: AbortSignal): 
 }
 
 /** Nothing for a container that is gone. */
-async function subjectOf(
+async function resolveContainer(
   { pod, id, name }: EndingContainer,
   { runtime }: PreStopDeps,
   signal: AbortSignal,
@@ -83,5 +83,5 @@ async function subjectOf(
   if (known) return { pod, container: known, containerId: id };
   const answer = await ignoreNotFound(runtime.containerStatus({ containerId: id, verbose: false }, signal));
   const annotations = answer?.status?.annotations;
-  return annotations && { pod, container: restoredContainer(name, annotations), containerId: id };
+  return annotations && { pod, container: restoreContainer(name, annotations), containerId: id };
 }

@@ -8,7 +8,7 @@ const PORTS = 'io.kubernetes.container.ports';
  * What of a container's spec stands in the annotations that it was made with: enough to run its preStop hook when its
  * pod is not known any more. What cannot be read is left out.
  */
-export function restoredContainer(name: string, annotations: Readonly<Record<string, string>>): Container {
+export function restoreContainer(name: string, annotations: Readonly<Record<string, string>>): Container {
   const preStop = parsed(annotations[PRE_STOP]);
   const ports = parsed(annotations[PORTS]);
   const container = { name, ports, lifecycle: { preStop } };

@@ -7,7 +7,7 @@ import { MemoryNetwork, type MemoryService } from '../../host/fake/memory-networ
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PodEvents } from '../events/pod-events.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
-import { restoredContainer } from './restored-container.ts';
+import { restoreContainer } from './restored-container.ts';
 import { type HookOutcome, runHook } from './run-hook.ts';
 
 interface Given {
@@ -167,6 +167,6 @@ const restored: Record<string, { annotations: Record<string, string>; container:
 
 for (const [name, { annotations, container: expected }] of Object.entries(restored)) {
   test(`restoredContainer() reads ${name}`, () => {
-    assert.deepEqual(restoredContainer('web', annotations), expected);
+    assert.deepEqual(restoreContainer('web', annotations), expected);
   });
 }

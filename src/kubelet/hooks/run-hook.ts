@@ -7,9 +7,9 @@ import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkClient } from '../../host/network.ts';
 import type { PodEvents } from '../events/pod-events.ts';
-import { MAX_OUTPUT_BYTES } from '../probes/check-outcome.ts';
+import { MAX_OUTPUT_BYTES } from '../probes/probe-handler.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
-import { goTextOfHandler } from './go-text-of-handler.ts';
+import { formatHandler } from './format-handler.ts';
 import { runHttpHook } from './http-hook.ts';
 
 /** The container whose hook runs. */
@@ -44,7 +44,7 @@ export async function runHook(
     await deps.clock.sleep(sleep.seconds * 1000, signal);
     return { kind: 'done' };
   }
-  return failed(`Cannot run handler: invalid handler: ${goTextOfHandler(handler)}`);
+  return failed(`Cannot run handler: invalid handler: ${formatHandler(handler)}`);
 }
 
 async function runExec(
@@ -54,15 +54,15 @@ async function runExec(
   signal: AbortSignal,
 ): Promise<HookOutcome> {
   const words = command.join(' ');
-  const of = `Exec lifecycle hook ([${words}]) for ${nameOf(subject)}`;
+  const of = `Exec lifecycle hook ([${words}]) for ${containerInPod(subject)}`;
   try {
     const { exitCode, stdout, stderr } = await exec(subject.containerId, command, undefined, signal);
     if (exitCode === 0) return { kind: 'done' };
-    const error = `command '${words}' exited with ${exitCode}: ${keptOf(stderr)}`;
-    return failed(`${of} failed - error: ${error}, message: ${goQuote(keptOf(stdout, stderr))}`);
+    const error = `command '${words}' exited with ${exitCode}: ${outputText(stderr)}`;
+    return failed(`${of} failed - error: ${error}, message: ${goQuote(outputText(stdout, stderr))}`);
   } catch (error) {
     signal.throwIfAborted();
-    return failed(`${of} failed - error: ${execFailureText(error, words)}, message: ""`);
+    return failed(`${of} failed - error: ${execErrorText(error, words)}, message: ""`);
   }
 }
 
@@ -75,7 +75,7 @@ async function runHttp(
   const { pod, container } = subject;
   const outcome = await runHttpHook(action, container, podIP(pod.metadata.uid), network, signal);
   if (outcome.kind === 'failed') {
-    return failed(`HTTP lifecycle hook (${action.path ?? ''}) for ${nameOf(subject)} failed - error: ${outcome.text}`);
+    return failed(`HTTP lifecycle hook (${action.path ?? ''}) for ${containerInPod(subject)} failed - error: ${outcome.text}`);
   }
   if (outcome.insteadOfTls !== undefined) {
     const message = `request to HTTPS lifecycle hook ${outcome.insteadOfTls} got HTTP response, retry with HTTP succeeded`;
@@ -84,17 +84,17 @@ async function runHttp(
   return { kind: 'done' };
 }
 
-function nameOf({ pod, container }: HookSubject): string {
+function containerInPod({ pod, container }: HookSubject): string {
   return `Container ${goQuote(container.name)} in Pod ${goQuote(formatPod(pod))}`;
 }
 
-function execFailureText(error: unknown, words: string): string {
+function execErrorText(error: unknown, words: string): string {
   if (hasCode(error, 'DeadlineExceeded')) return `command timed out: ${goQuote(words)} timed out after 0s`;
   return goErrorText(error);
 }
 
 /** No more of what a command says than probes keep: it ends up in the pod's status. */
-function keptOf(...parts: readonly Uint8Array[]): string {
+function outputText(...parts: readonly Uint8Array[]): string {
   return Buffer.concat(parts).toString('utf8', 0, MAX_OUTPUT_BYTES);
 }
 

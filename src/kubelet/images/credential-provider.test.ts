@@ -4,7 +4,7 @@ import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { ProgramContext } from '../../host/fake/memory-process.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { CredentialProvider, loginsOfProviders, type ProviderSpec } from './credential-provider.ts';
+import { CredentialProvider, providerLogins, type ProviderSpec } from './credential-provider.ts';
 
 const VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 const never = new AbortController().signal;
@@ -174,7 +174,7 @@ test('CredentialProvider has no logins when its program cannot be started', asyn
 
 test('loginsOfProviders() keeps the order of the providers', async () => {
   const [first, second] = [new Machine(), new Machine()];
-  const asked = loginsOfProviders('registry.example.com/app', POD, [first.provider, second.provider], never);
+  const asked = providerLogins('registry.example.com/app', POD, [first.provider, second.provider], never);
   second.response = { cacheKeyType: 'Image', auth: {} };
   await second.host.clock.advance(1000);
   await first.host.clock.advance(1000);

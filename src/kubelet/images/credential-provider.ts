@@ -4,9 +4,9 @@ import type { Log, LogFields } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
-import { type AccountFinding, type PodAccountDeps, podAccount, type TokenAttributes } from './pod-account.ts';
+import { type AccountLookup, type PodAccountDeps, lookUpPodAccount, type TokenAttributes } from './pod-account.ts';
 import { ProviderError, type ProviderResponse, parseProviderResponse, providerRequest } from './provider-exchange.ts';
-import { type AskedFor, keptKey, runKey } from './provider-keys.ts';
+import { type AccountScope, cacheKey, inFlightKey } from './provider-keys.ts';
 import type { DockerConfig, LoginOwner, LoginSource } from './registry-login.ts';
 import { matchesRegistry, parseRegistryPattern } from './registry-pattern.ts';
 
@@ -14,8 +14,8 @@ import { matchesRegistry, parseRegistryPattern } from './registry-pattern.ts';
 const EXEC_MS = 60_000;
 /** More is no answer, and would cost the agent its memory. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
-/** As much of its complaint goes to the log. */
-const MAX_COMPLAINT = 2000;
+/** As much of its stderrText goes to the log. */
+const MAX_STDERR_CHARS = 2000;
 
 /** A provider of the CredentialProviderConfig. */
 export interface ProviderSpec {
@@ -43,29 +43,29 @@ export interface ProviderDeps {
   readonly accounts?: PodAccountDeps | undefined;
 }
 
-interface Kept {
+interface CacheEntry {
   readonly logins: DockerConfig;
   readonly untilMs: number;
 }
 
 /** What a provider is asked. */
-interface Question {
+interface ProviderQuery {
   readonly repository: string;
   readonly pod: Pod;
-  readonly askedFor: AskedFor | undefined;
+  readonly scope: AccountScope | undefined;
 }
 
-const OF_NODE: LoginOwner = { kind: 'node' };
-const NONE: LoginSource = { config: new Map(), owner: OF_NODE };
+const NODE_OWNER: LoginOwner = { kind: 'node' };
+const NO_LOGINS: LoginSource = { config: new Map(), owner: NODE_OWNER };
 
 /** Logins that a program of the machine's owner gives out; its answers are kept as long as it allows. */
 export class CredentialProvider {
   readonly #spec: ProviderSpec;
   readonly #deps: ProviderDeps;
   readonly #life: AbortSignal;
-  readonly #kept = new Map<string, Kept>();
+  readonly #cache = new Map<string, CacheEntry>();
   /** Whoever asks for the same waits for the same run. */
-  readonly #running = new Map<string, Promise<DockerConfig>>();
+  readonly #inFlight = new Map<string, Promise<DockerConfig>>();
 
   /** No run outlives `life`. */
   constructor(spec: ProviderSpec, deps: ProviderDeps, life: AbortSignal) {
@@ -76,97 +76,97 @@ export class CredentialProvider {
 
   /** None for what it is not for, and none when it fails: the pull is tried without, and the log says why. */
   async logins(repository: string, pod: Pod, signal: AbortSignal): Promise<LoginSource> {
-    if (!this.#isFor(repository)) return NONE;
-    const found = await this.#account(repository, pod, signal);
-    if (found.kind === 'notAsked') return NONE;
-    const askedFor = this.#askedFor(found);
-    const question = { repository, pod, askedFor };
+    if (!this.#matches(repository)) return NO_LOGINS;
+    const found = await this.#lookUpAccount(repository, pod, signal);
+    if (found.kind === 'notAsked') return NO_LOGINS;
+    const scope = this.#accountScope(found);
+    const question = { repository, pod, scope };
     const running = (): Promise<DockerConfig> =>
-      this.#running.get(runKey(repository, askedFor)) ?? this.#start(question);
-    const config = this.#keptFor(question) ?? (await abortable(running(), signal));
-    return { config, owner: askedFor ? ownerOf(askedFor) : OF_NODE };
+      this.#inFlight.get(inFlightKey(repository, scope)) ?? this.#start(question);
+    const config = this.#cached(question) ?? (await abortable(running(), signal));
+    return { config, owner: scope ? accountOwner(scope) : NODE_OWNER };
   }
 
-  #isFor(repository: string): boolean {
+  #matches(repository: string): boolean {
     const target = parseRegistryPattern(repository);
     return this.#spec.matchImages.some((pattern) => matchesRegistry(parseRegistryPattern(pattern), target));
   }
 
-  async #account(repository: string, pod: Pod, signal: AbortSignal): Promise<AccountFinding> {
+  async #lookUpAccount(repository: string, pod: Pod, signal: AbortSignal): Promise<AccountLookup> {
     const { tokenAttributes } = this.#spec;
     const { accounts, log } = this.#deps;
     if (!tokenAttributes) return { kind: 'none' };
     if (!accounts) return { kind: 'notAsked', why: 'there is no API server' };
     try {
-      const found = await podAccount(pod, tokenAttributes, accounts, signal);
+      const found = await lookUpPodAccount(pod, tokenAttributes, accounts, signal);
       if (found.kind === 'notAsked') {
-        log.debug('a provider of credentials is not asked', { ...this.#fields(repository, pod), why: found.why });
+        log.debug('a provider of credentials is not asked', { ...this.#logFields(repository, pod), why: found.why });
       }
       return found;
     } catch (error) {
       signal.throwIfAborted();
-      log.error('cannot get credentials from a provider', { ...this.#fields(repository, pod), error });
+      log.error('cannot get credentials from a provider', { ...this.#logFields(repository, pod), error });
       return { kind: 'notAsked', why: 'what it wants to know cannot be had' };
     }
   }
 
-  #askedFor(found: AccountFinding): AskedFor | undefined {
+  #accountScope(found: AccountLookup): AccountScope | undefined {
     const { tokenAttributes } = this.#spec;
     if (found.kind !== 'account' || !tokenAttributes) return undefined;
     return { account: found.account, cacheType: tokenAttributes.cacheType };
   }
 
-  #keptFor({ repository, askedFor }: Question): DockerConfig | undefined {
+  #cached({ repository, scope: scope }: ProviderQuery): DockerConfig | undefined {
     const now = this.#deps.clock.monotonic();
-    for (const [key, { untilMs }] of this.#kept) if (now > untilMs) this.#kept.delete(key);
-    const keys = (['Image', 'Registry', 'Global'] as const).map((type) => keptKey(type, repository, askedFor));
-    return keys.map((key) => this.#kept.get(key)?.logins).find((logins) => logins !== undefined);
+    for (const [key, { untilMs }] of this.#cache) if (now > untilMs) this.#cache.delete(key);
+    const keys = (['Image', 'Registry', 'Global'] as const).map((type) => cacheKey(type, repository, scope));
+    return keys.map((key) => this.#cache.get(key)?.logins).find((logins) => logins !== undefined);
   }
 
-  #start(question: Question): Promise<DockerConfig> {
-    const key = runKey(question.repository, question.askedFor);
-    const run = this.#askOrTell(question).finally(() => this.#running.delete(key));
-    this.#running.set(key, run);
+  #start(question: ProviderQuery): Promise<DockerConfig> {
+    const key = inFlightKey(question.repository, question.scope);
+    const run = this.#fetchOrLog(question).finally(() => this.#inFlight.delete(key));
+    this.#inFlight.set(key, run);
     return run;
   }
 
-  async #askOrTell(question: Question): Promise<DockerConfig> {
+  async #fetchOrLog(question: ProviderQuery): Promise<DockerConfig> {
     try {
-      return await this.#ask(question);
+      return await this.#fetch(question);
     } catch (error) {
       const { repository, pod } = question;
-      this.#deps.log.error('cannot get credentials from a provider', { ...this.#fields(repository, pod), error });
-      return NONE.config;
+      this.#deps.log.error('cannot get credentials from a provider', { ...this.#logFields(repository, pod), error });
+      return NO_LOGINS.config;
     }
   }
 
-  async #ask(question: Question): Promise<DockerConfig> {
+  async #fetch(question: ProviderQuery): Promise<DockerConfig> {
     const { apiVersion, defaultCacheMs } = this.#spec;
-    const { repository, askedFor } = question;
+    const { repository, scope: scope } = question;
     const response = parseProviderResponse(await this.#run(question), apiVersion);
-    if (askedFor) refuseEchoedToken(response, askedFor);
+    if (scope) rejectEchoedToken(response, scope);
     const { logins, cacheKeyType, cacheMs = defaultCacheMs } = response;
     if (cacheMs > 0) {
       const untilMs = this.#deps.clock.monotonic() + cacheMs;
-      this.#kept.set(keptKey(cacheKeyType, repository, askedFor), { logins, untilMs });
+      this.#cache.set(cacheKey(cacheKeyType, repository, scope), { logins, untilMs });
     }
     return logins;
   }
 
   /** Its standard output. */
-  async #run({ repository, askedFor }: Question): Promise<string> {
+  async #run({ repository, scope: scope }: ProviderQuery): Promise<string> {
     const { name, program, args, env, apiVersion } = this.#spec;
     const { processes, clock } = this.#deps;
     const deadline = clock.deadline(EXEC_MS);
-    const input = providerRequest(apiVersion, repository, askedFor?.account);
+    const input = providerRequest(apiVersion, repository, scope?.account);
     const fail = (why: string, cause?: unknown): ProviderError =>
       new ProviderError(`error execing credential provider plugin ${name} for image ${repository}: ${why}`, { cause });
     try {
       const limit = AbortSignal.any([this.#life, deadline]);
       const command = { program, args, env, input, maxOutputBytes: MAX_OUTPUT_BYTES };
       const { exitCode, stdout, stderr } = await processes.run(command, limit);
-      const complaint = new TextDecoder().decode(stderr).slice(0, MAX_COMPLAINT);
-      if (exitCode !== 0) throw fail(`exit status ${exitCode}: ${complaint}`);
+      const stderrText = new TextDecoder().decode(stderr).slice(0, MAX_STDERR_CHARS);
+      if (exitCode !== 0) throw fail(`exit status ${exitCode}: ${stderrText}`);
       return new TextDecoder().decode(stdout);
     } catch (error) {
       if (error instanceof ProviderError) throw error;
@@ -175,7 +175,7 @@ export class CredentialProvider {
   }
 
   /** For the log; the pod matters only to who is told of it. */
-  #fields(image: string, { metadata, spec }: Pod): LogFields {
+  #logFields(image: string, { metadata, spec }: Pod): LogFields {
     const { name: provider, tokenAttributes } = this.#spec;
     if (!tokenAttributes) return { provider, image };
     const { namespace, name, uid } = metadata;
@@ -185,19 +185,19 @@ export class CredentialProvider {
 }
 
 /** A token is no login that outlives it: it may be one only where nothing is kept beyond it. */
-function refuseEchoedToken({ logins }: ProviderResponse, { account, cacheType }: AskedFor): void {
+function rejectEchoedToken({ logins }: ProviderResponse, { account, cacheType }: AccountScope): void {
   if (cacheType === 'Token' || !logins.values().some(({ password }) => password === account.token)) return;
   throw new ProviderError(
     "credential provider plugin returned the service account token as the password which is not allowed when service account cache type is not set to 'Token'",
   );
 }
 
-function ownerOf({ account: { uid, namespace, name } }: AskedFor): LoginOwner {
+function accountOwner({ account: { uid, namespace, name } }: AccountScope): LoginOwner {
   return { kind: 'serviceAccount', account: { uid, namespace, name } };
 }
 
 /** What each provider has for a repository, in their order; each is asked at the same time. */
-export function loginsOfProviders(
+export function providerLogins(
   repository: string,
   pod: Pod,
   providers: readonly CredentialProvider[],

@@ -7,15 +7,15 @@ export class DockerConfigError extends Error {
 
 /** `{"auths": {"registry.example": {"auth": "…"}}}`, as in `~/.docker/config.json`. Throws a `DockerConfigError`. */
 export function parseDockerConfigJson(text: string): DockerConfig {
-  return loginsOf(member(objectOf(parsed(text), 'the configuration'), 'auths'));
+  return decodeLogins(member(asObject(parseJson(text), 'the configuration'), 'auths'));
 }
 
 /** `{"registry.example": {"auth": "…"}}`, as in `~/.dockercfg`. Throws a `DockerConfigError`. */
 export function parseDockercfg(text: string): DockerConfig {
-  return loginsOf(parsed(text));
+  return decodeLogins(parseJson(text));
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -23,19 +23,19 @@ function parsed(text: string): unknown {
   }
 }
 
-function loginsOf(auths: unknown): DockerConfig {
-  const entries = Object.entries(objectOf(auths, 'the list of registries'));
-  return new Map(entries.map(([place, entry]) => [place, loginOf(objectOf(entry, 'an entry'))]));
+function decodeLogins(auths: unknown): DockerConfig {
+  const entries = Object.entries(asObject(auths, 'the list of registries'));
+  return new Map(entries.map(([place, entry]) => [place, decodeLogin(asObject(entry, 'an entry'))]));
 }
 
-function loginOf(entry: object): RegistryLogin {
+function decodeLogin(entry: object): RegistryLogin {
   const [username, password, email, auth] = ['username', 'password', 'email', 'auth'].map((name) => text(entry, name));
   const login = { username: username ?? '', password: password ?? '', email: email ?? '' };
-  return auth ? { ...login, ...decodedAuth(auth) } : login;
+  return auth ? { ...login, ...decodeAuth(auth) } : login;
 }
 
 /** The base64 of `username:password`, with padding or without. */
-function decodedAuth(auth: string): Pick<RegistryLogin, 'username' | 'password'> {
+function decodeAuth(auth: string): Pick<RegistryLogin, 'username' | 'password'> {
   const digits = auth.replaceAll(/[\r\n]/g, '');
   const [, body = '', padding = ''] = /^([A-Za-z0-9+/]*)(={0,2})$/.exec(digits) ?? [];
   const isWhole = digits !== '' && body !== '' && (padding === '' ? body.length % 4 !== 1 : digits.length % 4 === 0);
@@ -49,7 +49,7 @@ function decodedAuth(auth: string): Pick<RegistryLogin, 'username' | 'password'>
 }
 
 /** Nothing and null are an empty object, as Go reads them. */
-function objectOf(value: unknown, what: string): object {
+function asObject(value: unknown, what: string): object {
   if (value === undefined || value === null) return {};
   if (typeof value === 'object' && !Array.isArray(value)) return value;
   throw new DockerConfigError(`${what} is not an object`);

@@ -3,9 +3,9 @@ import { errorText } from '../../base/error-text.ts';
 import { type Image, ImageSpec, ImageStatusRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageUser } from '../sync/config/security-context.ts';
-import { imageFailure } from './image-error.ts';
+import { recordImageError } from './image-error.ts';
 import type { ImageRequest } from './image-request.ts';
-import { judgePodCredentials, judgePresentImage } from './image-access.ts';
+import { matchPodCredentials, decideImageAccess } from './image-access.ts';
 import { type PullDeps, pulledFor, pullImage } from './pull-image.ts';
 import type { PullCredential } from './registry-login.ts';
 
@@ -13,7 +13,7 @@ export interface ImageDeps extends PullDeps {
   /** All that may let the pod pull from a repository, in the order in which they are tried. */
   readonly credentials: (
     repository: string,
-    wish: Pick<ImageRequest, 'pod' | 'pullSecrets'>,
+    request: Pick<ImageRequest, 'pod' | 'pullSecrets'>,
     signal: AbortSignal,
   ) => Promise<readonly PullCredential[]>;
 }
@@ -36,19 +36,19 @@ export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal
   const credentials: Credentials = () => (known ??= deps.credentials(repositoryOf(spec.image), request, signal));
 
   for (;;) {
-    const { landings } = deps.pulls;
+    const { completed } = deps.pulls;
     const present = pullPolicy === 'Always' ? undefined : await usableImage(spec, request, credentials, deps, signal);
-    if (present) return { ref: present.id, user: userOf(present) };
+    if (present) return { ref: present.id, user: imageUser(present) };
     const toTry = pullPolicy === 'Never' ? undefined : await credentials();
     // A pull that has ended meanwhile may have been of this image: then what we know of it is old.
-    if (pullPolicy !== 'Always' && landings !== deps.pulls.landings) continue;
+    if (pullPolicy !== 'Always' && completed !== deps.pulls.completed) continue;
     if (!toTry) {
       // Also for one that is there: who may not use it does not learn that either.
       const message = `Container image "${image}" is not present with pull policy of Never`;
-      throw imageFailure(request, 'ErrImageNeverPull', message, { event: 'ErrImageNeverPull' });
+      throw recordImageError(request, 'ErrImageNeverPull', message, { event: 'ErrImageNeverPull' });
     }
     const pulled = await pullImage(spec, request, toTry, deps, signal);
-    return { ref: pulled.ref, user: userOf(pulled.status ?? (await statusOf(spec, request, deps, signal))) };
+    return { ref: pulled.ref, user: imageUser(pulled.status ?? (await imageStatus(spec, request, deps, signal))) };
   }
 }
 
@@ -60,7 +60,7 @@ function imageSpec(request: ImageRequest): ImageSpec {
     return ImageSpec.fromPartial({ image: withDefaultTag(request.image), annotations });
   } catch (error) {
     const message = `Failed to apply default image tag "${request.image}": ${errorText(error)}`;
-    throw imageFailure(request, 'InvalidImageName', message, { event: 'InspectFailed' });
+    throw recordImageError(request, 'InvalidImageName', message, { event: 'InspectFailed' });
   }
 }
 
@@ -73,7 +73,7 @@ async function usableImage(
   signal: AbortSignal,
 ): Promise<Image | undefined> {
   const { image, record } = request;
-  const present = await statusOf(spec, request, deps, signal);
+  const present = await imageStatus(spec, request, deps, signal);
   if (!present || !(await mayUse(image, present.id, credentials, deps))) return undefined;
   const access = deps.verification ? ' and can be accessed by the pod' : '';
   const message = `Container image "${image}" already present on machine${access}`;
@@ -81,7 +81,7 @@ async function usableImage(
   return present;
 }
 
-async function statusOf(
+async function imageStatus(
   spec: ImageSpec,
   request: ImageRequest,
   { images }: ImageDeps,
@@ -96,7 +96,7 @@ async function statusOf(
   } catch (error) {
     signal.throwIfAborted();
     // The empty name is upstream's: it prints what it has not found yet.
-    throw imageFailure(request, 'ImageInspectError', `Failed to inspect image "": ${goErrorText(error)}`, {
+    throw recordImageError(request, 'ImageInspectError', `Failed to inspect image "": ${goErrorText(error)}`, {
       event: 'InspectFailed',
       cause: error,
     });
@@ -111,13 +111,13 @@ async function mayUse(
 ): Promise<boolean> {
   if (!verification) return true;
   const { policy, records } = verification;
-  const first = judgePresentImage(image, await records.evidence(image, imageRef), policy);
-  if (first.kind !== 'compare') return first.kind === 'use';
-  const verdict = judgePodCredentials(first.known, (await credentials()).map(pulledFor));
-  if (verdict.kind === 'useAndRemember') await records.remember(image, imageRef, { ...verdict, kind: 'secret' });
-  return verdict.kind !== 'pull';
+  const decision = decideImageAccess(image, await records.evidence(image, imageRef), policy);
+  if (decision.kind !== 'compare') return decision.kind === 'use';
+  const match = matchPodCredentials(decision.known, (await credentials()).map(pulledFor));
+  if (match.kind === 'useAndRemember') await records.recordAccess(image, imageRef, { ...match, kind: 'secret' });
+  return match.kind !== 'pull';
 }
 
-function userOf(image: Image | undefined): ImageUser {
+function imageUser(image: Image | undefined): ImageUser {
   return { uid: image?.uid?.value, username: image?.username ?? '' };
 }

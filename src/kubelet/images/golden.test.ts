@@ -7,7 +7,7 @@ import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { ensureImage } from './ensure-image.ts';
 import { PullBackoff } from './pull-backoff.ts';
-import { PullRate } from './pull-rate.ts';
+import { PullRateLimiter } from './pull-rate.ts';
 import { SharedPulls } from './shared-pulls.ts';
 
 interface Recording {
@@ -35,7 +35,7 @@ test('ensureImage() tells of images that cannot be had what kubelet tells', asyn
     clock,
     backoff: new PullBackoff(clock),
     pulls: new SharedPulls<never>({ serializeImagePulls: false, maxParallelImagePulls: undefined }),
-    rate: new PullRate({ qps: 5, burst: 10 }, clock),
+    rate: new PullRateLimiter({ qps: 5, burst: 10 }, clock),
     credentials: async () => [],
     verification: undefined,
     images: {

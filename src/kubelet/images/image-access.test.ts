@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-  type CredentialVerdict,
-  type FirstVerdict,
-  judgePodCredentials,
-  judgePresentImage,
+  type CredentialMatch,
+  type ImageAccessDecision,
+  matchPodCredentials,
+  decideImageAccess,
   type PullEvidence,
   type VerificationPolicy,
 } from './image-access.ts';
@@ -25,11 +25,11 @@ const PRELOADED: VerificationPolicy = { kind: 'NeverVerifyPreloadedImages' };
 const ALWAYS: VerificationPolicy = { kind: 'AlwaysVerify' };
 const NEVER: VerificationPolicy = { kind: 'NeverVerify' };
 const allowing = (...allowlist: string[]): VerificationPolicy => ({ kind: 'NeverVerifyAllowlistedImages', allowlist });
-const use: FirstVerdict = { kind: 'use' };
-const pull: FirstVerdict = { kind: 'pull' };
-const compare: FirstVerdict = { kind: 'compare', known: forSecret };
+const use: ImageAccessDecision = { kind: 'use' };
+const pull: ImageAccessDecision = { kind: 'pull' };
+const compare: ImageAccessDecision = { kind: 'compare', known: forSecret };
 
-const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy; image?: string; is: FirstVerdict }> =
+const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy; image?: string; is: ImageAccessDecision }> =
   {
     'lets everybody use what was there before': { evidence: { kind: 'none' }, policy: PRELOADED, is: use },
     'has a pull prove what was only begun': { evidence: { kind: 'intent' }, policy: PRELOADED, is: pull },
@@ -79,7 +79,7 @@ const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy
 
 for (const [name, { evidence, policy, image = 'registry.io/app:1', is }] of Object.entries(first)) {
   test(`judgePresentImage() ${name}`, () => {
-    assert.deepEqual(judgePresentImage(image, evidence, policy), is);
+    assert.deepEqual(decideImageAccess(image, evidence, policy), is);
   });
 }
 
@@ -87,7 +87,7 @@ const other = { ...secret, name: 'other' };
 const changed = { ...secret, credentialHash: 'new' };
 const crowd = Array.from({ length: 100 }, (_, index) => ({ ...secret, uid: `u${index}`, credentialHash: `h${index}` }));
 
-const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[]; is: CredentialVerdict }> = {
+const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[]; is: CredentialMatch }> = {
   'knows the Secret': { known: [secret], ofPod: [secret], is: { kind: 'use' } },
   'knows the login from another Secret': {
     known: [secret],
@@ -130,7 +130,7 @@ const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[
 for (const [name, { known, ofPod, is }] of Object.entries(second)) {
   test(`judgePodCredentials() ${name}`, () => {
     const presented = ofPod.map((each) => ({ kind: 'secret', secret: each }) as const);
-    assert.deepEqual(judgePodCredentials({ kubernetesSecrets: known }, presented), is);
+    assert.deepEqual(matchPodCredentials({ kubernetesSecrets: known }, presented), is);
   });
 }
 
@@ -138,7 +138,7 @@ const byAccount = (given: ImagePullServiceAccount): PulledFor => ({ kind: 'servi
 const bySecret: PulledFor = { kind: 'secret', secret: { ...secret, name: 'other', credentialHash: 'x' } };
 const both = { ...forSecret, ...forAccount };
 
-const third: Record<string, { known: ImagePullCredentials; ofPod: PulledFor[]; is: CredentialVerdict }> = {
+const third: Record<string, { known: ImagePullCredentials; ofPod: PulledFor[]; is: CredentialMatch }> = {
   'knows the service account': { known: forAccount, ofPod: [byAccount(account)], is: { kind: 'use' } },
   'knows it beside Secrets': { known: both, ofPod: [bySecret, byAccount(account)], is: { kind: 'use' } },
   'does not take one of another namespace': {
@@ -160,5 +160,5 @@ const third: Record<string, { known: ImagePullCredentials; ofPod: PulledFor[]; i
 };
 
 for (const [name, { known, ofPod, is }] of Object.entries(third)) {
-  test(`judgePodCredentials() ${name}`, () => assert.deepEqual(judgePodCredentials(known, ofPod), is));
+  test(`judgePodCredentials() ${name}`, () => assert.deepEqual(matchPodCredentials(known, ofPod), is));
 }

@@ -21,17 +21,17 @@ export type PullEvidence =
   | { readonly kind: 'pulled'; readonly record: ImagePulledRecord }
   | { readonly kind: 'unreadable' };
 
-export type FirstVerdict =
+export type ImageAccessDecision =
   | { readonly kind: 'use' }
   | { readonly kind: 'pull' }
   /** It depends on the credentials that the pod has. */
   | { readonly kind: 'compare'; readonly known: ImagePullCredentials };
 
 /** So many Secrets are kept for an image without a pull that proves them. */
-const REMEMBERED_SECRETS = 100;
+const MAX_RECORDED_SECRETS = 100;
 
 /** Whether a pod may use an image that is there, as far as that can be told without the pod's credentials. */
-export function judgePresentImage(image: string, evidence: PullEvidence, policy: VerificationPolicy): FirstVerdict {
+export function decideImageAccess(image: string, evidence: PullEvidence, policy: VerificationPolicy): ImageAccessDecision {
   if (evidence.kind === 'unreadable') return { kind: 'pull' };
   if (!mustVerify(image, evidence.kind !== 'none', policy)) return { kind: 'use' };
   if (evidence.kind !== 'pulled') return { kind: 'pull' };
@@ -62,7 +62,7 @@ function isAllowed(name: string, pattern: string): boolean {
   return pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 
-export type CredentialVerdict =
+export type CredentialMatch =
   | { readonly kind: 'use' }
   /** And the next time this Secret is to be known as well: it is another one with the same login, or was changed. */
   | { readonly kind: 'useAndRemember'; readonly secret: ImagePullSecret }
@@ -72,21 +72,21 @@ export type CredentialVerdict =
  * Whether one of the pod's Secrets is one with which the image has been pulled, or has the same login, or whether its
  * service account is one of those that the image was pulled for.
  */
-export function judgePodCredentials(known: ImagePullCredentials, ofPod: readonly PulledFor[]): CredentialVerdict {
+export function matchPodCredentials(known: ImagePullCredentials, ofPod: readonly PulledFor[]): CredentialMatch {
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;
   const secrets = ofPod.flatMap((each) => (each.kind === 'secret' ? [each.secret] : []));
-  const bySecret = judgeSecrets(kubernetesSecrets, secrets);
+  const bySecret = matchSecrets(kubernetesSecrets, secrets);
   if (bySecret.kind !== 'pull') return bySecret;
   const accounts = ofPod.flatMap((each) => (each.kind === 'serviceAccount' ? [each.account] : []));
   const isKnown = accounts.some((account) => kubernetesServiceAccounts.some((proven) => isSameObject(account, proven)));
   return isKnown ? { kind: 'use' } : { kind: 'pull' };
 }
 
-function judgeSecrets(
+function matchSecrets(
   kubernetesSecrets: readonly ImagePullSecret[],
   ofPod: readonly ImagePullSecret[],
-): CredentialVerdict {
-  const hasRoom = kubernetesSecrets.length < REMEMBERED_SECRETS;
+): CredentialMatch {
+  const hasRoom = kubernetesSecrets.length < MAX_RECORDED_SECRETS;
   for (const secret of ofPod) {
     for (const proven of kubernetesSecrets) {
       const isSame = isSameObject(secret, proven);

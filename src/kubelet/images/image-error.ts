@@ -1,6 +1,6 @@
 import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
 
-export interface FailureDetails {
+export interface ImageErrorOptions {
   /** The reason of an event of its own, told before the one that every failure gets. */
   readonly event?: string;
   readonly retryAfterMs?: number;
@@ -12,11 +12,11 @@ interface Recorder {
 }
 
 /** Tells of a failure, and gives back the error for it. */
-export function imageFailure(
+export function recordImageError(
   { record }: Recorder,
   reason: PodErrorReason,
   message: string,
-  { event, ...options }: FailureDetails,
+  { event, ...options }: ImageErrorOptions,
 ): PodError {
   if (event !== undefined) record('Warning', event, message);
   record('Warning', 'Failed', `Error: ${reason}`);
@@ -29,7 +29,7 @@ const PULL_ERROR_MARKS = [
 ] as const;
 
 /** Runtimes mark some failures by the first word of their message. */
-export function judgePullError(image: string, text: string): { reason: PodErrorReason; message: string } {
+export function classifyPullError(image: string, text: string): { reason: PodErrorReason; message: string } {
   const mark = PULL_ERROR_MARKS.find(({ reason }) => text.startsWith(reason));
   if (!mark) return { reason: 'ErrImagePull', message: text };
   const details = text.slice(mark.reason.length);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { credentialsFor } from './matching-credentials.ts';
+import { matchingCredentials } from './matching-credentials.ts';
 import type { LoginSource } from './registry-login.ts';
 
 /** Logins whose user names say for which place they are. */
@@ -47,7 +47,7 @@ const lookups: Record<string, { places: string[]; repository: string; tried: str
 
 for (const [name, { places, repository, tried }] of Object.entries(lookups)) {
   test(`credentialsFor() knows ${name}`, () => {
-    const found = credentialsFor(repository, [source(...places)]);
+    const found = matchingCredentials(repository, [source(...places)]);
     assert.deepEqual(
       found.map(({ login }) => login.username),
       tried,
@@ -57,7 +57,7 @@ for (const [name, { places, repository, tried }] of Object.entries(lookups)) {
 
 test('credentialsFor() keeps the order of the sources for one place', () => {
   const owner = { kind: 'secret', secret: { uid: 'u', namespace: 'n', name: 's' } } as const;
-  const found = credentialsFor('gcr.io/app', [{ ...source('gcr.io'), owner }, source('https://gcr.io')]);
+  const found = matchingCredentials('gcr.io/app', [{ ...source('gcr.io'), owner }, source('https://gcr.io')]);
   assert.deepEqual(
     found.map((each) => [each.login.username, each.owner]),
     [

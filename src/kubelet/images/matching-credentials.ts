@@ -9,30 +9,30 @@ const DOCKER_HUB = 'index.docker.io';
  * The logins that may let somebody pull from a repository, in the order in which they are tried: more specific places
  * first, and for one place the sources in their order. Several are no contradiction: that is how they are rotated.
  */
-export function credentialsFor(repository: string, sources: readonly LoginSource[]): readonly PullCredential[] {
-  const byPlace = new Map<string, PullCredential[]>();
+export function matchingCredentials(repository: string, sources: readonly LoginSource[]): readonly PullCredential[] {
+  const byRegistry = new Map<string, PullCredential[]>();
   for (const { config, owner } of sources) {
     for (const [address, login] of config) {
-      const place = placeOf(address);
+      const place = registryKey(address);
       if (place === undefined) continue;
       const credential = { login, hash: loginHash(login), owner };
-      byPlace.set(place, [...(byPlace.get(place) ?? []), credential]);
+      byRegistry.set(place, [...(byRegistry.get(place) ?? []), credential]);
     }
   }
-  const target = patternOf(repository);
+  const target = parseOrUndefined(repository);
   if (!target) return [];
-  const places = [...byPlace.keys()].sort(byCodePoint).reverse();
-  const fitting = places.filter((place) => {
-    const pattern = patternOf(place);
+  const registries = [...byRegistry.keys()].sort(byCodePoint).reverse();
+  const fitting = registries.filter((place) => {
+    const pattern = parseOrUndefined(place);
     return pattern !== undefined && matchesRegistry(pattern, target);
   });
-  const found = fitting.flatMap((place) => byPlace.get(place) ?? []);
+  const found = fitting.flatMap((place) => byRegistry.get(place) ?? []);
   if (found.length > 0 || !isOnDockerHub(repository)) return found;
-  return byPlace.get(DOCKER_HUB) ?? [];
+  return byRegistry.get(DOCKER_HUB) ?? [];
 }
 
 /** `https://index.docker.io/v1/` means the whole host; `undefined` for what names no place. */
-function placeOf(address: string): string | undefined {
+function registryKey(address: string): string | undefined {
   try {
     const { host, path } = parseAddress(address.replace(/^https?:\/\//, ''));
     const below = path.replace(/^\/v[12](?=\/)/, '');
@@ -42,7 +42,7 @@ function placeOf(address: string): string | undefined {
   }
 }
 
-function patternOf(text: string): RegistryPattern | undefined {
+function parseOrUndefined(text: string): RegistryPattern | undefined {
   try {
     return parseRegistryPattern(text);
   } catch {

@@ -41,12 +41,12 @@ export class NodeLogins {
     signal.throwIfAborted();
     const now = this.#deps.clock.monotonic();
     if (!this.#read || now >= this.#read.untilMs) {
-      this.#read = { config: this.#first(), untilMs: now + LIFETIME_MS };
+      this.#read = { config: this.#readFirst(), untilMs: now + LIFETIME_MS };
     }
     return this.#read.config;
   }
 
-  async #first(): Promise<DockerConfig> {
+  async #readFirst(): Promise<DockerConfig> {
     for (const file of loginFiles(this.#deps.settings)) {
       const config = await this.#readOne(file);
       if (config) return config;

@@ -4,7 +4,7 @@ import type { ServiceAccount } from '../../api/generated/core-v1.ts';
 import { ApiError } from '../api-client/api-server.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { TokenError } from '../tokens/pod-tokens.ts';
-import { type AccountFinding, podAccount, type TokenAttributes } from './pod-account.ts';
+import { type AccountLookup, lookUpPodAccount, type TokenAttributes } from './pod-account.ts';
 
 const never = new AbortController().signal;
 const attributes: TokenAttributes = {
@@ -40,18 +40,18 @@ class Cluster {
 
   find(change: Partial<TokenAttributes> = {}, serviceAccountName: string | undefined = 'builder') {
     const pod = examplePod({ metadata: { namespace: 'shop' }, spec: { serviceAccountName } });
-    return podAccount(pod, { ...attributes, ...change }, this.deps, never);
+    return lookUpPodAccount(pod, { ...attributes, ...change }, this.deps, never);
   }
 }
 
-function found(chosen: Readonly<Record<string, string>>): AccountFinding {
+function found(chosen: Readonly<Record<string, string>>): AccountLookup {
   return {
     kind: 'account',
     account: { uid: 'sa-1', namespace: 'shop', name: 'builder', annotations: chosen, token: 'secret' },
   };
 }
 
-const cases: Record<string, { change: Partial<TokenAttributes>; of?: string; is: AccountFinding }> = {
+const cases: Record<string, { change: Partial<TokenAttributes>; of?: string; is: AccountLookup }> = {
   'finds the account, and tells nothing of it that nobody asked for': { change: {}, is: found({}) },
   'tells the annotations that are asked for, by their names': {
     change: { requiredAnnotations: ['team'], optionalAnnotations: ['region'] },

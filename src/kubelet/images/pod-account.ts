@@ -28,7 +28,7 @@ export interface PodAccount extends ObjectCoordinates {
   readonly token: string;
 }
 
-export type AccountFinding =
+export type AccountLookup =
   | { readonly kind: 'account'; readonly account: PodAccount }
   /** The pod has none, and the provider is asked all the same. */
   | { readonly kind: 'none' }
@@ -44,12 +44,12 @@ export interface PodAccountDeps {
  * Looks the account up anew each time: its annotations and whether it is still the same one decide what a pod may pull.
  * Rejects with a `ProviderError`.
  */
-export async function podAccount(
+export async function lookUpPodAccount(
   pod: Pod,
   attributes: TokenAttributes,
   { api, tokens }: PodAccountDeps,
   signal: AbortSignal,
-): Promise<AccountFinding> {
+): Promise<AccountLookup> {
   const { namespace } = pod.metadata;
   const { serviceAccountName: name = '' } = pod.spec;
   if (name === '') {
@@ -58,14 +58,14 @@ export async function podAccount(
       : { kind: 'none' };
   }
   const key = { resource: 'serviceaccounts', namespace, name } as const;
-  const found = await orSay('failed to get service account', api.get(key, signal), signal);
+  const found = await withProviderError('failed to get service account', api.get(key, signal), signal);
   const annotations = chosenAnnotations(found, attributes);
   if ('missing' in annotations) {
     return { kind: 'notAsked', why: `required annotation ${annotations.missing} not found` };
   }
   const { uid = '' } = found.metadata;
-  const wish = { audience: attributes.audience, accountUid: uid };
-  const token = await orSay('failed to get service account token', tokens.token(pod, wish, signal), signal);
+  const options = { audience: attributes.audience, accountUid: uid };
+  const token = await withProviderError('failed to get service account token', tokens.token(pod, options, signal), signal);
   return { kind: 'account', account: { uid, namespace, name, annotations: annotations.chosen, token } };
 }
 
@@ -80,7 +80,7 @@ function chosenAnnotations(
   return { chosen: Object.fromEntries(chosen.sort(([one], [other]) => byCodePoint(one, other))) };
 }
 
-async function orSay<T>(what: string, answer: Promise<T>, signal: AbortSignal): Promise<T> {
+async function withProviderError<T>(what: string, answer: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await answer;
   } catch (error) {

@@ -57,7 +57,7 @@ class Node {
     });
     const error = (_: string, fields: LogFields = {}): void => void this.logged.push(fields);
     const log = { ...silentLog, error };
-    const tokens = new ServiceAccountTokens({ ...host, random, api, log, changed: () => {} }, never);
+    const tokens = new ServiceAccountTokens({ ...host, random, api, log, onChange: () => {} }, never);
     const spec = { ...SPEC, tokenAttributes: { ...ATTRIBUTES, ...change } };
     this.provider = new CredentialProvider(spec, { ...host, log, accounts: { api, tokens } }, never);
   }

@@ -42,15 +42,15 @@ export function providerRequest(apiVersion: string, repository: string, account?
 
 /** What a provider wrote to its standard output. Throws a `ProviderError`. */
 export function parseProviderResponse(text: string, expectedVersion: string): ProviderResponse {
-  const response = parsed(text);
+  const response = parseJson(text);
   const { apiVersion = '', kind, cacheKeyType, cacheDuration, auth, ...unknown } = response;
   if (apiVersion !== expectedVersion) {
     const versions = `expected apiVersion:${expectedVersion}, actual apiVersion:${String(apiVersion)}`;
     throw new ProviderError(`apiVersion from credential plugin response did not match ${versions}`);
   }
-  if (kind !== 'CredentialProviderResponse' || Object.keys(unknown).length > 0) throw undecodable();
-  const logins = new Map(Object.entries(fieldsOf(auth)).map(([place, login]) => [place, loginOf(fieldsOf(login))]));
-  const cacheMs = durationOf(cacheDuration);
+  if (kind !== 'CredentialProviderResponse' || Object.keys(unknown).length > 0) throw decodeError();
+  const logins = new Map(Object.entries(jsonFields(auth)).map(([place, login]) => [place, decodeLogin(jsonFields(login))]));
+  const cacheMs = decodeDuration(cacheDuration);
   if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
     throw new ProviderError(`credential provider plugin did not return a valid cacheKeyType: ${String(cacheKeyType)}`);
   }
@@ -59,37 +59,37 @@ export function parseProviderResponse(text: string, expectedVersion: string): Pr
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function parsed(text: string): Fields {
+function parseJson(text: string): Fields {
   try {
-    return fieldsOf(JSON.parse(text));
+    return jsonFields(JSON.parse(text));
   } catch {
     throw new ProviderError('error reading GVK from response: it is not a JSON object');
   }
 }
 
 /** Null is as good as nothing. */
-function fieldsOf(value: unknown): Fields {
+function jsonFields(value: unknown): Fields {
   if (value === undefined || value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) throw undecodable();
+  if (typeof value !== 'object' || Array.isArray(value)) throw decodeError();
   return Object.fromEntries(Object.entries(value));
 }
 
-function loginOf({ username = '', password = '', ...unknown }: Fields): RegistryLogin {
-  if (typeof username !== 'string' || typeof password !== 'string') throw undecodable();
-  if (Object.keys(unknown).length > 0) throw undecodable();
+function decodeLogin({ username = '', password = '', ...unknown }: Fields): RegistryLogin {
+  if (typeof username !== 'string' || typeof password !== 'string') throw decodeError();
+  if (Object.keys(unknown).length > 0) throw decodeError();
   return { username, password, email: '' };
 }
 
-function durationOf(value: unknown): number | undefined {
+function decodeDuration(value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
   try {
     if (typeof value === 'string') return parseDurationMs(value);
   } catch {
     // told like every other fault: the answer holds credentials, and is not quoted
   }
-  throw undecodable();
+  throw decodeError();
 }
 
-function undecodable(): ProviderError {
+function decodeError(): ProviderError {
   return new ProviderError('error decoding credential provider plugin response from stdout');
 }

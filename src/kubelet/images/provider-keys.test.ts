@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { PodAccount } from './pod-account.ts';
-import { type AskedFor, keptKey, runKey } from './provider-keys.ts';
+import { type AccountScope, cacheKey, inFlightKey } from './provider-keys.ts';
 
 const account: PodAccount = {
   uid: 'u',
@@ -10,15 +10,15 @@ const account: PodAccount = {
   annotations: { region: 'here', team: 'a' },
   token: 'secret',
 };
-const byAccount: AskedFor = { cacheType: 'ServiceAccount', account };
-const byToken: AskedFor = { cacheType: 'Token', account };
-const changed = (change: Partial<PodAccount>, of = byAccount): AskedFor => ({
+const byAccount: AccountScope = { cacheType: 'ServiceAccount', account };
+const byToken: AccountScope = { cacheType: 'Token', account };
+const changed = (change: Partial<PodAccount>, of = byAccount): AccountScope => ({
   ...of,
   account: { ...account, ...change },
 });
 
 /** What is asked for after the first answer was kept, and whether that is given again. */
-const kept: Record<string, { first: AskedFor | undefined; next: AskedFor | undefined; isSame: boolean }> = {
+const kept: Record<string, { first: AccountScope | undefined; next: AccountScope | undefined; isSame: boolean }> = {
   'the same account': { first: byAccount, next: { ...byAccount }, isSame: true },
   'another pod of the account': { first: byAccount, next: changed({ token: 'other' }), isSame: true },
   'another pod of the account, by token': { first: byToken, next: changed({ token: 'other' }, byToken), isSame: false },
@@ -43,7 +43,7 @@ const kept: Record<string, { first: AskedFor | undefined; next: AskedFor | undef
 for (const [name, { first, next, isSame }] of Object.entries(kept)) {
   test(`keptKey() tells ${name} ${isSame ? 'as the same' : 'apart'}`, () => {
     for (const type of ['Image', 'Registry', 'Global'] as const) {
-      assert.equal(keptKey(type, 'r.io/app', first) === keptKey(type, 'r.io/app', next), isSame);
+      assert.equal(cacheKey(type, 'r.io/app', first) === cacheKey(type, 'r.io/app', next), isSame);
     }
   });
 }
@@ -57,23 +57,23 @@ const places: Record<string, { type: 'Image' | 'Registry' | 'Global'; other: str
 
 for (const [name, { type, other, isSame }] of Object.entries(places)) {
   test(`keptKey() tells ${name} ${isSame ? 'as the same' : 'apart'}`, () => {
-    assert.equal(keptKey(type, 'r.io/app', byAccount) === keptKey(type, other, byAccount), isSame);
+    assert.equal(cacheKey(type, 'r.io/app', byAccount) === cacheKey(type, other, byAccount), isSame);
   });
 }
 
 test('runKey() tells images, tokens and annotations apart, and nothing else', () => {
-  const first = runKey('r.io/app', byAccount);
-  assert.equal(first, runKey('r.io/app', byToken));
+  const first = inFlightKey('r.io/app', byAccount);
+  assert.equal(first, inFlightKey('r.io/app', byToken));
   const others = [
-    runKey('r.io/tool', byAccount),
-    runKey('r.io/app', changed({ token: 'other' })),
-    runKey('r.io/app', changed({ annotations: {} })),
-    runKey('r.io/app', undefined),
+    inFlightKey('r.io/tool', byAccount),
+    inFlightKey('r.io/app', changed({ token: 'other' })),
+    inFlightKey('r.io/app', changed({ annotations: {} })),
+    inFlightKey('r.io/app', undefined),
   ];
   assert.equal(new Set([first, ...others]).size, 5);
 });
 
 test('no key shows a token', () => {
-  const keys = [keptKey('Global', 'r.io/app', byToken), runKey('r.io/app', byToken)];
+  const keys = [cacheKey('Global', 'r.io/app', byToken), inFlightKey('r.io/app', byToken)];
   assert.ok(keys.every((key) => !key.includes(account.token)));
 });

@@ -3,29 +3,29 @@ import type { PodAccount, TokenAttributes } from './pod-account.ts';
 import type { CacheKeyType } from './provider-exchange.ts';
 
 /** For whom a provider is asked; absent: for every pod. */
-export interface AskedFor {
+export interface AccountScope {
   readonly account: PodAccount;
   readonly cacheType: TokenAttributes['cacheType'];
 }
 
 /** Under what an answer of a provider is kept. Nothing in it is secret. */
-export function keptKey(type: CacheKeyType, repository: string, askedFor: AskedFor | undefined): string {
-  return JSON.stringify([placeOf(type, repository), ...(askedFor ? accountParts(askedFor) : [])]);
+export function cacheKey(type: CacheKeyType, repository: string, scope: AccountScope | undefined): string {
+  return JSON.stringify([cachedAddress(type, repository), ...(scope ? accountParts(scope) : [])]);
 }
 
 /** Who asks with the same key at the same time is given the same answer. */
-export function runKey(repository: string, askedFor: AskedFor | undefined): string {
-  if (!askedFor) return JSON.stringify([repository]);
-  const { token, annotations } = askedFor.account;
+export function inFlightKey(repository: string, scope: AccountScope | undefined): string {
+  if (!scope) return JSON.stringify([repository]);
+  const { token, annotations } = scope.account;
   return JSON.stringify([repository, hashOf(token), Object.entries(annotations)]);
 }
 
-function placeOf(type: CacheKeyType, repository: string): string {
+function cachedAddress(type: CacheKeyType, repository: string): string {
   if (type === 'Global') return '<global>';
   return type === 'Image' ? repository : (repository.split('/', 1)[0] ?? '');
 }
 
-function accountParts({ account, cacheType }: AskedFor): readonly unknown[] {
+function accountParts({ account, cacheType }: AccountScope): readonly unknown[] {
   const { namespace, name, uid, annotations, token } = account;
   const parts = [namespace, name, uid, Object.entries(annotations)];
   return cacheType === 'Token' ? [...parts, hashOf(token)] : parts;

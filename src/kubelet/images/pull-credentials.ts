@@ -1,5 +1,5 @@
-import { type CredentialProvider, loginsOfProviders } from './credential-provider.ts';
-import { credentialsFor } from './matching-credentials.ts';
+import { type CredentialProvider, providerLogins } from './credential-provider.ts';
+import { matchingCredentials } from './matching-credentials.ts';
 import type { ImageRequest } from './image-request.ts';
 import type { NodeLogins } from './node-logins.ts';
 import type { PullCredential } from './registry-login.ts';
@@ -19,11 +19,11 @@ export async function pullCredentials(
 ): Promise<readonly PullCredential[]> {
   const [ofNode, provided] = await Promise.all([
     nodeLogins.config(signal),
-    loginsOfProviders(repository, pod, providers, signal),
+    providerLogins(repository, pod, providers, signal),
   ]);
   return [
-    ...credentialsFor(repository, pullSecrets),
-    ...credentialsFor(repository, [{ config: ofNode, owner: { kind: 'node' } }]),
-    ...credentialsFor(repository, provided),
+    ...matchingCredentials(repository, pullSecrets),
+    ...matchingCredentials(repository, [{ config: ofNode, owner: { kind: 'node' } }]),
+    ...matchingCredentials(repository, provided),
   ];
 }

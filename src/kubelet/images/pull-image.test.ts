@@ -3,7 +3,7 @@ import test from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
 import { type AuthConfig, Image } from '../../cri/generated/runtime-v1.ts';
 import type { PodError } from '../pod/pod-error.ts';
-import { accountOf, ImageRuntime, secretOf } from './fake/image-runtime.ts';
+import { accountLogin, ImageRuntime, secretLogin } from './fake/image-runtime.ts';
 
 const IMAGE = 'registry.io/app:1';
 const PRELOADED = { kind: 'NeverVerifyPreloadedImages' } as const;
@@ -24,14 +24,14 @@ function privateRuntime(...users: string[]): ImageRuntime {
 
 test('pullImage() tries one credential after the other', async () => {
   const runtime = privateRuntime('good');
-  const outcome = await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'bad'), secretOf('b', 'good')]);
+  const outcome = await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'bad'), secretLogin('b', 'good')]);
   assert.ok('ref' in outcome);
   runtime.tried('bad', 'good');
 });
 
 test('pullImage() tells the failures of all credentials together, each text once', async () => {
   const runtime = privateRuntime();
-  const secrets = [secretOf('a', 'one'), secretOf('b', 'two'), secretOf('c', 'one')];
+  const secrets = [secretLogin('a', 'one'), secretLogin('b', 'two'), secretLogin('c', 'one')];
   assert.deepEqual(await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', secrets), {
     reason: 'ErrImagePull',
     message: '[401 Unauthorized for one, 401 Unauthorized for two]',
@@ -55,9 +55,9 @@ test('pullImage() tries without credentials when there are none', async () => {
 test('pullImage() shares a pull among pods with the same login, not with others', async () => {
   const runtime = privateRuntime('good', 'other');
   const outcomes = [
-    runtime.ask(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'good')]),
-    runtime.ask(IMAGE, 'IfNotPresent', 'u2', [secretOf('copy', 'good', 'elsewhere')]),
-    runtime.ask(IMAGE, 'IfNotPresent', 'u3', [secretOf('b', 'other')]),
+    runtime.ask(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'good')]),
+    runtime.ask(IMAGE, 'IfNotPresent', 'u2', [secretLogin('copy', 'good', 'elsewhere')]),
+    runtime.ask(IMAGE, 'IfNotPresent', 'u3', [secretLogin('b', 'other')]),
   ];
   await runtime.clock.advance(10_000);
   await Promise.all(outcomes);
@@ -73,14 +73,14 @@ test('pullImage() shares a pull among pods with the same login, not with others'
 
 test('a pod without the Secret may not use what another has pulled with it', async () => {
   const runtime = privateRuntime('good');
-  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'good')]);
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'good')]);
   runtime.tried('good');
   runtime.events.length = 0;
   const { reason, message } = (await runtime.ensure(IMAGE, 'IfNotPresent', 'u2')) as PodError;
   assert.deepEqual([reason, message], ['ErrImagePull', '401 Unauthorized for nobody']);
   runtime.tried(undefined);
 
-  const again = await runtime.ensure(IMAGE, 'IfNotPresent', 'u3', [secretOf('a', 'good')]);
+  const again = await runtime.ensure(IMAGE, 'IfNotPresent', 'u3', [secretLogin('a', 'good')]);
   assert.ok('ref' in again);
   runtime.tried();
   assert.equal(
@@ -91,11 +91,11 @@ test('a pod without the Secret may not use what another has pulled with it', asy
 
 test('a pod of another service account may not use what was pulled for one', async () => {
   const runtime = privateRuntime('good');
-  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [accountOf('builder', 'good')]);
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [accountLogin('builder', 'good')]);
   runtime.tried('good');
-  await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [accountOf('builder', 'renewed')]);
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [accountLogin('builder', 'renewed')]);
   runtime.tried();
-  for (const other of [accountOf('stranger', 'bad'), accountOf('builder', 'bad', 'new uid')]) {
+  for (const other of [accountLogin('stranger', 'bad'), accountLogin('builder', 'bad', 'new uid')]) {
     const { reason } = (await runtime.ensure(IMAGE, 'IfNotPresent', 'u3', [other])) as PodError;
     assert.equal(reason, 'ErrImagePull');
     runtime.tried('bad');
@@ -106,7 +106,7 @@ test('a pod of another service account may not use what was pulled for one', asy
 test('pods of several service accounts with the same login share a pull, and each may use the image then', async () => {
   const runtime = privateRuntime('good');
   const outcomes = ['builder', 'runner'].map((name) =>
-    runtime.ask(IMAGE, 'IfNotPresent', name, [accountOf(name, 'good')]),
+    runtime.ask(IMAGE, 'IfNotPresent', name, [accountLogin(name, 'good')]),
   );
   await runtime.clock.advance(10_000);
   await Promise.all(outcomes);
@@ -123,7 +123,7 @@ test('pods of several service accounts with the same login share a pull, and eac
 
 test('who may not use an image does not learn that it is there', async () => {
   const runtime = privateRuntime('good');
-  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'good')]);
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'good')]);
   runtime.events.length = 0;
   const { reason } = (await runtime.ensure(IMAGE, 'Never', 'u2')) as { reason: string };
   assert.equal(reason, 'ErrImageNeverPull');
@@ -136,7 +136,7 @@ test('who may not use an image does not learn that it is there', async () => {
 test('an image that was pulled without credentials is for every pod', async () => {
   const runtime = new ImageRuntime({ policy: PRELOADED });
   await runtime.ensure(IMAGE, 'IfNotPresent', 'u1');
-  await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [secretOf('a', 'some')]);
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [secretLogin('a', 'some')]);
   runtime.tried(undefined);
 });
 

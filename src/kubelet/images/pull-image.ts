@@ -6,11 +6,11 @@ import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import { PodError } from '../pod/pod-error.ts';
-import { imageFailure, judgePullError } from './image-error.ts';
+import { recordImageError, classifyPullError } from './image-error.ts';
 import type { ImageRequest, Verification } from './image-request.ts';
 import type { PulledFor } from './merge-pull-record.ts';
 import type { PullBackoff } from './pull-backoff.ts';
-import type { PullRate } from './pull-rate.ts';
+import type { PullRateLimiter } from './pull-rate.ts';
 import type { PullCredential } from './registry-login.ts';
 import type { SharedPulls } from './shared-pulls.ts';
 
@@ -20,7 +20,7 @@ export interface PullDeps {
   readonly pulls: SharedPulls<PulledImage>;
   /** One for the whole node. */
   readonly backoff: PullBackoff;
-  readonly rate: PullRate;
+  readonly rate: PullRateLimiter;
   readonly clock: Clock;
   /** Absent: every pod may use every image that is there. */
   readonly verification: Verification | undefined;
@@ -51,7 +51,7 @@ export async function pullImage(
     const message = `Back-off pulling image "${image}"`;
     record('Normal', 'BackOff', message, { kind: 'pullBackoff' });
     const retryAfterMs = waiting.remainingMs;
-    throw imageFailure(request, 'ImagePullBackOff', `${message}: ${waiting.error}`, { retryAfterMs });
+    throw recordImageError(request, 'ImagePullBackOff', `${message}: ${waiting.error}`, { retryAfterMs });
   }
   record('Normal', 'Pulling', `Pulling image "${image}"`, { kind: 'imagePulling', image });
   const began = clock.monotonic();
@@ -62,22 +62,22 @@ export async function pullImage(
     const times = `${wholeMs(pulled.tookMs)} (${wholeMs(clock.monotonic() - began)} including waiting)`;
     const size = `Image size: ${pulled.status?.size ?? 0n} bytes.`;
     record('Normal', 'Pulled', `Successfully pulled image "${image}" in ${times}. ${size}`);
-    await deps.verification?.records.remember(image, pulled.ref, pulledWith(credentials, pulled));
+    await deps.verification?.records.recordAccess(image, pulled.ref, pulledForCredential(credentials, pulled));
     return pulled;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PodError) throw error;
-    throw failedPull(request, error, deps);
+    throw recordPullFailure(request, error, deps);
   }
 }
 
-function failedPull(request: ImageRequest, error: unknown, { backoff }: PullDeps): PodError {
+function recordPullFailure(request: ImageRequest, error: unknown, { backoff }: PullDeps): PodError {
   const { pod, image, record } = request;
   const text = goErrorText(error);
   record('Warning', 'Failed', `Failed to pull image "${image}": ${text}`);
-  const { reason, message } = judgePullError(image, text);
+  const { reason, message } = classifyPullError(image, text);
   const retryAfterMs = backoff.failed(pod.metadata.uid, image, `${reason}: ${message}`);
-  return imageFailure(request, reason, message, { cause: error, retryAfterMs });
+  return recordImageError(request, reason, message, { cause: error, retryAfterMs });
 }
 
 /** One pull for all who wait for it, with what is to be on disk before and after it. */
@@ -90,17 +90,17 @@ async function pullOnce(
 ): Promise<PulledImage> {
   const { verification, rate } = deps;
   const { image } = request;
-  if (!rate.take()) throw new Error('pull QPS exceeded');
-  await verification?.records.intend(image).catch((error: unknown) => {
+  if (!rate.tryAccept()) throw new Error('pull QPS exceeded');
+  await verification?.records.recordIntent(image).catch((error: unknown) => {
     const message = `Failed to record image pull intent for container image "${image}"`;
     throw new Error(`${message}: failed to record image pull intent: ${errorText(error)}`, { cause: error });
   });
   try {
     const pulled = await pullWithAny(spec, request, credentials, deps, signal);
-    await verification?.records.pulled(image, pulled.ref, pulledWith(credentials, pulled));
+    await verification?.records.pulled(image, pulled.ref, pulledForCredential(credentials, pulled));
     return pulled;
   } catch (error) {
-    await verification?.records.failed(image);
+    await verification?.records.recordPullFailed(image);
     throw error;
   }
 }
@@ -115,7 +115,7 @@ async function pullWithAny(
 ): Promise<PulledImage> {
   const began = clock.monotonic();
   const errors: unknown[] = [];
-  for (const [index, auth] of authsOf(credentials)) {
+  for (const [index, auth] of pullAttempts(credentials)) {
     try {
       const { imageRef } = await images.pullImage(
         PullImageRequest.fromPartial({ image: spec, sandboxConfig, ...(auth && { auth }) }),
@@ -137,7 +137,7 @@ async function pullWithAny(
 
 type Attempt = readonly [index: number | undefined, auth: PullCredential['login'] | undefined];
 
-function authsOf(credentials: readonly PullCredential[]): readonly Attempt[] {
+function pullAttempts(credentials: readonly PullCredential[]): readonly Attempt[] {
   if (credentials.length === 0) return [[undefined, undefined]];
   return credentials.map(({ login }, index) => [index, login] as const);
 }
@@ -156,7 +156,7 @@ export function pulledFor({ owner, hash }: PullCredential): PulledFor {
   }
 }
 
-function pulledWith(credentials: readonly PullCredential[], { credentialIndex }: PulledImage): PulledFor {
+function pulledForCredential(credentials: readonly PullCredential[], { credentialIndex }: PulledImage): PulledFor {
   const credential = credentialIndex === undefined ? undefined : credentials[credentialIndex];
   return credential ? pulledFor(credential) : { kind: 'everyPod' };
 }

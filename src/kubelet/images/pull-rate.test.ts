@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PullRate } from './pull-rate.ts';
+import { PullRateLimiter } from './pull-rate.ts';
 
 test('PullRate lets a burst begin, then so many a second', async () => {
   const clock = new VirtualClock();
-  const rate = new PullRate({ qps: 5, burst: 3 }, clock);
-  const takes = (count: number) => Array.from({ length: count }, () => rate.take());
+  const rate = new PullRateLimiter({ qps: 5, burst: 3 }, clock);
+  const takes = (count: number) => Array.from({ length: count }, () => rate.tryAccept());
   assert.deepEqual(takes(4), [true, true, true, false]);
   await clock.advance(199);
   assert.deepEqual(takes(1), [false]);
@@ -17,6 +17,6 @@ test('PullRate lets a burst begin, then so many a second', async () => {
 });
 
 test('PullRate sets no limit for 0', () => {
-  const rate = new PullRate({ qps: 0, burst: 10 }, new VirtualClock());
-  assert.ok(Array.from({ length: 100 }, () => rate.take()).every((taken) => taken));
+  const rate = new PullRateLimiter({ qps: 0, burst: 10 }, new VirtualClock());
+  assert.ok(Array.from({ length: 100 }, () => rate.tryAccept()).every((taken) => taken));
 });

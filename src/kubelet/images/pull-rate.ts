@@ -7,7 +7,7 @@ export interface PullRateLimit {
 }
 
 /** Says which pulls may begin. Who may not is not queued: the back-off of its image brings it back. */
-export class PullRate {
+export class PullRateLimiter {
   readonly #limit: PullRateLimit;
   readonly #clock: Clock;
   #left: number;
@@ -20,7 +20,7 @@ export class PullRate {
     this.#atMs = clock.monotonic();
   }
 
-  take(): boolean {
+  tryAccept(): boolean {
     const { qps, burst } = this.#limit;
     if (qps === 0) return true;
     const now = this.#clock.monotonic();

@@ -58,13 +58,13 @@ export function encodePulled({ lastUpdatedTime, imageRef, credentialMapping }: I
 
 /** The image that was about to be pulled; `undefined` for text that kubelet would not accept either. */
 export function decodeIntent(text: string): string | undefined {
-  const fields = fieldsOf(text, 'ImagePullIntent');
+  const fields = decodeFields(text, 'ImagePullIntent');
   const image = fields?.['image'];
   return typeof image === 'string' && isExactly(fields, ['image']) ? image : undefined;
 }
 
 export function decodePulled(text: string): ImagePulledRecord | undefined {
-  const fields = fieldsOf(text, 'ImagePulledRecord');
+  const fields = decodeFields(text, 'ImagePulledRecord');
   if (!isExactly(fields, ['lastUpdatedTime', 'imageRef', 'credentialMapping'])) return undefined;
   const { lastUpdatedTime, imageRef, credentialMapping = {} } = fields;
   if (typeof lastUpdatedTime !== 'string' || typeof imageRef !== 'string') return undefined;
@@ -74,14 +74,14 @@ export function decodePulled(text: string): ImagePulledRecord | undefined {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function fieldsOf(text: string, wanted: string): Fields | undefined {
-  const value = parsed(text);
+function decodeFields(text: string, wanted: string): Fields | undefined {
+  const value = parseJson(text);
   if (!isFields(value)) return undefined;
   const { kind, apiVersion, ...fields } = value;
   return kind === wanted && READ_VERSIONS.has(apiVersion) ? fields : undefined;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -44,7 +44,7 @@ test('PullRecords writes the intent before a pull, and the record after it', asy
   const disk = new Disk();
   const records = disk.records();
   assert.deepEqual(await records.evidence('app:1', 'sha256:1'), { kind: 'none' });
-  await records.intend('app:1');
+  await records.recordIntent('app:1');
   assert.equal(await disk.host.fs.readText(`${PULLING}/${recordFileName('app:1')}`), encodeIntent('app:1'));
   assert.deepEqual(await records.evidence('app:1', 'sha256:1'), { kind: 'intent' });
   await records.pulled('app:1', 'sha256:1', everyPod);
@@ -68,17 +68,17 @@ test('PullRecords writes the intent before a pull, and the record after it', asy
 test('PullRecords keeps the intent until the last of several pulls has ended', async () => {
   const disk = new Disk();
   const records = disk.records();
-  await Promise.all([records.intend('a'), records.intend('a')]);
-  await records.failed('a');
+  await Promise.all([records.recordIntent('a'), records.recordIntent('a')]);
+  await records.recordPullFailed('a');
   assert.equal((await disk.names(PULLING)).length, 1);
-  await records.failed('a');
+  await records.recordPullFailed('a');
   assert.deepEqual(await disk.names(PULLING), []);
   assert.deepEqual(await records.evidence('a', 'r'), { kind: 'none' });
 });
 
 test('PullRecords knows after a crash that an image was being pulled', async () => {
   const disk = new Disk();
-  await disk.records().intend('gcr.io/app:1');
+  await disk.records().recordIntent('gcr.io/app:1');
   assert.deepEqual(await disk.records().evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
 
   disk.listFails = true;
@@ -98,16 +98,16 @@ test('PullRecords leaves it to the next agent to find out how a pull ended that 
   const disk = new Disk();
   const life = new AbortController();
   const records = disk.records(life.signal);
-  await records.intend('gcr.io/app:1');
+  await records.recordIntent('gcr.io/app:1');
   life.abort(new Error('the agent ends'));
-  await records.failed('gcr.io/app:1');
+  await records.recordPullFailed('gcr.io/app:1');
   assert.deepEqual(await disk.records().evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
 });
 
 test('PullRecords goes on with what it knows when an old intent cannot be settled', async () => {
   const disk = new Disk();
   await disk.put(PULLED, 'other', encodePulled({ lastUpdatedTime: 'then', imageRef: 'other' }));
-  await disk.records().intend('gcr.io/app:1');
+  await disk.records().recordIntent('gcr.io/app:1');
   disk.present.push(Image.fromPartial({ id: 'sha256:1', repoTags: ['gcr.io/app:1'] }));
   disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
   const records = disk.records();
@@ -118,7 +118,7 @@ test('PullRecords goes on with what it knows when an old intent cannot be settle
 test('PullRecords keeps the intent when the record cannot be written', async () => {
   const disk = new Disk();
   const records = disk.records();
-  await records.intend('a');
+  await records.recordIntent('a');
   disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
   await records.pulled('a', 'r', everyPod);
   assert.deepEqual(await records.evidence('a', 'r'), { kind: 'intent' });
@@ -128,7 +128,7 @@ test('PullRecords keeps the intent when the record cannot be written', async () 
 test('PullRecords says so when the intent cannot be written', async () => {
   const disk = new Disk();
   disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
-  await assert.rejects(disk.records().intend('a'), { code: 'ENOSPC' });
+  await assert.rejects(disk.records().recordIntent('a'), { code: 'ENOSPC' });
 });
 
 test('PullRecords trusts nothing that cannot be read, and writes over it', async () => {
@@ -138,7 +138,7 @@ test('PullRecords trusts nothing that cannot be read, and writes over it', async
   const records = disk.records();
   assert.deepEqual(await records.evidence('b', 'r'), { kind: 'unreadable' });
   assert.deepEqual(await records.evidence('a', 'other'), { kind: 'unreadable' });
-  await records.intend('a');
+  await records.recordIntent('a');
   await records.pulled('a', 'r', { kind: 'secret', secret });
   const { record } = (await records.evidence('a', 'r')) as { record: { credentialMapping: object } };
   assert.deepEqual(record.credentialMapping, { a: { kubernetesSecrets: [secret] } });
@@ -167,9 +167,9 @@ test('PullRecords tries again when the disk could not be read', async () => {
 test('PullRecords remembers one more, and writes only what is new', async () => {
   const disk = new Disk();
   const records = disk.records();
-  await records.remember('a:1', 'r', { kind: 'secret', secret });
+  await records.recordAccess('a:1', 'r', { kind: 'secret', secret });
   await disk.host.clock.advance(60_000);
-  await records.remember('a:2', 'r', { kind: 'secret', secret });
+  await records.recordAccess('a:2', 'r', { kind: 'secret', secret });
   const { record } = (await records.evidence('a', 'r')) as { record: { lastUpdatedTime: string } };
   assert.equal(record.lastUpdatedTime, '1970-01-01T00:00:00Z');
 });
@@ -178,11 +178,11 @@ test('PullRecords drops the records of images that are gone, not those that came
   const disk = new Disk();
   await disk.put(PULLED, 'old', encodePulled({ lastUpdatedTime: '2026-01-01T00:00:00Z', imageRef: 'old' }));
   const records = disk.records();
-  await records.remember('kept', 'kept', everyPod);
-  await records.remember('gone', 'gone', everyPod);
+  await records.recordAccess('kept', 'kept', everyPod);
+  await records.recordAccess('gone', 'gone', everyPod);
   await disk.host.clock.advance(10);
   const beganMs = disk.host.clock.monotonic();
-  await records.remember('new', 'new', everyPod);
+  await records.recordAccess('new', 'new', everyPod);
   await records.prune(new Set(['kept']), beganMs);
   assert.deepEqual(new Set(await disk.names(PULLED)), new Set(['kept', 'new'].map(recordFileName)));
   assert.deepEqual(await records.evidence('gone', 'gone'), { kind: 'none' });
@@ -191,10 +191,10 @@ test('PullRecords drops the records of images that are gone, not those that came
 test('PullRecords keeps the record of an image that was removed and pulled again meanwhile', async () => {
   const disk = new Disk();
   const records = disk.records();
-  await records.remember('a', 'r', { kind: 'secret', secret });
+  await records.recordAccess('a', 'r', { kind: 'secret', secret });
   await disk.host.clock.advance(10);
   const beganMs = disk.host.clock.monotonic();
-  await records.intend('a');
+  await records.recordIntent('a');
   await records.pulled('a', 'r', { kind: 'secret', secret });
   await records.prune(new Set(), beganMs);
   assert.equal((await records.evidence('a', 'r')).kind, 'pulled');

@@ -8,7 +8,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { PullEvidence } from './image-access.ts';
 import { asCredentials, type PulledFor, withPulledFor } from './merge-pull-record.ts';
 import { encodeIntent, encodePulled, type ImagePulledRecord, recordFileName } from './pull-record.ts';
-import { type FoundRecords, type RecordFolders, readRecordFolders, recordFolders } from './read-pull-records.ts';
+import { type StoredRecords, type RecordFolders, readRecordFolders, recordFolders } from './read-pull-records.ts';
 
 export interface PullRecordsDeps {
   readonly fs: FileSystem;
@@ -28,10 +28,10 @@ export class PullRecords {
   readonly #deps: PullRecordsDeps;
   readonly #folders: RecordFolders;
   readonly #life: AbortSignal;
-  #found: Promise<FoundRecords> | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  #stored: Promise<StoredRecords> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
   /** By image, how many of its pulls are under way. */
-  readonly #underWay = new Map<string, number>();
+  readonly #inFlight = new Map<string, number>();
 
   constructor(deps: PullRecordsDeps, life: AbortSignal) {
     this.#deps = deps;
@@ -41,13 +41,13 @@ export class PullRecords {
 
   /** What is known of an image that is there. Never rejects. */
   evidence(image: string, imageRef: string): Promise<PullEvidence> {
-    return this.#inTurn(async ({ pulled, intents }): Promise<PullEvidence> => {
-      const record = pulled.get(recordFileName(imageRef));
+    return this.#serialize(async ({ pulled: recordPulled, intents }): Promise<PullEvidence> => {
+      const record = recordPulled.get(recordFileName(imageRef));
       if (record === 'unreadable') return { kind: 'unreadable' };
       if (record?.imageRef === imageRef) return { kind: 'pulled', record };
       const intent = intents.get(recordFileName(image));
-      if (intent === 'unreadable' && !this.#underWay.has(image)) return { kind: 'unreadable' };
-      return { kind: this.#underWay.has(image) || intent === image ? 'intent' : 'none' };
+      if (intent === 'unreadable' && !this.#inFlight.has(image)) return { kind: 'unreadable' };
+      return { kind: this.#inFlight.has(image) || intent === image ? 'intent' : 'none' };
     }).catch((error: unknown) => {
       this.#deps.log.error('cannot read the records of image pulls', { error });
       return { kind: 'unreadable' };
@@ -55,37 +55,37 @@ export class PullRecords {
   }
 
   /** To be called before a pull; one of `pulled` and `failed` has to follow. Rejects when the disk refuses. */
-  intend(image: string): Promise<void> {
-    return this.#inTurn(async ({ intents }) => {
-      const count = this.#underWay.get(image) ?? 0;
+  recordIntent(image: string): Promise<void> {
+    return this.#serialize(async ({ intents }) => {
+      const count = this.#inFlight.get(image) ?? 0;
       if (count === 0) {
         await this.#write(this.#folders.pulling, image, encodeIntent(image));
         intents.set(recordFileName(image), image);
       }
-      this.#underWay.set(image, count + 1);
+      this.#inFlight.set(image, count + 1);
     });
   }
 
   /** When that cannot be written the intent stays, so that the image is still known as pulled by kubelet. */
   async pulled(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
     try {
-      await this.#inTurn((found) => this.#add(found, image, imageRef, pulledFor));
+      await this.#serialize((found) => this.#add(found, image, imageRef, pulledFor));
     } catch (error) {
       this.#deps.log.error('cannot write the record of an image pull', { imageRef, error });
       return;
     }
-    await this.#ended(image);
+    await this.#removeIntentAfterLast(image);
   }
 
   /** The pull has come to nothing. Never rejects. */
-  async failed(image: string): Promise<void> {
+  async recordPullFailed(image: string): Promise<void> {
     // With the agent it ends only for us: the runtime may still get the image, which the next agent then finds.
-    if (!this.#life.aborted) await this.#ended(image);
+    if (!this.#life.aborted) await this.#removeIntentAfterLast(image);
   }
 
   /** One more may use an image that is there. Never rejects. */
-  async remember(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
-    await this.#inTurn((found) => this.#add(found, image, imageRef, pulledFor)).catch((error: unknown) =>
+  async recordAccess(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
+    await this.#serialize((found) => this.#add(found, image, imageRef, pulledFor)).catch((error: unknown) =>
       this.#deps.log.error('cannot write the record of an image pull', { imageRef, error }),
     );
   }
@@ -95,7 +95,7 @@ export class PullRecords {
    * are left and the monotonic time before they were asked for. What was confirmed since is left alone. Never rejects.
    */
   async prune(imageRefs: ReadonlySet<string>, beganMs: number): Promise<void> {
-    await this.#inTurn(async ({ pulled, confirmedMs }) => {
+    await this.#serialize(async ({ pulled, confirmedMs }) => {
       for (const [file, record] of pulled) {
         if (record === 'unreadable' || imageRefs.has(record.imageRef)) continue;
         if ((confirmedMs.get(file) ?? Number.NEGATIVE_INFINITY) >= beganMs) continue;
@@ -106,7 +106,7 @@ export class PullRecords {
     }).catch((error: unknown) => this.#deps.log.error('cannot remove the records of image pulls', { error }));
   }
 
-  async #add(found: FoundRecords, image: string, imageRef: string, pulledFor: PulledFor | undefined): Promise<void> {
+  async #add(found: StoredRecords, image: string, imageRef: string, pulledFor: PulledFor | undefined): Promise<void> {
     const file = recordFileName(imageRef);
     const known = found.pulled.get(file);
     const { clock } = this.#deps;
@@ -120,17 +120,17 @@ export class PullRecords {
   }
 
   /** The intent goes with the last pull that is under way. */
-  async #ended(image: string): Promise<void> {
-    await this.#inTurn(async (found) => {
-      const left = (this.#underWay.get(image) ?? 1) - 1;
-      if (left > 0) this.#underWay.set(image, left);
+  async #removeIntentAfterLast(image: string): Promise<void> {
+    await this.#serialize(async (found) => {
+      const left = (this.#inFlight.get(image) ?? 1) - 1;
+      if (left > 0) this.#inFlight.set(image, left);
       if (left > 0) return;
-      await this.#endIntent(found, image);
-      this.#underWay.delete(image);
+      await this.#removeIntent(found, image);
+      this.#inFlight.delete(image);
     }).catch((error: unknown) => this.#deps.log.error('cannot remove an image pull intent', { image, error }));
   }
 
-  async #endIntent({ intents }: FoundRecords, image: string): Promise<void> {
+  async #removeIntent({ intents }: StoredRecords, image: string): Promise<void> {
     const file = recordFileName(image);
     await this.#deps.fs.remove(`${this.#folders.pulling}/${file}`);
     intents.delete(file);
@@ -144,29 +144,29 @@ export class PullRecords {
   }
 
   /** One at a time, after what was on disk at the start is known; a failure to read is tried again by the next one. */
-  async #inTurn<T>(work: (found: FoundRecords) => Promise<T>): Promise<T> {
-    const before = this.#turn;
+  async #serialize<T>(work: (found: StoredRecords) => Promise<T>): Promise<T> {
+    const before = this.#last;
     const mine = before.then(async () => {
-      this.#found ??= this.#read();
-      return work(await this.#found);
+      this.#stored ??= this.#read();
+      return work(await this.#stored);
     });
-    this.#turn = mine.catch(() => undefined);
+    this.#last = mine.catch(() => undefined);
     return mine;
   }
 
-  async #read(): Promise<FoundRecords> {
+  async #read(): Promise<StoredRecords> {
     try {
       const found = await readRecordFolders(this.#folders, this.#deps.fs);
-      if (found.intents.size > 0) await this.#settleIntents(found);
+      if (found.intents.size > 0) await this.#resolveIntents(found);
       return found;
     } catch (error) {
-      this.#found = undefined;
+      this.#stored = undefined;
       throw error;
     }
   }
 
   /** Pulls that had ended when the agent before us did: for whom is not known, so the next pod has to prove itself. */
-  async #settleIntents(found: FoundRecords): Promise<void> {
+  async #resolveIntents(found: StoredRecords): Promise<void> {
     const { images, log } = this.#deps;
     const request = ListImagesRequest.fromPartial({});
     const listed = await images.listImages(request, this.#life).catch((error: unknown) => {
@@ -176,16 +176,16 @@ export class PullRecords {
     const intended = new Set(found.intents.values());
     for (const { id, repoTags, repoDigests } of listed.images) {
       for (const image of [...repoTags, ...repoDigests].filter((name) => intended.has(name))) {
-        await this.#settle(found, image, id);
+        await this.#resolveIntent(found, image, id);
       }
     }
   }
 
   /** What cannot be settled stays an intent, which is trusted no more than a record that names nobody. */
-  async #settle(found: FoundRecords, image: string, imageRef: string): Promise<void> {
+  async #resolveIntent(found: StoredRecords, image: string, imageRef: string): Promise<void> {
     try {
       await this.#add(found, image, imageRef, undefined);
-      await this.#endIntent(found, image);
+      await this.#removeIntent(found, image);
     } catch (error) {
       this.#deps.log.error('cannot settle an image pull intent', { image, error });
     }

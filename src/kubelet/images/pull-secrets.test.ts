@@ -4,7 +4,7 @@ import type { Secret } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PodEvents } from '../events/pod-events.ts';
-import { missingObject } from '../objects/pod-objects.ts';
+import { objectNotFound } from '../objects/pod-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { pullSecrets } from './pull-secrets.ts';
 
@@ -29,7 +29,7 @@ async function ask(...names: string[]) {
   events.subscribe((_, { type, reason, message, fieldPath }) => told.push([type, reason, message, fieldPath]));
   const secret = async (namespace: string, name: string): Promise<Secret> => {
     const found = SECRETS.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
-    if (!found) throw missingObject({ kind: 'secret', name });
+    if (!found) throw objectNotFound({ kind: 'secret', name });
     return found;
   };
   const pod = examplePod({ spec: { imagePullSecrets: names.map((name) => ({ name })) } });

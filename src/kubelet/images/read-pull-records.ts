@@ -9,7 +9,7 @@ export interface RecordFolders {
 }
 
 /** What is on disk, by file name. */
-export interface FoundRecords {
+export interface StoredRecords {
   /** The images that were about to be pulled. */
   readonly intents: Map<string, string | 'unreadable'>;
   readonly pulled: Map<string, ImagePulledRecord | 'unreadable'>;
@@ -23,7 +23,7 @@ export function recordFolders(rootDir: string): RecordFolders {
 }
 
 /** Rejects with a `FileSystemError` when a folder cannot be listed; one that is not there yet has no records. */
-export async function readRecordFolders({ pulling, pulled }: RecordFolders, fs: FileSystem): Promise<FoundRecords> {
+export async function readRecordFolders({ pulling, pulled }: RecordFolders, fs: FileSystem): Promise<StoredRecords> {
   return {
     intents: await readFolder(pulling, decodeIntent, fs),
     pulled: await readFolder(pulled, decodePulled, fs),
@@ -37,7 +37,7 @@ async function readFolder<T>(
   fs: FileSystem,
 ): Promise<Map<string, T | 'unreadable'>> {
   const found = new Map<string, T | 'unreadable'>();
-  for (const { name, kind } of await entriesOf(folder, fs)) {
+  for (const { name, kind } of await entriesIfExists(folder, fs)) {
     if (kind !== 'directory' && isRecordFile(name)) {
       const text = await fs.readText(`${folder}/${name}`).catch(() => '');
       found.set(name, decode(text) ?? 'unreadable');
@@ -46,7 +46,7 @@ async function readFolder<T>(
   return found;
 }
 
-async function entriesOf(folder: string, fs: FileSystem): ReturnType<FileSystem['readDirectory']> {
+async function entriesIfExists(folder: string, fs: FileSystem): ReturnType<FileSystem['readDirectory']> {
   try {
     return await fs.readDirectory(folder);
   } catch (error) {

@@ -7,7 +7,7 @@ export interface PullLimits {
   readonly maxParallelImagePulls: number | undefined;
 }
 
-interface Flight<T> {
+interface InFlightPull<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
   waiters: number;
@@ -20,46 +20,46 @@ interface Flight<T> {
  * 3. At most as many pulls run as the limits allow; the others start in the order in which they were asked for.
  */
 export class SharedPulls<T> {
-  readonly #slots: Semaphore;
-  readonly #flights = new Map<string, Flight<T>>();
-  #landings = 0;
+  readonly #semaphore: Semaphore;
+  readonly #inFlight = new Map<string, InFlightPull<T>>();
+  #completed = 0;
 
   constructor({ serializeImagePulls, maxParallelImagePulls }: PullLimits) {
-    this.#slots = new Semaphore(serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY);
+    this.#semaphore = new Semaphore(serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY);
   }
 
   /** How many pulls have ended well so far. */
-  get landings(): number {
-    return this.#landings;
+  get completed(): number {
+    return this.#completed;
   }
 
   async pull(key: string, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
-    const flight = this.#flights.get(key) ?? this.#start(key, work);
+    const flight = this.#inFlight.get(key) ?? this.#start(key, work);
     flight.waiters++;
     try {
       return await abortable(flight.result, signal);
     } finally {
       flight.waiters--;
-      if (flight.waiters === 0) this.#land(key, flight);
+      if (flight.waiters === 0) this.#finish(key, flight);
     }
   }
 
-  #start(key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
+  #start(key: string, work: (signal: AbortSignal) => Promise<T>): InFlightPull<T> {
     const controller = new AbortController();
     const { signal } = controller;
-    const flight: Flight<T> = { result: this.#slots.run(() => work(signal), signal), controller, waiters: 0 };
+    const flight: InFlightPull<T> = { result: this.#semaphore.run(() => work(signal), signal), controller, waiters: 0 };
     // Without a waiter left nobody hears of the failure, which then is the abort.
     flight.result.then(
-      () => this.#landings++,
+      () => this.#completed++,
       () => undefined,
     );
-    this.#flights.set(key, flight);
+    this.#inFlight.set(key, flight);
     return flight;
   }
 
-  #land(key: string, flight: Flight<T>): void {
-    if (this.#flights.get(key) === flight) this.#flights.delete(key);
+  #finish(key: string, flight: InFlightPull<T>): void {
+    if (this.#inFlight.get(key) === flight) this.#inFlight.delete(key);
     flight.controller.abort();
   }
 }

@@ -4,7 +4,7 @@ import { execOverSpdy, spdyUpgrade } from './exec-over-spdy.ts';
 import { execOverWebSocket } from './exec-over-web-socket.ts';
 import { EXEC_PROTOCOL } from './exec-protocol.ts';
 
-export interface ExecWish {
+export interface ExecRequest {
   /** Keys of a terminal, whose end nobody waits for; or bytes, whose end the command has to be told. */
   readonly input: 'none' | 'keys' | 'bytes';
   readonly tty: boolean;
@@ -17,20 +17,20 @@ export interface ExecWish {
 export async function connectExec(
   network: Pick<Network, 'webSocket' | 'upgrade'>,
   address: () => Promise<string>,
-  { input, tty }: ExecWish,
+  { input, tty }: ExecRequest,
   signal: AbortSignal,
 ): Promise<ExecConnection> {
   const protocols = input === 'bytes' ? [EXEC_PROTOCOL.v5] : [EXEC_PROTOCOL.v5, EXEC_PROTOCOL.v4];
   try {
-    return execOverWebSocket(await network.webSocket({ ...placeOf(await address()), protocols }, signal));
+    return execOverWebSocket(await network.webSocket({ ...requestTarget(await address()), protocols }, signal));
   } catch (error) {
     if (!(error instanceof NetworkError) || error.code !== 'EPROTO') throw error;
   }
-  const upgraded = await network.upgrade(spdyUpgrade(placeOf(await address())), signal);
+  const upgraded = await network.upgrade(spdyUpgrade(requestTarget(await address())), signal);
   return execOverSpdy(upgraded, { stdin: input !== 'none', tty }, signal);
 }
 
-function placeOf(url: string): {
+function requestTarget(url: string): {
   readonly target: { readonly host: string; readonly port: number };
   readonly path: string;
 } {

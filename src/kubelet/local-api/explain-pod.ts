@@ -4,9 +4,9 @@ import { sentence } from '../explain/plain-text.ts';
 import { podWaits } from '../explain/pod-waits.ts';
 import { why } from '../explain/why.ts';
 import { ApiError } from './api-error.ts';
-import { findPod, isPutAside, type PodReference } from './find-pod.ts';
+import { findPod, isManuallyStopped, type PodReference } from './find-pod.ts';
 import type { TimelineAnswer, WhyAnswer } from './local-api-types.ts';
-import { manifestErrorText } from './problem-text.ts';
+import { manifestErrorText } from './manifest-error-text.ts';
 
 /** Why the pod is where it is. Throws an `ApiError` when it is not there. */
 export async function explainPod(
@@ -15,26 +15,26 @@ export async function explainPod(
   clock: Pick<Clock, 'now'>,
 ): Promise<WhyAnswer> {
   const fullDisks = await view.fullDisks();
-  const report = podOrProblems(view, reference);
+  const report = podOrManifestErrors(view, reference);
   const [verdict = '', ...reasons] = why(report, clock.now());
   // A full disk explains whatever else goes wrong.
-  return { pod: nameOf(report), sentences: [verdict, ...fullDisks.map(sentence), ...reasons] };
+  return { pod: qualifiedName(report), sentences: [verdict, ...fullDisks.map(sentence), ...reasons] };
 }
 
 /** What was done for the pod, and when. Throws an `ApiError` when it is not there. */
 export function podTimeline(view: AgentView, reference: PodReference, clock: Pick<Clock, 'now'>): TimelineAnswer {
   const report = findPod(view, reference);
   const nowMs = clock.now();
-  return { pod: nameOf(report), nowMs, steps: report.steps, waits: podWaits(report, nowMs) };
+  return { pod: qualifiedName(report), nowMs, steps: report.steps, waits: podWaits(report, nowMs) };
 }
 
 /** A pod that is not there may stand in a manifest that cannot be used. */
-function podOrProblems(view: AgentView, reference: PodReference): PodReport {
+function podOrManifestErrors(view: AgentView, reference: PodReference): PodReport {
   try {
     return findPod(view, reference);
   } catch (error) {
     const errors = view.manifests().flatMap((manifest) => manifest.errors.map((each) => [manifest.source, each]));
-    const isMissing = error instanceof ApiError && error.code === 'NotFound' && !isPutAside(view, reference);
+    const isMissing = error instanceof ApiError && error.code === 'NotFound' && !isManuallyStopped(view, reference);
     if (!isMissing || errors.length === 0) throw error;
     const list = errors.map(([source = '', text = '']) => `\n  ${manifestErrorText(source, text)}`).join('');
     const message = `${error.message}; not all of the manifests can be used:${list}`;
@@ -42,6 +42,6 @@ function podOrProblems(view: AgentView, reference: PodReference): PodReport {
   }
 }
 
-function nameOf({ pod }: PodReport): string {
+function qualifiedName({ pod }: PodReport): string {
   return `${pod.metadata.namespace}/${pod.metadata.name}`;
 }

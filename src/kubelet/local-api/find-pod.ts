@@ -21,7 +21,7 @@ export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
   const newest = newestOfEach(exact.length > 0 ? exact : named);
   const [only, ...others] = newest;
   if (only === undefined) {
-    const why = isPutAside(view, reference) ? ': it was stopped, and comes back when its manifest changes' : '';
+    const why = isManuallyStopped(view, reference) ? ': it was stopped, and comes back when its manifest changes' : '';
     throw new ApiError('NotFound', `pods "${name}" not found${why}`);
   }
   if (others.length > 0) {
@@ -32,7 +32,7 @@ export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
 }
 
 /** Whether the pod is wanted, and was ended by hand. */
-export function isPutAside(view: PodsOfAgent, reference: PodReference): boolean {
+export function isManuallyStopped(view: PodsOfAgent, reference: PodReference): boolean {
   return view.manuallyStopped().some((pod) => isMeant(pod, reference, view));
 }
 

@@ -12,5 +12,5 @@ export async function listPods(view: AgentView, namespace: string | undefined): 
       const [left, right] = [a.pod.metadata, b.pod.metadata];
       return byCodePoint(left.namespace, right.namespace) || byCodePoint(left.name, right.name);
     });
-  return { nodeName: view.nodeName, pods, manifests: view.manifests(), troubles: await view.nodeErrors() };
+  return { nodeName: view.nodeName, pods, manifests: view.manifests(), nodeErrors: await view.nodeErrors() };
 }

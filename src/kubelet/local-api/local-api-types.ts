@@ -25,7 +25,7 @@ export interface PodList {
   readonly pods: readonly PodItem[];
   readonly manifests: readonly ManifestReport[];
   /** What is wrong with the node as a whole. */
-  readonly troubles: readonly string[];
+  readonly nodeErrors: readonly string[];
 }
 
 export interface LogsQuery {

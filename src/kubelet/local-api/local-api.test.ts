@@ -20,7 +20,7 @@ import {
   ScriptedView,
   staticPod,
 } from './fake/scripted-view.ts';
-import { createLocalApi, type LocalApiParts } from './local-api.ts';
+import { createLocalApi, type LocalApiDeps } from './local-api.ts';
 import type { LogsQuery } from './local-api-types.ts';
 import { createLocalClient } from './local-client.ts';
 
@@ -43,7 +43,7 @@ const worlds: Record<string, () => { fs: FileSystem; network: Network; folder: s
   'on a real socket': () => ({ fs: linuxFileSystem, network: linuxNetwork, folder: `${tmpdir()}/nl-${randomUUID()}` }),
 };
 
-async function setUp(t: TestContext, world: keyof typeof worlds, more: Partial<LocalApiParts> = {}) {
+async function setUp(t: TestContext, world: keyof typeof worlds, more: Partial<LocalApiDeps> = {}) {
   const { fs, network, folder } = (worlds[world] ?? assert.fail())();
   await fs.makeDirectory(folder, 0o700);
   const view = new ScriptedView();
@@ -80,7 +80,7 @@ for (const world of Object.keys(worlds)) {
     view.show(reportOf(staticPod('b', 'z')));
     view.show(reportOf(staticPod('c', 'a'), { status: READY, observed: observedOf(staticPod(), []) }));
     view.show(reportOf(staticPod('a', 'a')));
-    view.refuse({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no'] });
+    view.addManifestErrors({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no'] });
     const { nodeName, pods, manifests } = await client.pods(undefined, t.signal);
     assert.deepEqual(
       { nodeName, manifests, pods: pods.map(({ pod, worker }) => [pod.metadata.name, pod.status?.phase, worker]) },
@@ -201,12 +201,12 @@ test('the local API says why a pod is where it is, and what was done for it', as
 test('the local API says of a pod that is not there which manifests cannot be used', async (t) => {
   const { view, client } = await setUp(t, 'in memory');
   await assert.rejects(client.why(hello, t.signal), { message: 'pods "hello" not found' });
-  view.refuse({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no', 'EACCES'] });
+  view.addManifestErrors({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no', 'EACCES'] });
   await assert.rejects(client.why(hello, t.signal), {
     code: 'NotFound',
     message: 'pods "hello" not found; not all of the manifests can be used:\n  /m/x.yaml:1:1: no\n  /m/x.yaml: EACCES',
   });
-  view.aside.push(staticPod());
+  view.stoppedPods.push(staticPod());
   await assert.rejects(client.why(hello, t.signal), {
     message: 'pods "hello" not found: it was stopped, and comes back when its manifest changes',
   });

@@ -19,7 +19,7 @@ export interface RunningAgent {
   readonly runtime: Pick<RuntimeService, 'exec'>;
 }
 
-export interface LocalApiParts {
+export interface LocalApiDeps {
   readonly identity: VersionInfo;
   readonly fs: FileSystem;
   readonly clock: Pick<Clock, 'now'>;
@@ -47,17 +47,17 @@ export interface LocalApiParts {
  *
  * A refusal is `{message, code}` with a status of 400, 404, 409 or 503.
  */
-export function createLocalApi(parts: LocalApiParts): HttpHandler {
+export function createLocalApi(parts: LocalApiDeps): HttpHandler {
   return async (request) => {
     try {
       return await route(parts, request);
     } catch (error) {
-      return refusal(error instanceof ApiError ? error : new ApiError('Internal', errorText(error), { cause: error }));
+      return errorResponse(error instanceof ApiError ? error : new ApiError('Internal', errorText(error), { cause: error }));
     }
   };
 }
 
-async function route(parts: LocalApiParts, request: ServerRequest): Promise<ServerResponse> {
+async function route(parts: LocalApiDeps, request: ServerRequest): Promise<ServerResponse> {
   const { method, path, query } = request;
   const [, version, ...rest] = path.split('/');
   const what = version === 'v1' ? `${method} ${rest.map((part, at) => (at === 1 ? 'NAME' : part)).join('/')}` : '';
@@ -79,14 +79,14 @@ async function route(parts: LocalApiParts, request: ServerRequest): Promise<Serv
     case 'POST shutdown':
       return json(await shutdown(parts, request));
     case 'GET end':
-      return { status: 200, headers: { 'content-type': 'text/plain' }, body: silence(request.signal) };
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: emptyBody(request.signal) };
     default:
       throw new ApiError('NotFound', `there is no ${method} ${path}`);
   }
 }
 
 /** For as long as the connection stands. */
-async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+async function* emptyBody(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   yield* [];
 }
@@ -97,7 +97,7 @@ async function stopPod(view: AgentView, request: ServerRequest): Promise<StopAns
   return { stopped: [`${metadata.namespace}/${metadata.name}`] };
 }
 
-async function shutdown(parts: LocalApiParts, request: ServerRequest): Promise<StopAnswer> {
+async function shutdown(parts: LocalApiDeps, request: ServerRequest): Promise<StopAnswer> {
   if (parts.shutdown === undefined) {
     throw new ApiError('Conflict', 'this agent leaves its pods running when it ends; name the pods to stop');
   }
@@ -106,7 +106,7 @@ async function shutdown(parts: LocalApiParts, request: ServerRequest): Promise<S
   return { stopped: pods.map(({ pod }) => `${pod.metadata.namespace}/${pod.metadata.name}`) };
 }
 
-function running(parts: LocalApiParts): RunningAgent {
+function running(parts: LocalApiDeps): RunningAgent {
   const agent = parts.agent();
   if (agent === undefined) throw new ApiError('Unavailable', 'the agent is still starting');
   return agent;
@@ -116,7 +116,7 @@ function json(value: unknown): ServerResponse {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
-function refusal({ status, message, code }: ApiError): ServerResponse {
+function errorResponse({ status, message, code }: ApiError): ServerResponse {
   const answer: ErrorAnswer = { message, code };
   return { ...json(answer), status };
 }

@@ -78,7 +78,7 @@ export function createLocalClient({
   }
   return {
     version: (signal) => ask({ method: 'GET', path: '/v1/version' }, signal),
-    pods: (namespace, signal) => ask({ method: 'GET', path: `/v1/pods${queryOf({ namespace })}` }, signal),
+    pods: (namespace, signal) => ask({ method: 'GET', path: `/v1/pods${queryString({ namespace })}` }, signal),
     logs: async (query, signal) => {
       const response = await send({ method: 'GET', path: logsPath(query) }, signal);
       return { note: response.headers[NOTE_HEADER], text: response.body };
@@ -88,7 +88,7 @@ export function createLocalClient({
     exec: ({ pod, ...body }, signal) =>
       ask({ method: 'POST', path: podPath(pod, 'exec'), body: JSON.stringify(body) }, signal),
     stop: (pod, grace, signal) => ask({ method: 'POST', path: podPath(pod, 'stop', { grace }) }, signal),
-    shutdown: (grace, signal) => ask({ method: 'POST', path: `/v1/shutdown${queryOf({ grace })}` }, signal),
+    shutdown: (grace, signal) => ask({ method: 'POST', path: `/v1/shutdown${queryString({ grace })}` }, signal),
     hold: async (signal) => {
       const response = await send({ method: 'GET', path: '/v1/end' }, signal);
       const over = (): void => undefined;
@@ -105,10 +105,10 @@ function logsPath({ pod, container, follow, previous, timestamps, tailLines, sin
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 function podPath({ name, namespace }: PodReference, verb: string, query: Query = {}): string {
-  return `/v1/pods/${encodeURIComponent(name)}/${verb}${queryOf({ namespace, ...query })}`;
+  return `/v1/pods/${encodeURIComponent(name)}/${verb}${queryString({ namespace, ...query })}`;
 }
 
-function queryOf(query: Query): string {
+function queryString(query: Query): string {
   const set = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   return set.length === 0 ? '' : `?${new URLSearchParams(set)}`;
 }

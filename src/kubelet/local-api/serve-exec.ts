@@ -5,7 +5,7 @@ import { ApiError } from './api-error.ts';
 import { chooseContainer } from './choose-container.ts';
 import { findPod } from './find-pod.ts';
 import type { ExecAnswer, ExecQuery } from './local-api-types.ts';
-import { refuseEnded, waitingReason } from './serve-logs.ts';
+import { throwIfEnded, waitingReason } from './serve-logs.ts';
 
 /** Asks the runtime for an address at which the command's streams can be had. */
 export async function serveExec(
@@ -28,7 +28,7 @@ export async function serveExec(
 function runningContainerId(report: PodReport, name: string): string {
   const container = newestContainer(report.observed, name);
   if (container?.state === 'running') return container.id;
-  if (container === undefined) refuseEnded(report);
+  if (container === undefined) throwIfEnded(report);
   const why = waitingReason(report, name) ?? (container?.state === 'exited' ? container.reason : 'ContainerCreating');
   throw new ApiError('Conflict', `container "${name}" in pod "${report.pod.metadata.name}" is not running: ${why}`);
 }

@@ -9,7 +9,7 @@ import { rejectionMessage } from '../pod/pod-failure.ts';
 import { isTerminal } from '../status/pod-phase.ts';
 import { ApiError } from './api-error.ts';
 import { chooseContainer } from './choose-container.ts';
-import { containerEnded } from './container-ended.ts';
+import { waitForContainerEnd } from './wait-for-container-end.ts';
 import { findPod } from './find-pod.ts';
 import { type LogsQuery, NOTE_HEADER } from './local-api-types.ts';
 
@@ -28,7 +28,7 @@ export async function serveLogs(
   const { uid } = report.pod.metadata;
   const answered = new AbortController();
   const both = AbortSignal.any([signal, answered.signal]);
-  const ended = query.follow ? containerEnded(view, uid, container.id, both) : undefined;
+  const ended = query.follow ? waitForContainerEnd(view, uid, container.id, both) : undefined;
   const { follow, tailLines, sinceMs, timestamps, limitBytes } = query;
   const tail = tailLines === undefined ? undefined : ({ count: tailLines, of: 'lines' } as const);
   const lines = readLogs({ fs }, container.logPath, { follow, tail, sinceMs, ended }, both);
@@ -51,7 +51,7 @@ async function* abortAfter<T>(items: AsyncIterable<T>, end: AbortController): As
 function startedContainer(report: PodReport, name: string): ObservedContainer {
   const container = newestContainer(report.observed, name);
   if (container !== undefined && container.state !== 'created') return container;
-  if (container === undefined) refuseEnded(report);
+  if (container === undefined) throwIfEnded(report);
   const reason = waitingReason(report, name) ?? 'ContainerCreating';
   throw new ApiError(
     'BadRequest',
@@ -72,7 +72,7 @@ function previousContainer(report: PodReport, name: string): ObservedContainer {
 }
 
 /** Throws for a pod that has ended, or was rejected: a container that it does not have is not one that still comes. */
-export function refuseEnded({ pod, status }: PodReport): void {
+export function throwIfEnded({ pod, status }: PodReport): void {
   if (!isTerminal(status.phase)) return;
   const { reason, message = '' } = status;
   const rejection = rejectionMessage(status);

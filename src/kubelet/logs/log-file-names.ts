@@ -23,8 +23,8 @@ function formOf(suffix: string | undefined): RotatedLog['form'] {
 }
 
 /**
- * The rotated logs that hold lines of their own. Temporary files are left by interrupted compressions. A plain log beside
- * its compressed form is a copy: the compressed form gets its name when it is complete.
+ * The rotated logs that hold lines of their own. Temporary files are left by interrupted compressions. A plain log
+ * beside its compressed form is a copy: the compressed form gets its name when it is complete.
  */
 export function logsInUse(logs: readonly RotatedLog[]): RotatedLog[] {
   const names = new Set(logs.map(({ name }) => name));

@@ -8,10 +8,10 @@ export interface LogSize {
 const MIN_CHECK_MS = 1_000;
 
 /**
- * How long a log may be left alone. kubelet looks at every log once in an interval, in which a busy container writes many
- * times the limit; here that is only the longest wait. If a log grows as it did between the last two looks it reaches
- * its limit at a known time, and that is the time of the next look. How a new one grows is not known: it is soon looked
- * at again.
+ * How long a log may be left alone. kubelet looks at every log once in an interval, in which a busy container writes
+ * many times the limit; here that is only the longest wait. If a log grows as it did between the last two looks it
+ * reaches its limit at a known time, and that is the time of the next look. How a new one grows is not known: it is
+ * soon looked at again.
  */
 export function nextSizeCheckMs(
   before: LogSize | undefined,

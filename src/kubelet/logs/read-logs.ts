@@ -18,9 +18,9 @@ export interface ReadLogsOptions {
 }
 
 /**
- * Reads the lines of a container's log, a block at a time. With `follow` it waits for a missing file and continues in the
- * new file after a rotation. Without `follow` a missing file has no lines, and lines written meanwhile are not returned.
- * Aborting ends the lines without an error.
+ * Reads the lines of a container's log, a block at a time. With `follow` it waits for a missing file and continues in
+ * the new file after a rotation. Without `follow` a missing file has no lines, and lines written meanwhile are not
+ * returned. Aborting ends the lines without an error.
  */
 export async function* readLogs(
   { fs }: { readonly fs: FileSystem },

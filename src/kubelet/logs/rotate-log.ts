@@ -19,8 +19,8 @@ export interface RotateLogDeps {
 
 /**
  * Rotates the log of a running container. No line is lost on errors or crashes; the next rotation continues. Unlike in
- * kubelet, the new log is started first: this needs no space, so that logs stay bounded on a full disk, where compression
- * fails. Old logs are removed only after the new one is started.
+ * kubelet, the new log is started first: this needs no space, so that logs stay bounded on a full disk, where
+ * compression fails. Old logs are removed only after the new one is started.
  */
 export async function rotateLog(
   { id, path }: ContainerLog,
@@ -43,8 +43,7 @@ async function startNewLog(
   { fs, runtime }: RotateLogDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await fs.renameUnlessTaken(path, rotated)))
-    throw new Error(`cannot rotate ${path}: ${rotated} already exists`);
+  if (!(await fs.renameUnlessTaken(path, rotated))) throw new Error(`cannot rotate ${path}: ${rotated} already exists`);
   try {
     await runtime.reopenContainerLog({ containerId: id }, signal);
   } catch (error) {

@@ -12,8 +12,8 @@ export interface Tail {
 }
 
 /**
- * The offset at which the tail of a CRI log of `size` bytes begins. Reads blocks backwards from the end, only as many as
- * needed, and keeps only the start of each line. Invalid lines do not count.
+ * The offset at which the tail of a CRI log of `size` bytes begins. Reads blocks backwards from the end, only as many
+ * as needed, and keeps only the start of each line. Invalid lines do not count.
  */
 export async function tailOffset(file: Pick<OpenFile, 'read'>, size: number, tail: Tail): Promise<number> {
   if (tail.count <= 0) return size;

@@ -10,17 +10,17 @@ export async function fullDisks(
   folders: readonly string[],
   fs: Pick<FileSystem, 'stat' | 'usage'>,
 ): Promise<readonly string[]> {
-  const troubles = new Map<number, string>();
+  const reasons = new Map<number, string>();
   for (const folder of folders) {
     const found = await fs.stat(folder);
-    if (found === undefined || troubles.has(found.device)) continue;
-    const trouble = diskTrouble(folder, await usageUnlessGone(folder, fs));
-    if (trouble !== undefined) troubles.set(found.device, trouble);
+    if (found === undefined || reasons.has(found.device)) continue;
+    const reason = diskFullReason(folder, await usageIfExists(folder, fs));
+    if (reason !== undefined) reasons.set(found.device, reason);
   }
-  return [...troubles.values()];
+  return [...reasons.values()];
 }
 
-export function diskTrouble(folder: string, usage: FileSystemUsage | undefined): string | undefined {
+export function diskFullReason(folder: string, usage: FileSystemUsage | undefined): string | undefined {
   // A file system without a size of its own (a tmpfs without a limit, some network file systems) tells zeros.
   if (usage === undefined || usage.capacityBytes === 0) return undefined;
   const { availableBytes, capacityBytes, inodes, inodesFree } = usage;
@@ -31,7 +31,7 @@ export function diskTrouble(folder: string, usage: FileSystemUsage | undefined):
   return undefined;
 }
 
-async function usageUnlessGone(folder: string, fs: Pick<FileSystem, 'usage'>): Promise<FileSystemUsage | undefined> {
+async function usageIfExists(folder: string, fs: Pick<FileSystem, 'usage'>): Promise<FileSystemUsage | undefined> {
   try {
     return await fs.usage(folder);
   } catch (error) {

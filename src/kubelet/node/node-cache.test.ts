@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../api/generated/core-v1.ts';
-import { OwnNode } from './node-cache.ts';
+import { NodeCache } from './node-cache.ts';
 
 function nodeOf(uid: string, resourceVersion: string): Node {
   return { metadata: { name: 'box', uid, resourceVersion }, spec: {} };
 }
 
 test('OwnNode tells who listens of what is newer, and of its end', () => {
-  const own = new OwnNode('box');
+  const own = new NodeCache('box');
   const seen: (string | undefined)[] = [];
   const unsubscribe = own.subscribe(() => seen.push(own.current?.metadata.resourceVersion));
-  own.seen(nodeOf('a', '10'));
-  own.seen(nodeOf('a', '9'));
-  own.seen(nodeOf('b', '2'));
-  own.gone('a');
-  own.gone('b');
+  own.onObserved(nodeOf('a', '10'));
+  own.onObserved(nodeOf('a', '9'));
+  own.onObserved(nodeOf('b', '2'));
+  own.onDeleted('a');
+  own.onDeleted('b');
   assert.deepEqual(seen, ['10', '2', undefined]);
   unsubscribe();
-  own.seen(nodeOf('c', '3'));
+  own.onObserved(nodeOf('c', '3'));
   assert.equal(seen.length, 3);
 });

@@ -1,15 +1,15 @@
 import type { Node } from '../../api/generated/core-v1.ts';
 import type { ObjectKey } from '../api-client/api-server.ts';
-import { type FollowDeps, followSelection } from '../api-client/reflector.ts';
+import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 
 export function nodeKey(name: string): ObjectKey<'nodes'> {
   return { resource: 'nodes', namespace: '', name };
 }
 
 /** What the API server was last seen to have of this node: told by a watch, and by the answers to our own writes. */
-export class OwnNode {
+export class NodeCache {
   readonly #name: string;
-  readonly #asked = Promise.withResolvers<void>();
+  readonly #synced = Promise.withResolvers<void>();
   readonly #listeners = new Set<() => void>();
   #node: Node | undefined;
 
@@ -18,8 +18,8 @@ export class OwnNode {
   }
 
   /** Resolves when the API server has told once what it has of it, be it nothing. */
-  get known(): Promise<void> {
-    return this.#asked.promise;
+  get synced(): Promise<void> {
+    return this.#synced.promise;
   }
 
   /** Nothing before it was seen, and once it was deleted. */
@@ -28,15 +28,15 @@ export class OwnNode {
   }
 
   /** Keeps the newer one: a watch may be behind an answer. */
-  seen(node: Node): void {
-    this.#asked.resolve();
-    if (!this.#node || this.#node.metadata.uid !== node.metadata.uid || versionOf(node) >= versionOf(this.#node)) {
-      this.#become(node);
+  onObserved(node: Node): void {
+    this.#synced.resolve();
+    if (!this.#node || this.#node.metadata.uid !== node.metadata.uid || numericVersion(node) >= numericVersion(this.#node)) {
+      this.#set(node);
     }
   }
 
-  gone(uid: string | undefined): void {
-    if (this.#node?.metadata.uid === uid) this.#become(undefined);
+  onDeleted(uid: string | undefined): void {
+    if (this.#node?.metadata.uid === uid) this.#set(undefined);
   }
 
   /** Calls the listener after each change, until what it returns is called. */
@@ -46,30 +46,30 @@ export class OwnNode {
     return () => void this.#listeners.delete(each);
   }
 
-  async follow(deps: FollowDeps, signal: AbortSignal): Promise<void> {
+  async watch(deps: ReflectorDeps, signal: AbortSignal): Promise<void> {
     const selection = { resource: 'nodes', fieldSelector: `metadata.name=${this.#name}` } as const;
-    const keeper = {
-      listed: (nodes: readonly Node[]): void => {
+    const handler = {
+      onList: (nodes: readonly Node[]): void => {
         const [node] = nodes;
-        if (node) this.seen(node);
-        else this.#become(undefined);
-        this.#asked.resolve();
+        if (node) this.onObserved(node);
+        else this.#set(undefined);
+        this.#synced.resolve();
       },
-      changed: ({ type, object }: { readonly type: string; readonly object: Node }): void => {
-        if (type === 'DELETED') this.gone(object.metadata.uid);
-        else this.seen(object);
+      onChange: ({ type, object }: { readonly type: string; readonly object: Node }): void => {
+        if (type === 'DELETED') this.onDeleted(object.metadata.uid);
+        else this.onObserved(object);
       },
     };
-    await followSelection(selection, keeper, deps, signal);
+    await runReflector(selection, handler, deps, signal);
   }
 
-  #become(node: Node | undefined): void {
+  #set(node: Node | undefined): void {
     if (node === this.#node) return;
     this.#node = node;
     for (const each of [...this.#listeners]) each();
   }
 }
 
-function versionOf({ metadata: { resourceVersion = '' } }: Node): bigint {
+function numericVersion({ metadata: { resourceVersion = '' } }: Node): bigint {
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
 }

@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { Alarm } from './wake-timer.ts';
+import { WakeTimer } from './wake-timer.ts';
 
 const LIFE = new AbortController().signal;
 
 test('an alarm wakes when it is time', async () => {
   const clock = new VirtualClock();
-  await clock.runUntil(new Alarm(clock).wait(500, LIFE));
+  await clock.runUntil(new WakeTimer(clock).wait(500, LIFE));
   assert.equal(clock.monotonic(), 500);
 });
 
 test('an alarm wakes at once when it rings', async () => {
   const clock = new VirtualClock();
-  const alarm = new Alarm(clock);
+  const alarm = new WakeTimer(clock);
   const waiting = alarm.wait(500, LIFE);
   await clock.advance(100);
-  alarm.ring();
+  alarm.wake();
   await clock.runUntil(waiting);
   assert.equal(clock.monotonic(), 100);
 });
 
 test('an alarm that rang while nobody slept lets nobody sleep, once', async () => {
   const clock = new VirtualClock();
-  const alarm = new Alarm(clock);
-  alarm.ring();
-  alarm.ring();
+  const alarm = new WakeTimer(clock);
+  alarm.wake();
+  alarm.wake();
   await clock.runUntil(alarm.wait(500, LIFE));
   assert.equal(clock.monotonic(), 0);
   await clock.runUntil(alarm.wait(500, LIFE));
@@ -35,7 +35,7 @@ test('an alarm that rang while nobody slept lets nobody sleep, once', async () =
 test('an alarm wakes when there is nothing to wait for any more', async () => {
   const clock = new VirtualClock();
   const life = new AbortController();
-  const waiting = new Alarm(clock).wait(500, life.signal);
+  const waiting = new WakeTimer(clock).wait(500, life.signal);
   life.abort(new Error('over'));
   await clock.runUntil(waiting);
   assert.equal(clock.monotonic(), 0);

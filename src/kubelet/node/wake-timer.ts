@@ -1,28 +1,28 @@
 import type { Clock } from '../../host/clock.ts';
 
 /** Lets one sleeper sleep, until it is time or something happens. What happens while it is awake is not missed. */
-export class Alarm {
+export class WakeTimer {
   readonly #clock: Clock;
-  #rung = false;
-  #nap: AbortController | undefined;
+  #isWoken = false;
+  #sleep: AbortController | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  ring(): void {
-    this.#rung = true;
-    this.#nap?.abort();
+  wake(): void {
+    this.#isWoken = true;
+    this.#sleep?.abort();
   }
 
   /** Never rejects: who is woken looks at the signal. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#rung) {
+    if (!this.#isWoken) {
       const nap = new AbortController();
-      this.#nap = nap;
+      this.#sleep = nap;
       await this.#clock.sleep(ms, AbortSignal.any([signal, nap.signal])).catch(() => undefined);
-      this.#nap = undefined;
+      this.#sleep = undefined;
     }
-    this.#rung = false;
+    this.#isWoken = false;
   }
 }

@@ -26,7 +26,7 @@ function setUp() {
   api.faults.everyCall((verb, { resource }) => void calls.push(`${verb} ${resource}`));
   const woken: string[] = [];
   const life = new AbortController();
-  const deps = { api, clock, random, log: silentLog, changed: (uid: string) => woken.push(uid) };
+  const deps = { api, clock, random, log: silentLog, onChange: (uid: string) => woken.push(uid) };
   const objects = new ClusterObjects(deps, life.signal);
   return {
     api,

@@ -1,15 +1,15 @@
 import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
 import type { ApiObjects, ApiServer } from '../api-client/api-server.ts';
-import type { FollowDeps } from '../api-client/reflector.ts';
+import type { ReflectorDeps } from '../api-client/reflector.ts';
 import { fetchObject } from './fetch-object.ts';
 import { type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
 import type { PodObjects } from './pod-objects.ts';
 import { WatchedObject, type WatchedObjectDeps } from './watched-object.ts';
 
-export interface ClusterObjectsDeps extends FollowDeps {
+export interface ClusterObjectsDeps extends ReflectorDeps {
   readonly api: ApiServer;
   /** One of the objects that the pod refers to is another than before. */
-  readonly changed: (uid: string) => void;
+  readonly onChange: (uid: string) => void;
 }
 
 /**
@@ -39,7 +39,7 @@ export class ClusterObjects implements PodObjects {
 
   follow(pod: Pod): void {
     const { added, dropped } = this.#references.follow(pod);
-    for (const ref of added) this.#watches(ref).start(ref, () => this.#wakePods(ref));
+    for (const ref of added) this.#watches(ref).start(ref, () => this.#notifyPods(ref));
     this.#stop(dropped);
   }
 
@@ -47,8 +47,8 @@ export class ClusterObjects implements PodObjects {
     this.#stop(this.#references.forget(uid));
   }
 
-  #wakePods(ref: ObjectRef): void {
-    for (const uid of this.#references.podsOf(ref)) this.#deps.changed(uid);
+  #notifyPods(ref: ObjectRef): void {
+    for (const uid of this.#references.podsOf(ref)) this.#deps.onChange(uid);
   }
 
   #stop(refs: readonly ObjectRef[]): void {
@@ -73,8 +73,8 @@ class ObjectWatches<R extends 'configmaps' | 'secrets'> {
     this.#life = life;
   }
 
-  start(ref: ObjectRef, changed: WatchedObjectDeps['changed']): void {
-    const watched = new WatchedObject(this.#resource, ref, { ...this.#deps, changed });
+  start(ref: ObjectRef, onChange: WatchedObjectDeps['onChange']): void {
+    const watched = new WatchedObject(this.#resource, ref, { ...this.#deps, onChange });
     this.#watched.set(ref.id, watched);
     void watched.run(this.#life);
   }

@@ -7,7 +7,7 @@ import { referencedByEnv } from './referenced-objects.ts';
 import type { Services } from './services.ts';
 
 /** What is larger cannot be meant for an environment: the kernel takes no more than 128 KiB for a variable. */
-const LARGEST_FILE = 16 * 1024 * 1024;
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 export interface EnvSourcesDeps {
   readonly objects: PodObjects;
@@ -34,21 +34,21 @@ export async function fetchEnvSources(
   const { configMaps, secrets } = referencedByEnv(container);
   const refs = (container.env ?? []).flatMap(({ valueFrom }) => valueFrom?.fileKeyRef ?? []);
   const [foundMaps, foundSecrets, foundFiles] = await Promise.all([
-    forEach(configMaps, (name) => answer(objects.configMap(namespace, name, signal), signal)),
-    forEach(secrets, (name) => answer(objects.secret(namespace, name, signal), signal)),
+    fetchAll(configMaps, (name) => lookUp(objects.configMap(namespace, name, signal), signal)),
+    fetchAll(secrets, (name) => lookUp(objects.secret(namespace, name, signal), signal)),
     Promise.all(refs.map(async (ref) => [envFileId(ref), await readEnvFile(pod, ref, volumes, deps)] as const)),
   ]);
   return { services, configMaps: foundMaps, secrets: foundSecrets, files: new Map(foundFiles) };
 }
 
-async function forEach<T>(
+async function fetchAll<T>(
   names: Iterable<string>,
   fetch: (name: string) => Promise<T>,
 ): Promise<ReadonlyMap<string, T>> {
   return new Map(await Promise.all(Array.from(names, async (name) => [name, await fetch(name)] as const)));
 }
 
-async function answer<T>(asked: Promise<T>, signal: AbortSignal): Promise<ObjectLookup<T>> {
+async function lookUp<T>(asked: Promise<T>, signal: AbortSignal): Promise<ObjectLookup<T>> {
   try {
     return { kind: 'found', value: await asked };
   } catch (error) {
@@ -69,7 +69,7 @@ async function readEnvFile(
   try {
     await using file = await fs.openFileBeneath(root, ref.path);
     const { size } = await file.stat();
-    if (size > LARGEST_FILE) throw new Error('the file is too large');
+    if (size > MAX_FILE_BYTES) throw new Error('the file is too large');
     return { kind: 'found', path: `${root}/${ref.path}`, bytes: await file.read(0, size) };
   } catch (error) {
     const { namespace, name } = pod.metadata;

@@ -2,7 +2,7 @@ import { errorText } from '../../base/error-text.ts';
 import type { ApiObjects, ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
 import type { ObjectRef } from './object-references.ts';
-import { missingObject, ObjectError } from './pod-objects.ts';
+import { objectNotFound, ObjectError } from './pod-objects.ts';
 
 /** Asks the API server for an object. Rejects with an `ObjectError`. */
 export async function fetchObject<R extends 'configmaps' | 'secrets'>(
@@ -16,7 +16,7 @@ export async function fetchObject<R extends 'configmaps' | 'secrets'>(
     return await api.get({ resource, namespace, name }, signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (isApiError(error, 'NotFound')) throw missingObject(ref);
+    if (isApiError(error, 'NotFound')) throw objectNotFound(ref);
     throw new ObjectError(errorText(error), { cause: error, isMissing: false });
   }
 }

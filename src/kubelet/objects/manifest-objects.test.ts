@@ -9,7 +9,7 @@ function settings(color: string) {
 }
 
 test('without any source of objects it says what a kubelet without an API server says', async () => {
-  const objects = new ManifestObjects({ changed() {} });
+  const objects = new ManifestObjects({ onChange() {} });
   const message = "couldn't get configMap default/settings, no kubeClient defined";
   await assert.rejects(objects.configMap('default', 'settings'), { message, isMissing: false });
   await assert.rejects(objects.secret('shop', 'login'), {
@@ -21,7 +21,7 @@ test('without any source of objects it says what a kubelet without an API server
 
 test('of two sources the one that spoke first has the name, and the same word again wakes nobody', async () => {
   const woken: string[] = [];
-  const objects = new ManifestObjects({ changed: (uid) => woken.push(uid) });
+  const objects = new ManifestObjects({ onChange: (uid) => woken.push(uid) });
   const pod: Pod = {
     metadata: { name: 'web', namespace: 'default', uid: 'u' },
     spec: { containers: [], volumes: [{ name: 'v', configMap: { name: 'settings' } }] },

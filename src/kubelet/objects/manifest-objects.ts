@@ -2,11 +2,11 @@ import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
 import type { SourceName } from '../sources/pod-source.ts';
 import { joinObjects, type SourceObjects } from '../sources/source-objects.ts';
 import { type ObjectKind, type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
-import { missingObject, ObjectError, type PodObjects } from './pod-objects.ts';
+import { objectNotFound, ObjectError, type PodObjects } from './pod-objects.ts';
 
 export interface ManifestObjectsDeps {
   /** One of the objects that the pod refers to is another than before. */
-  readonly changed: (uid: string) => void;
+  readonly onChange: (uid: string) => void;
 }
 
 /**
@@ -33,7 +33,7 @@ export class ManifestObjects implements PodObjects {
     this.#secrets = byId('secret', secrets);
     const now = new Map<string, unknown>([...this.#configMaps, ...this.#secrets]);
     const pods = new Set(changedIds(before, now).flatMap((id) => this.#references.podsOf({ id })));
-    for (const uid of pods) this.#deps.changed(uid);
+    for (const uid of pods) this.#deps.onChange(uid);
   }
 
   async configMap(namespace: string, name: string): Promise<ConfigMap> {
@@ -55,7 +55,7 @@ export class ManifestObjects implements PodObjects {
   #find<T>(objects: ReadonlyMap<string, T>, ref: ObjectRef, title: string): T {
     const found = objects.get(ref.id);
     if (found) return found;
-    if (this.#bySource.size > 0) throw missingObject(ref);
+    if (this.#bySource.size > 0) throw objectNotFound(ref);
     const message = `couldn't get ${title} ${ref.namespace}/${ref.name}, no kubeClient defined`;
     throw new ObjectError(message, { isMissing: false });
   }

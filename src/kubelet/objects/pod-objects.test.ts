@@ -31,7 +31,7 @@ function clusterWorld(): ObjectsWorld {
   const life = new AbortController();
   const woken: string[] = [];
   const objects = new ClusterObjects(
-    { api, clock, random, log: silentLog, changed: (uid) => woken.push(uid) },
+    { api, clock, random, log: silentLog, onChange: (uid) => woken.push(uid) },
     life.signal,
   );
   const key = (kind: string, name: string) =>
@@ -60,7 +60,7 @@ function clusterWorld(): ObjectsWorld {
 
 function manifestWorld(): ObjectsWorld {
   const woken: string[] = [];
-  const objects = new ManifestObjects({ changed: (uid) => woken.push(uid) });
+  const objects = new ManifestObjects({ onChange: (uid) => woken.push(uid) });
   const all = { configmap: new Map<string, ConfigMap>(), secret: new Map<string, Secret>() };
   const tell = async (): Promise<void> =>
     objects.set('file', {

@@ -36,7 +36,7 @@ export class ObjectError extends CausedError {
 }
 
 /** What kubelet says of an object that is not there. */
-export function missingObject({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): ObjectError {
+export function objectNotFound({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): ObjectError {
   const podCause = { kind: 'objectNotFound', object: kind, name } as const;
   return new ObjectError(`${kind} ${JSON.stringify(name)} not found`, { isMissing: true, podCause });
 }

@@ -5,7 +5,7 @@ import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { followRuntimeClasses, RuntimeClasses } from './runtime-classes.ts';
+import { watchRuntimeClasses, RuntimeClasses } from './runtime-classes.ts';
 
 const never = new AbortController().signal;
 const pod = examplePod({ spec: { runtimeClassName: 'fast' } });
@@ -18,33 +18,33 @@ function classOf(name: string, handler: string): RuntimeClass {
 function fresh() {
   const host = createMemoryHost();
   const changed: string[] = [];
-  const classes = new RuntimeClasses({ clock: host.clock, changed: (name) => changed.push(name) });
+  const classes = new RuntimeClasses({ clock: host.clock, onChange: (name) => changed.push(name) });
   return { host, changed, classes };
 }
 
 test('a pod without a class has the handler that the runtime chooses', async () => {
   const { classes } = fresh();
-  assert.equal(await classes.handlerOf(examplePod(), never), '');
-  assert.equal(await classes.handlerOf(examplePod({ spec: { runtimeClassName: '' } }), never), '');
+  assert.equal(await classes.lookupHandler(examplePod(), never), '');
+  assert.equal(await classes.lookupHandler(examplePod({ spec: { runtimeClassName: '' } }), never), '');
 });
 
 test('a class is looked up by its name, wherever it comes from', async () => {
   const { classes } = fresh();
   classes.set('node', []);
-  await assert.rejects(classes.handlerOf(pod, never), missing);
+  await assert.rejects(classes.lookupHandler(pod, never), missing);
   classes.set('file', [classOf('fast', 'crun')]);
-  assert.equal(await classes.handlerOf(pod, never), 'crun');
-  assert.equal(classes.knownHandlerOf(pod), 'crun');
+  assert.equal(await classes.lookupHandler(pod, never), 'crun');
+  assert.equal(classes.cachedHandler(pod), 'crun');
 });
 
 test('who asks before anything was told waits for it, and not for ever', async () => {
   const { classes, host } = fresh();
-  const first = classes.handlerOf(pod, never);
+  const first = classes.lookupHandler(pod, never);
   classes.set('api', [classOf('fast', 'crun')]);
   assert.equal(await first, 'crun');
 
   const { classes: silent, host: quiet } = fresh();
-  const late = assert.rejects(silent.handlerOf(pod, never), missing);
+  const late = assert.rejects(silent.lookupHandler(pod, never), missing);
   await quiet.clock.advance(10_000);
   await late;
   assert.equal(host.clock.monotonic(), 0);
@@ -63,20 +63,20 @@ test('the classes of an API server are followed', async () => {
   const api = createMemoryApiServer(host);
   const key = { resource: 'runtimeclasses', namespace: '', name: 'fast' } as const;
   const life = new AbortController();
-  const following = followRuntimeClasses(classes, { ...host, api, log: silentLog }, life.signal);
+  const following = watchRuntimeClasses(classes, { ...host, api, log: silentLog }, life.signal);
   await host.clock.advance(0);
-  await assert.rejects(classes.handlerOf(pod, never), missing);
+  await assert.rejects(classes.lookupHandler(pod, never), missing);
 
   await api.create(key, classOf('fast', 'crun'), never);
   await host.clock.advance(0);
-  assert.equal(classes.knownHandlerOf(pod), 'crun');
+  assert.equal(classes.cachedHandler(pod), 'crun');
   const stored = await api.get(key, never);
   await api.update(key, { ...stored, handler: 'runc' }, never);
   await host.clock.advance(0);
-  assert.equal(classes.knownHandlerOf(pod), 'runc');
+  assert.equal(classes.cachedHandler(pod), 'runc');
   await api.delete(key, {}, never);
   await host.clock.advance(0);
-  assert.equal(classes.knownHandlerOf(pod), undefined);
+  assert.equal(classes.cachedHandler(pod), undefined);
   assert.deepEqual(changed, ['fast', 'fast', 'fast']);
   life.abort();
   await following;

@@ -1,7 +1,7 @@
 import type { Pod, RuntimeClass } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../host/clock.ts';
-import { type FollowDeps, followSelection } from '../api-client/reflector.ts';
+import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import { CausedError } from '../pod/pod-cause.ts';
 
 /** How long a pod waits for an API server that has not told of its classes yet; then it fails, and is tried again. */
@@ -10,15 +10,15 @@ const FIRST_LIST_MS = 10_000;
 /** Which of the runtime's handlers runs a pod. */
 export interface RuntimeHandlers {
   /** Empty: the runtime's own choice. Rejects in kubelet's words for a class that nobody knows. */
-  handlerOf(pod: Pod, signal: AbortSignal): Promise<string>;
+  lookupHandler(pod: Pod, signal: AbortSignal): Promise<string>;
   /** The same without waiting; `undefined` for a class that nobody knows (yet). */
-  knownHandlerOf(pod: Pod): string | undefined;
+  cachedHandler(pod: Pod): string | undefined;
 }
 
 export interface RuntimeClassesDeps {
   readonly clock: Clock;
   /** The class of this name is another than before, is new or has gone. */
-  readonly changed: (name: string) => void;
+  readonly onChange: (name: string) => void;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface RuntimeClassesDeps {
  */
 export class RuntimeClasses implements RuntimeHandlers {
   readonly #deps: RuntimeClassesDeps;
-  readonly #told = Promise.withResolvers<void>();
+  readonly #firstList = Promise.withResolvers<void>();
   readonly #byOrigin = new Map<string, ReadonlyMap<string, RuntimeClass>>();
 
   constructor(deps: RuntimeClassesDeps) {
@@ -39,25 +39,25 @@ export class RuntimeClasses implements RuntimeHandlers {
     const before = this.#byOrigin.get(origin) ?? new Map();
     const now = new Map(classes.map((each) => [each.metadata.name, each]));
     this.#byOrigin.set(origin, now);
-    this.#told.resolve();
+    this.#firstList.resolve();
     for (const name of new Set([...before.keys(), ...now.keys()])) {
-      if (before.get(name)?.handler !== now.get(name)?.handler) this.#deps.changed(name);
+      if (before.get(name)?.handler !== now.get(name)?.handler) this.#deps.onChange(name);
     }
   }
 
-  async handlerOf(pod: Pod, signal: AbortSignal): Promise<string> {
+  async lookupHandler(pod: Pod, signal: AbortSignal): Promise<string> {
     if (!pod.spec.runtimeClassName) return '';
     if (this.#byOrigin.size === 0) {
       const patience = AbortSignal.any([signal, this.#deps.clock.deadline(FIRST_LIST_MS)]);
-      await abortable(this.#told.promise, patience).catch(() => signal.throwIfAborted());
+      await abortable(this.#firstList.promise, patience).catch(() => signal.throwIfAborted());
     }
-    const handler = this.knownHandlerOf(pod);
+    const handler = this.cachedHandler(pod);
     if (handler !== undefined) return handler;
     const name = pod.spec.runtimeClassName;
     throw new CausedError(`runtimeclass.node.k8s.io "${name}" not found`, { kind: 'runtimeClassNotFound', name });
   }
 
-  knownHandlerOf({ spec }: Pod): string | undefined {
+  cachedHandler({ spec }: Pod): string | undefined {
     const { runtimeClassName } = spec;
     if (!runtimeClassName) return '';
     for (const classes of this.#byOrigin.values()) {
@@ -69,24 +69,24 @@ export class RuntimeClasses implements RuntimeHandlers {
 }
 
 /** Keeps the classes those of the API server until the signal aborts. */
-export async function followRuntimeClasses(
+export async function watchRuntimeClasses(
   classes: RuntimeClasses,
-  deps: FollowDeps,
+  deps: ReflectorDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let all: ReadonlyMap<string, RuntimeClass> = new Map();
-  const tell = (now: ReadonlyMap<string, RuntimeClass>): void => {
+  const replaceAll = (now: ReadonlyMap<string, RuntimeClass>): void => {
     all = now;
     classes.set('api', [...all.values()]);
   };
-  await followSelection(
+  await runReflector(
     { resource: 'runtimeclasses' },
     {
-      listed: (items) => tell(new Map(items.map((each) => [each.metadata.name, each]))),
-      changed: ({ type, object }) => {
+      onList: (items) => replaceAll(new Map(items.map((each) => [each.metadata.name, each]))),
+      onChange: ({ type, object }) => {
         const { name } = object.metadata;
         const others = [...all].filter(([each]) => each !== name);
-        tell(new Map(type === 'DELETED' ? others : [...others, [name, object]]));
+        replaceAll(new Map(type === 'DELETED' ? others : [...others, [name, object]]));
       },
     },
     deps,

@@ -23,14 +23,14 @@ export function serviceVariables(
     if (isMaster) seen.set(metadata.name, seen.get(metadata.name) ?? service);
     else if (enableServiceLinks && metadata.namespace === namespace) seen.set(metadata.name, service);
   }
-  return new Map([...seen.values()].flatMap(variablesOf));
+  return new Map([...seen.values()].flatMap(variablesForService));
 }
 
 function hasAddress({ spec }: Service): boolean {
   return spec.clusterIP !== undefined && spec.clusterIP !== '' && spec.clusterIP !== 'None';
 }
 
-function variablesOf({ metadata, spec }: Service): [string, string][] {
+function variablesForService({ metadata, spec }: Service): [string, string][] {
   const { clusterIP = '', ports = [] } = spec;
   const prefix = variableName(metadata.name);
   const [first] = ports;
@@ -43,24 +43,24 @@ function variablesOf({ metadata, spec }: Service): [string, string][] {
       `${prefix}_SERVICE_PORT_${variableName(name)}`,
       String(port),
     ]),
-    [`${prefix}_PORT`, urlOf(clusterIP, first)],
-    ...ports.flatMap((port) => linkOf(prefix, clusterIP, port)),
+    [`${prefix}_PORT`, portUrl(clusterIP, first)],
+    ...ports.flatMap((port) => linkVariables(prefix, clusterIP, port)),
   ];
 }
 
 /** What Docker's links told of a port. */
-function linkOf(prefix: string, address: string, port: ServicePort): [string, string][] {
+function linkVariables(prefix: string, address: string, port: ServicePort): [string, string][] {
   const protocol = protocolOf(port);
   const name = `${prefix}_PORT_${port.port}_${protocol.toUpperCase()}`;
   return [
-    [name, urlOf(address, port)],
+    [name, portUrl(address, port)],
     [`${name}_PROTO`, protocol],
     [`${name}_PORT`, String(port.port)],
     [`${name}_ADDR`, address],
   ];
 }
 
-function urlOf(address: string, port: ServicePort): string {
+function portUrl(address: string, port: ServicePort): string {
   const host = address.includes(':') ? `[${address}]` : address;
   return `${protocolOf(port)}://${host}:${port.port}`;
 }

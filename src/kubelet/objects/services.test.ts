@@ -23,7 +23,7 @@ function setUp({ isOut = false } = {}) {
   api.faults.setOutage(isOut);
   const woken: string[] = [];
   const life = new AbortController();
-  const services = new Services({ api, clock, random, log: silentLog, changed: (uid) => woken.push(uid) });
+  const services = new Services({ api, clock, random, log: silentLog, onChange: (uid) => woken.push(uid) });
   const running = services.run(life.signal);
   const key = (name: string) => ({ resource: 'services', namespace: 'shop', name }) as const;
   return {

@@ -1,16 +1,16 @@
 import type { Pod, Service } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
 import { abortable } from '../../base/abortable.ts';
-import { type FollowDeps, followSelection, type ObjectChange } from '../api-client/reflector.ts';
+import { type ReflectorDeps, runReflector, type ObjectChange } from '../api-client/reflector.ts';
 import { CausedError } from '../pod/pod-cause.ts';
 import { serviceVariables } from './service-variables.ts';
 
 /** How long a first list is waited for, as for what else a pod refers to. */
 const FIRST_LIST_MS = 1_000;
 
-export interface ServicesDeps extends FollowDeps {
+export interface ServicesDeps extends ReflectorDeps {
   /** The services that this pod could not learn of are known now. */
-  readonly changed: (uid: string) => void;
+  readonly onChange: (uid: string) => void;
 }
 
 /** The services of the cluster, for the variables that tell pods of them. */
@@ -25,11 +25,11 @@ export class Services {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const keeper = {
-      listed: (all: readonly Service[]) => this.#set(new Map(all.map((service) => [keyOf(service), service]))),
-      changed: (change: ObjectChange<Service>) => this.#take(change),
+    const handler = {
+      onList: (all: readonly Service[]) => this.#set(new Map(all.map((service) => [serviceKey(service), service]))),
+      onChange: (change: ObjectChange<Service>) => this.#apply(change),
     };
-    await followSelection({ resource: 'services' }, keeper, this.#deps, signal);
+    await runReflector({ resource: 'services' }, handler, this.#deps, signal);
   }
 
   /**
@@ -37,13 +37,13 @@ export class Services {
    * what makes the API server answer.
    */
   async variables(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    if (this.#services === undefined && !isStaticPod(pod)) await this.#known(pod, signal);
+    if (this.#services === undefined && !isStaticPod(pod)) await this.#waitForFirstList(pod, signal);
     const { enableServiceLinks = true } = pod.spec;
     const all = [...(this.#services?.values() ?? [])];
     return serviceVariables(all, { namespace: pod.metadata.namespace, enableServiceLinks });
   }
 
-  async #known({ metadata }: Pod, signal: AbortSignal): Promise<void> {
+  async #waitForFirstList({ metadata }: Pod, signal: AbortSignal): Promise<void> {
     const patience = AbortSignal.any([signal, this.#deps.clock.deadline(FIRST_LIST_MS)]);
     try {
       await abortable(this.#firstList.promise, patience);
@@ -55,21 +55,21 @@ export class Services {
     }
   }
 
-  #take({ type, object }: ObjectChange<Service>): void {
+  #apply({ type, object }: ObjectChange<Service>): void {
     const services = new Map(this.#services);
-    if (type === 'DELETED') services.delete(keyOf(object));
-    else services.set(keyOf(object), object);
+    if (type === 'DELETED') services.delete(serviceKey(object));
+    else services.set(serviceKey(object), object);
     this.#set(services);
   }
 
   #set(services: ReadonlyMap<string, Service>): void {
     this.#services = services;
     this.#firstList.resolve();
-    for (const uid of this.#missedBy) this.#deps.changed(uid);
+    for (const uid of this.#missedBy) this.#deps.onChange(uid);
     this.#missedBy.clear();
   }
 }
 
-function keyOf({ metadata }: Service): string {
+function serviceKey({ metadata }: Service): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

@@ -1,15 +1,15 @@
 import { abortable } from '../../base/abortable.ts';
 import type { ApiObjects } from '../api-client/api-server.ts';
-import { type FollowDeps, followSelection } from '../api-client/reflector.ts';
+import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import type { ObjectRef } from './object-references.ts';
-import { missingObject, ObjectError } from './pod-objects.ts';
+import { objectNotFound, ObjectError } from './pod-objects.ts';
 
 /** How long a first list is waited for: kubelet's time. */
 const FIRST_LIST_MS = 1_000;
 
-export interface WatchedObjectDeps extends FollowDeps {
+export interface WatchedObjectDeps extends ReflectorDeps {
   /** It is another than the one that was answered, or the answer that was waited for in vain is there. */
-  readonly changed: () => void;
+  readonly onChange: () => void;
 }
 
 /** One object of the API server and what becomes of it. An immutable one is not watched any more once it is known. */
@@ -31,12 +31,12 @@ export class WatchedObject<R extends 'configmaps' | 'secrets'> {
   async run(life: AbortSignal): Promise<void> {
     const { namespace, name } = this.#ref;
     const selection = { resource: this.#resource, namespace, fieldSelector: `metadata.name=${name}` };
-    const keeper = {
-      listed: (objects: readonly ApiObjects[R][]) => this.#set(objects[0]),
-      changed: ({ type, object }: { type: string; object: ApiObjects[R] }) =>
+    const handler = {
+      onList: (objects: readonly ApiObjects[R][]) => this.#set(objects[0]),
+      onChange: ({ type, object }: { type: string; object: ApiObjects[R] }) =>
         this.#set(type === 'DELETED' ? undefined : object),
     };
-    await followSelection(selection, keeper, this.#deps, AbortSignal.any([life, this.#end.signal]));
+    await runReflector(selection, handler, this.#deps, AbortSignal.any([life, this.#end.signal]));
   }
 
   stop(): void {
@@ -45,13 +45,13 @@ export class WatchedObject<R extends 'configmaps' | 'secrets'> {
 
   /** Waits for the first list. Rejects with an `ObjectError`. */
   async value(signal: AbortSignal): Promise<ApiObjects[R]> {
-    if (this.#state !== 'known') await this.#known(signal);
-    if (this.#object === undefined) throw missingObject(this.#ref);
+    if (this.#state !== 'known') await this.#waitForFirstList(signal);
+    if (this.#object === undefined) throw objectNotFound(this.#ref);
     if (this.#object.immutable) this.stop();
     return this.#object;
   }
 
-  async #known(signal: AbortSignal): Promise<void> {
+  async #waitForFirstList(signal: AbortSignal): Promise<void> {
     const limit = this.#deps.clock.deadline(FIRST_LIST_MS);
     try {
       await abortable(this.#firstList.promise, AbortSignal.any([signal, limit]));
@@ -66,14 +66,14 @@ export class WatchedObject<R extends 'configmaps' | 'secrets'> {
 
   #set(object: ApiObjects[R] | undefined): void {
     const before = this.#state;
-    const isSame = versionOf(this.#object) === versionOf(object);
+    const isSame = objectVersion(this.#object) === objectVersion(object);
     this.#object = object;
     this.#state = 'known';
     this.#firstList.resolve();
-    if (before === 'missedByReader' || (before === 'known' && !isSame)) this.#deps.changed();
+    if (before === 'missedByReader' || (before === 'known' && !isSame)) this.#deps.onChange();
   }
 }
 
-function versionOf(object: ApiObjects['configmaps' | 'secrets'] | undefined): string {
+function objectVersion(object: ApiObjects['configmaps' | 'secrets'] | undefined): string {
   return object ? `${object.metadata.uid} ${object.metadata.resourceVersion}` : '';
 }

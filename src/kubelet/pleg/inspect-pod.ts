@@ -5,8 +5,8 @@ import {
   PodSandboxState,
   type PodSandboxStatus,
 } from '../../cri/generated/runtime-v1.ts';
-import type { RuntimeService } from '../../cri/services.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
+import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type {
   ObservedContainer,

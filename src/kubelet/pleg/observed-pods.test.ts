@@ -59,7 +59,7 @@ function setUp() {
   };
 }
 
-test('a relist finds every pod, and tells of each once', async () => {
+test('a relist finds every pod and reports each once', async () => {
   const it = setUp();
   await it.makePod('a');
   await it.makePod('b');
@@ -70,7 +70,7 @@ test('a relist finds every pod, and tells of each once', async () => {
   assert.equal(it.changed.length, 2);
 });
 
-test('a relist looks closely only at what changed', async () => {
+test('a relist inspects only changed pods', async () => {
   const it = setUp();
   await it.makePod('a');
   await it.makePod('b');
@@ -80,7 +80,7 @@ test('a relist looks closely only at what changed', async () => {
   assert.deepEqual(it.calls, ['listContainers', 'listPodSandbox']);
 });
 
-test('an event wakes the pod that it is about', async () => {
+test('an event reports the pod that it changed', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   await it.makePod('b');
@@ -92,7 +92,7 @@ test('an event wakes the pod that it is about', async () => {
   assert.deepEqual(it.changed, ['a']);
 });
 
-test('an event that changes nothing wakes nobody', async () => {
+test('an event without a change is not reported', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   await it.observed.relist(LIFE);
@@ -101,22 +101,22 @@ test('an event that changes nothing wakes nobody', async () => {
   assert.deepEqual(it.changed, []);
 });
 
-test('a stop that is told before its container is known is not missed', async () => {
+test('a stop event before its container is observed is not missed', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   await it.observed.handleEvent({ kind: 'stopped', id: containerId }, LIFE);
-  let looks = 0;
+  let inspections = 0;
   it.fake.failures.everyCall((method) => {
-    // The first look still sees it running; it is shown as ended from the second on.
-    if (method === 'listPodSandbox' && ++looks === 2) it.fake.exitContainer(containerId, { exitCode: 0 });
+    // The first inspection still sees it running; it has exited before the second one.
+    if (method === 'listPodSandbox' && ++inspections === 2) it.fake.exitContainer(containerId, { exitCode: 0 });
     return undefined;
   });
   await it.observed.refresh('a', LIFE);
-  assert.equal(looks, 2);
+  assert.equal(inspections, 2);
   assert.deepEqual(it.states(), { a: 'exited' });
 });
 
-test('those who ask while a look is under way share the next one, which begins after they asked', async () => {
+test('callers during an inspection share the next one, which begins after their calls', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   it.fake.failures.next('listContainers', { kind: 'delay', ms: 100 });
@@ -130,7 +130,7 @@ test('those who ask while a look is under way share the next one, which begins a
   assert.equal(await second, await third);
 });
 
-test('who stops waiting does not stop the look for others', async () => {
+test('an aborted caller does not abort the inspection', async () => {
   const it = setUp();
   await it.makePod('a');
   it.fake.failures.next('listContainers', { kind: 'delay', ms: 100 });
@@ -142,7 +142,7 @@ test('who stops waiting does not stop the look for others', async () => {
   assert.deepEqual(it.states(), { a: 'running' });
 });
 
-test('a look that fails leaves what was known, and who acts on it looks again', async () => {
+test('a failed inspection keeps the old value, and getCurrent() inspects again', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   await it.observed.relist(LIFE);
@@ -153,7 +153,7 @@ test('a look that fails leaves what was known, and who acts on it looks again', 
   assert.equal((await it.observed.getCurrent('a', LIFE))?.containers[0]?.state, 'exited');
 });
 
-test('a pod of which the runtime knows nothing any more is forgotten', async () => {
+test('a pod that the runtime no longer has is forgotten', async () => {
   const it = setUp();
   const { podSandboxId } = await it.makePod('a');
   await it.observed.relist(LIFE);
@@ -163,7 +163,7 @@ test('a pod of which the runtime knows nothing any more is forgotten', async () 
   assert.deepEqual(it.changed, ['a', 'a']);
 });
 
-test('a container that was seen dead is not asked about again', async () => {
+test('an exited container is not inspected again', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   it.fake.exitContainer(containerId, { exitCode: 1 });
@@ -173,7 +173,7 @@ test('a container that was seen dead is not asked about again', async () => {
   assert.deepEqual(it.calls, ['listContainers', 'listPodSandbox', 'podSandboxStatus']);
 });
 
-test('a relist that is only begun is not held up by a pod at which nobody can look', async () => {
+test('beginRelist() does not wait for a pod whose inspection hangs', async () => {
   const it = setUp();
   await it.makePod('a');
   it.fake.failures.next('podSandboxStatus', { kind: 'hang' });
@@ -184,7 +184,7 @@ test('a relist that is only begun is not held up by a pod at which nobody can lo
   assert.deepEqual(it.states(), { b: 'running' });
 });
 
-test('a pod whose last look failed is looked at again before anybody acts on it', async () => {
+test('getCurrent() inspects a pod whose last inspection failed', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
   await it.observed.refresh('a', LIFE);

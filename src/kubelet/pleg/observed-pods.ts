@@ -20,8 +20,8 @@ export interface ObservedPodsDeps extends InspectDeps {
  *
  * 1. One inspection of a pod at a time. `refresh` resolves with an inspection that began after the call.
  * 2. `onChange` is called after the new value can be read, and only when it differs from the old one.
- * 3. No exit is missed between two inspections: if a stop event arrived before its container was observed, the inspection
- *    that finds the container running is repeated.
+ * 3. No exit is missed between two inspections: if a stop event arrived before its container was observed, the
+ *    inspection that finds the container running is repeated.
  * 4. A failed inspection keeps the old value and marks it stale: `getCurrent` inspects again.
  */
 export class ObservedPods {
@@ -66,7 +66,8 @@ export class ObservedPods {
   /** Lists all pods and starts to inspect those that changed, without waiting for the inspections. */
   async beginRelist(signal: AbortSignal): Promise<void> {
     for (const uid of await this.#listChanged(signal)) {
-      this.refresh(uid, signal).catch(() => undefined); // the pod is stale: its worker inspects it again and reports the error
+      // An error is ignored: the pod is marked stale, and its worker inspects it again.
+      this.refresh(uid, signal).catch(() => undefined);
     }
   }
 

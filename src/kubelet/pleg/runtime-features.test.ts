@@ -6,13 +6,13 @@ import { RuntimeFeatures } from './runtime-features.ts';
 const never = new AbortController().signal;
 const none = { recursiveReadOnlyMounts: false, userNamespaces: false };
 
-test('a runtime that tells of no handlers can do nothing special', async () => {
+test('a runtime without handlers has no features', async () => {
   const features = new RuntimeFeatures({ status: async () => StatusResponse.create() }, { runtimeHandlers: [] });
   assert.deepEqual(features.known(''), none);
   assert.deepEqual(await features.refresh('other', never), none);
 });
 
-test('a runtime that was replaced is believed what it says now', async () => {
+test('refresh() reads the features of an upgraded runtime', async () => {
   const all = { recursiveReadOnlyMounts: true, userNamespaces: true };
   const newer = StatusResponse.fromPartial({
     runtimeHandlers: [{ name: '', features: all }, { name: 'old' }, { name: 'runc', features: all }],

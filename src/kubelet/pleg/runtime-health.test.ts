@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { RuntimeHealth } from './runtime-health.ts';
 
-test('a runtime is in trouble when it has not answered for 5 s, until it does', async () => {
+test('a runtime is unhealthy from 5 s without an answer until it answers', async () => {
   const clock = new VirtualClock();
   const health = new RuntimeHealth(clock);
   assert.equal(health.unhealthyReason(), undefined);
@@ -19,17 +19,17 @@ test('a runtime is in trouble when it has not answered for 5 s, until it does', 
   assert.equal(health.downForMs(), 0);
 });
 
-test('who subscribed hears of the first failure and of the first answer after it', () => {
+test('listeners are called at the first failure and at the first success after it', () => {
   const health = new RuntimeHealth(new VirtualClock());
-  const heard: string[] = [];
-  const unsubscribe = health.subscribe(() => void heard.push('turned'));
+  const calls: string[] = [];
+  const unsubscribe = health.subscribe(() => void calls.push('changed'));
   health.recordSuccess();
   health.recordFailure(new Error('EOF'));
   health.recordFailure(new Error('EOF'));
-  assert.equal(heard.length, 1);
+  assert.equal(calls.length, 1);
   health.recordSuccess();
-  assert.equal(heard.length, 2);
+  assert.equal(calls.length, 2);
   unsubscribe();
   health.recordFailure(new Error('EOF'));
-  assert.equal(heard.length, 2);
+  assert.equal(calls.length, 2);
 });

@@ -5,8 +5,8 @@ import type { Clock } from '../../host/clock.ts';
 const UNHEALTHY_AFTER_MS = 5_000;
 
 /**
- * Whether the runtime answers. Only the event stream and list calls count: a stuck pod or a container that does not stop
- * says nothing about the node.
+ * Whether the runtime answers. Only the event stream and list calls count: a stuck pod or a container that does not
+ * stop says nothing about the node.
  */
 export class RuntimeHealth {
   readonly #clock: Clock;

@@ -32,7 +32,7 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'is what the file says': { file: 'out of paint', log: log(1), message: 'out of paint' },
+  'is the content of the file': { file: 'out of paint', log: log(1), message: 'out of paint' },
   'is the end of a long file': { file: `${'a'.repeat(100)}${'b'.repeat(4096)}`, message: 'b'.repeat(4096) },
   'is empty without a file': { log: log(1), message: '' },
   'prefers the file to the log': { policy: 'FallbackToLogsOnError', file: 'said', log: log(1), message: 'said' },
@@ -48,17 +48,17 @@ const cases: Record<string, Case> = {
     log: log(2),
     message: '',
   },
-  'takes 80 lines of the log': {
+  'reads 80 lines of the log': {
     policy: 'FallbackToLogsOnError',
     log: log(100),
     message: Array.from({ length: 80 }, (_, n) => `${String(n + 20).padStart(4, '0')}\n`).join(''),
   },
-  'counts the pieces of long lines as kubelet does': {
+  'counts the parts of long lines as kubelet does': {
     policy: 'FallbackToLogsOnError',
     log: '2026-01-01T00:00:00Z stderr P x\n'.repeat(100),
     message: 'x'.repeat(80),
   },
-  'takes 2048 bytes of the log': {
+  'reads 2048 bytes of the log': {
     policy: 'FallbackToLogsOnError',
     log: log(30, 1023),
     message: `${'28'.padStart(1023, '0')}\n${'29'.padStart(1023, '0')}\n`,
@@ -75,15 +75,15 @@ for (const [name, { exitCode = 1, policy = 'File', file, log: lines, message }] 
 }
 
 const oddities: Record<string, { place: (fs: MemoryFileSystem) => Promise<void>; message: string }> = {
-  'is not read through a link that the container put there': {
+  'does not follow a symbolic link of the container': {
     place: (fs) => fs.symbolicLink('/secret', FILE),
     message: 'Error on reading termination log /message: open /message: too many levels of symbolic links',
   },
-  'says that a folder is no message': {
+  'reports that the file is a directory': {
     place: (fs) => fs.makeDirectory(FILE),
     message: 'Error on reading termination log /message: read /message: is a directory',
   },
-  'does not wait for what is no file': {
+  'does not wait for a pipe': {
     place: async (fs) => void fs.createSocket(FILE, 0o600),
     message: 'Error on reading termination log /message: open /message: no such device or address',
   },
@@ -98,7 +98,7 @@ for (const [name, { place, message }] of Object.entries(oddities)) {
   });
 }
 
-test('terminationMessage() says which part of the way to the log is missing', async () => {
+test('terminationMessage() reports the missing part of the log path', async () => {
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/var/log');
   const container = { ...ended(1, 'FallbackToLogsOnError'), logPath: '/var/log/pods/a/0.log' };
@@ -109,7 +109,7 @@ test('terminationMessage() says which part of the way to the log is missing', as
   );
 });
 
-test('terminationMessage() takes no log of a container that could not even be started', async () => {
+test('terminationMessage() ignores the log of a container that could not be started', async () => {
   const { fs } = createMemoryHost();
   await fs.writeFile(LOG, log(2));
   const container = { ...ended(128, 'FallbackToLogsOnError'), reason: 'ContainerCannotRun' };

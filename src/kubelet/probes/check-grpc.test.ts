@@ -5,7 +5,7 @@ import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { type MemoryGrpcHandler, MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { GrpcResponse } from '../../host/network.ts';
-import type { CheckOutcome } from './check-outcome.ts';
+import type { CheckOutcome } from './probe-handler.ts';
 import { checkProbe } from './check-probe.ts';
 import { healthRequest, healthStatus } from './grpc-health.ts';
 

@@ -4,8 +4,8 @@ import { errorText } from '../../base/error-text.ts';
 import { type CriCode, codeFromNumber } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type GrpcResponse, type GrpcConnection, type NetworkClient, NetworkError } from '../../host/network.ts';
-import type { CheckOutcome, ProbeTarget } from './check-outcome.ts';
-import { dialFailureText, hostPort } from './failure-text.ts';
+import type { CheckOutcome, ProbeTarget } from './probe-handler.ts';
+import { dialErrorText, hostPort } from './dial-error-text.ts';
 import { HEALTH_CHECK, healthRequest, healthStatus } from './grpc-health.ts';
 import type { TimeLimit } from './time-limit.ts';
 
@@ -34,9 +34,9 @@ export async function checkGrpc(
     const request = { path: HEALTH_CHECK, message: healthRequest(service), timeoutMs: limit.ms };
     return verdictOn(await connection.call(request, limit.signal), limit);
   } catch (error) {
-    if (limit.isPassed()) return overdue(limit);
+    if (limit.isExceeded()) return overdue(limit);
     limit.signal.throwIfAborted();
-    return rpcFailure('Unavailable', `error reading from server: ${dialFailureText(error, hostPort(podIP, port))}`);
+    return rpcFailure('Unavailable', `error reading from server: ${dialErrorText(error, hostPort(podIP, port))}`);
   } finally {
     connection.close();
   }
@@ -56,7 +56,7 @@ async function connect(
     } catch (error) {
       if (!limit.signal.aborted && !(error instanceof NetworkError)) throw error;
       await clock.sleep(pauseMs, limit.signal).catch(() => undefined);
-      if (limit.isPassed()) return undefined;
+      if (limit.isExceeded()) return undefined;
       limit.signal.throwIfAborted();
     }
   }

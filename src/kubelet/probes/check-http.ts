@@ -1,9 +1,9 @@
 import type { HTTPGetAction } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import type { NetworkClient } from '../../host/network.ts';
-import type { CheckOutcome, ProbeTarget } from './check-outcome.ts';
+import type { CheckOutcome, ProbeTarget } from './probe-handler.ts';
 import { httpGet } from './http-get.ts';
-import { urlOfAction } from './probe-url.ts';
+import { probeUrl } from './probe-url.ts';
 import type { TimeLimit } from './time-limit.ts';
 
 /** One HTTP check. Rejects with the signal's reason when it is not wanted any more. */
@@ -13,7 +13,7 @@ export async function checkHttp(
   network: NetworkClient,
   limit: TimeLimit,
 ): Promise<CheckOutcome> {
-  const url = urlOfAction(action, container, podIP);
+  const url = probeUrl(action, container, podIP);
   const outcome = await httpGet({ url, purpose: 'probe', headers: action.httpHeaders ?? [] }, network, limit);
   switch (outcome.kind) {
     case 'answered':

@@ -5,7 +5,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import type { CheckOutcome } from './check-outcome.ts';
+import type { CheckOutcome } from './probe-handler.ts';
 import { type CheckDeps, checkProbe } from './check-probe.ts';
 import type { ExecInContainer } from './exec-in-container.ts';
 

@@ -8,11 +8,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { NetworkClient } from '../../host/network.ts';
 import { checkGrpc } from './check-grpc.ts';
 import { checkHttp } from './check-http.ts';
-import { type CheckOutcome, MAX_OUTPUT_BYTES, type ProbeTarget } from './check-outcome.ts';
+import { type CheckOutcome, MAX_OUTPUT_BYTES, type ProbeTarget } from './probe-handler.ts';
 import type { ExecInContainer } from './exec-in-container.ts';
-import { dialFailureText, hostPort } from './failure-text.ts';
+import { dialErrorText, hostPort } from './dial-error-text.ts';
 import { probePort } from './probe-port.ts';
-import { type TimeLimit, timeLimit } from './time-limit.ts';
+import { type TimeLimit, startTimeLimit } from './time-limit.ts';
 
 export interface CheckDeps {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export async function checkProbe(
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
-  const limit = timeLimit(timeoutMs, deps.clock, signal);
+  const limit = startTimeLimit(timeoutMs, deps.clock, signal);
   try {
     if (probe.exec) return await checkExec(probe.exec, target, deps.exec, limit);
     if (probe.httpGet) return await checkHttp(probe.httpGet, target, deps.network, limit);
@@ -59,7 +59,7 @@ async function checkExec(
     const output = Buffer.concat([stdout, stderr]).toString('utf8', 0, MAX_OUTPUT_BYTES);
     return { kind: exitCode === 0 ? 'success' : 'failure', output };
   } catch (error) {
-    if (!limit.isPassed() && !hasCode(error, 'DeadlineExceeded')) throw error;
+    if (!limit.isExceeded() && !hasCode(error, 'DeadlineExceeded')) throw error;
     const output = `command timed out: ${goQuote(command.join(' '))} timed out after ${formatDurationMs(limit.ms)}`;
     return { kind: 'failure', output };
   }
@@ -80,9 +80,9 @@ async function checkTcp(
     connection.close();
     return { kind: 'success', output: '' };
   } catch (error) {
-    if (limit.isPassed()) return { kind: 'failure', output: `dial tcp ${address}: i/o timeout` };
+    if (limit.isExceeded()) return { kind: 'failure', output: `dial tcp ${address}: i/o timeout` };
     limit.signal.throwIfAborted();
-    return { kind: 'failure', output: dialFailureText(error, address) };
+    return { kind: 'failure', output: dialErrorText(error, address) };
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Container, Probe } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { CheckOutcome } from './check-outcome.ts';
+import type { CheckOutcome } from './probe-handler.ts';
 import { runProbeLoop } from './probe-loop.ts';
 import type { ProbeKind, ProbeResult } from './probe-results.ts';
-import { delayOf, firstState, INITIAL_RESULTS, type ProbeState, probeOf, probeSpec } from './probe-state.ts';
+import { firstCheckDelay, initialState, INITIAL_RESULTS, type ProbeState, containerProbe, probeSpec } from './probe-state.ts';
 
 /** A container that runs, as far as its probes have to know it. */
 export interface ProbedContainer {
@@ -25,9 +25,9 @@ export interface ContainerProbesDeps {
   /** One round of a probe, told to the user unless it is an early one. Rejects only with the signal's reason. */
   check(kind: ProbeKind, probe: Probe, isEarly: boolean, signal: AbortSignal): Promise<CheckOutcome>;
   /** A result that others see has changed. */
-  changed(): void;
+  onResultChanged(): void;
   /** Takes over a loop that ends soon after its signal has aborted. */
-  own(loop: Promise<void>, signal: AbortSignal): void;
+  track(loop: Promise<void>, signal: AbortSignal): void;
 }
 
 const KINDS: readonly ProbeKind[] = ['startup', 'readiness', 'liveness'];
@@ -56,7 +56,7 @@ export class ContainerProbes {
   start(): void {
     const { container, ranBefore, hadStarted } = this.subject;
     for (const kind of KINDS) {
-      if (probeOf(container, kind) && !ranBefore) this.#results.set(kind, INITIAL_RESULTS[kind]);
+      if (containerProbe(container, kind) && !ranBefore) this.#results.set(kind, INITIAL_RESULTS[kind]);
     }
     if (container.startupProbe === undefined) this.#beginOthers();
     else if (hadStarted) this.#decideStartup();
@@ -71,7 +71,7 @@ export class ContainerProbes {
   }
 
   /** The container has ended: nothing checks any more, and it is not ready. */
-  exited(): void {
+  onExited(): void {
     this.end();
     if (this.subject.container.readinessProbe) this.#results.set('readiness', 'failure');
   }
@@ -92,16 +92,16 @@ export class ContainerProbes {
 
   #begin(kind: ProbeKind): void {
     const { container, startedMs } = this.subject;
-    const probe = probeOf(container, kind);
+    const probe = containerProbe(container, kind);
     if (probe === undefined || !this.#wanted.has(kind)) return;
-    const { clock, jitterMs, check, own } = this.#deps;
+    const { clock, jitterMs, check, track: own } = this.#deps;
     const spec = probeSpec(kind, probe);
     const controller = new AbortController();
     this.#loops.set(kind, controller);
     const loop = {
       spec,
-      first: firstState(this.#results.get(kind)),
-      delayMs: Math.max(delayOf(spec, clock.now() - startedMs), jitterMs(spec.periodMs)),
+      first: initialState(this.#results.get(kind)),
+      delayMs: Math.max(firstCheckDelay(spec, clock.now() - startedMs), jitterMs(spec.periodMs)),
       check: (isEarly: boolean, signal: AbortSignal) => check(kind, probe, isEarly, signal),
       moved: (state: ProbeState) => this.#moved(kind, state),
     };
@@ -112,6 +112,6 @@ export class ContainerProbes {
     if (result === undefined || result === this.#results.get(kind)) return;
     this.#results.set(kind, result);
     if (kind === 'startup' && result === 'success') this.#beginOthers();
-    this.#deps.changed();
+    this.#deps.onResultChanged();
   }
 }

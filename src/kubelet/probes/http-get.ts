@@ -1,10 +1,10 @@
 import type { HTTPHeader } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { HttpResponse, NetworkClient } from '../../host/network.ts';
-import { MAX_OUTPUT_BYTES } from './check-outcome.ts';
-import { dialFailureText, hostPort } from './failure-text.ts';
-import { givenHost, type RequestPurpose, requestHeaders } from './http-headers.ts';
-import { type ProbeUrl, urlOfRedirect } from './probe-url.ts';
+import { MAX_OUTPUT_BYTES } from './probe-handler.ts';
+import { dialErrorText, hostPort } from './dial-error-text.ts';
+import { hostHeader, type RequestPurpose, requestHeaders } from './http-headers.ts';
+import { type ProbeUrl, redirectUrl } from './probe-url.ts';
 import type { TimeLimit } from './time-limit.ts';
 
 const MAX_REQUESTS = 10;
@@ -36,21 +36,21 @@ interface Hop {
  * are not looked at. Rejects with the signal's reason when it is not wanted any more.
  */
 export async function httpGet(request: GetRequest, network: NetworkClient, limit: TimeLimit): Promise<GetOutcome> {
-  let hop: Hop = { url: request.url, host: givenHost(request.headers), referer: undefined };
+  let hop: Hop = { url: request.url, host: hostHeader(request.headers), referer: undefined };
   for (let count = 1; ; count++) {
-    const response = await responseOf(request, hop, network, limit);
+    const response = await sendRequest(request, hop, network, limit);
     if ('kind' in response) return response;
     const outcome = await read(response, limit);
-    const location = redirectOf(response);
-    const next = location === undefined ? undefined : urlOfRedirect(location, hop.url);
+    const location = redirectLocation(response);
+    const next = location === undefined ? undefined : redirectUrl(location, hop.url);
     if (location === undefined || next === undefined || next.host !== request.url.host) return outcome;
     if (outcome.kind === 'brokenOff') return outcome;
     if (count === MAX_REQUESTS) return unanswered(location, 'stopped after 10 redirects');
-    hop = { url: next, host: isAbsolute(location) ? undefined : hop.host, referer: refererOf(hop.url, next) };
+    hop = { url: next, host: isAbsolute(location) ? undefined : hop.host, referer: refererHeader(hop.url, next) };
   }
 }
 
-async function responseOf(
+async function sendRequest(
   { purpose, headers: given }: GetRequest,
   hop: Hop,
   network: NetworkClient,
@@ -66,24 +66,24 @@ async function responseOf(
       limit.signal,
     );
   } catch (error) {
-    if (!limit.isPassed()) limit.signal.throwIfAborted();
+    if (!limit.isExceeded()) limit.signal.throwIfAborted();
     const timeout = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-    return unanswered(text, limit.isPassed() ? timeout : dialFailureText(error, hostPort(host, port)));
+    return unanswered(text, limit.isExceeded() ? timeout : dialErrorText(error, hostPort(host, port)));
   }
 }
 
 async function read({ status, body }: HttpResponse, limit: TimeLimit): Promise<GetOutcome> {
   try {
-    return { kind: 'answered', status, body: await firstOf(body) };
+    return { kind: 'answered', status, body: await readPrefix(body) };
   } catch (error) {
-    if (!limit.isPassed()) limit.signal.throwIfAborted();
+    if (!limit.isExceeded()) limit.signal.throwIfAborted();
     const timeout = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
-    return { kind: 'brokenOff', text: limit.isPassed() ? timeout : errorText(error) };
+    return { kind: 'brokenOff', text: limit.isExceeded() ? timeout : errorText(error) };
   }
 }
 
 /** Stops to read where enough is known: the connection ends with that. */
-async function firstOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+async function readPrefix(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -94,7 +94,7 @@ async function firstOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8', 0, MAX_OUTPUT_BYTES);
 }
 
-function redirectOf({ status, headers }: HttpResponse): string | undefined {
+function redirectLocation({ status, headers }: HttpResponse): string | undefined {
   return REDIRECTS.includes(status) ? headers['location'] : undefined;
 }
 
@@ -103,7 +103,7 @@ function isAbsolute(location: string): boolean {
 }
 
 /** Nobody is told by an open connection where a secret one led. */
-function refererOf(from: ProbeUrl, to: ProbeUrl): string | undefined {
+function refererHeader(from: ProbeUrl, to: ProbeUrl): string | undefined {
   return from.scheme === 'https' && to.scheme === 'http' ? undefined : from.text;
 }
 

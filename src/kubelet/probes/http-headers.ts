@@ -43,6 +43,6 @@ export function requestHeaders(given: readonly HTTPHeader[], { purpose, host, re
 }
 
 /** The host that the manifest wants to be told, if it names one. */
-export function givenHost(given: readonly HTTPHeader[]): string | undefined {
+export function hostHeader(given: readonly HTTPHeader[]): string | undefined {
   return given.find(({ name }) => name.toLowerCase() === 'host')?.value || undefined;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../host/clock.ts';
-import type { CheckOutcome } from './check-outcome.ts';
-import { earlyCheckMs, nextProbe, type ProbeSpec, type ProbeState } from './probe-state.ts';
+import type { CheckOutcome } from './probe-handler.ts';
+import { earlyCheckMs, nextProbeState, type ProbeSpec, type ProbeState } from './probe-state.ts';
 
 /** One probe of one container, from its first check to its last. */
 export interface ProbeLoop {
@@ -11,7 +11,7 @@ export interface ProbeLoop {
   /** An early check is one between the beats. Rejects only with the signal's reason. */
   check(isEarly: boolean, signal: AbortSignal): Promise<CheckOutcome>;
   /** Where the probe stands after a check that told something. */
-  moved(state: ProbeState): void;
+  onState(state: ProbeState): void;
 }
 
 /**
@@ -30,8 +30,8 @@ export async function runProbeLoop(loop: ProbeLoop, clock: Clock, signal: AbortS
     const outcome = await loop.check(isEarly, signal);
     signal.throwIfAborted();
     if (outcome.kind !== 'error') {
-      state = nextProbe(state, outcome.kind === 'failure' ? 'failure' : 'success', spec);
-      loop.moved(state);
+      state = nextProbeState(state, outcome.kind === 'failure' ? 'failure' : 'success', spec);
+      loop.onState(state);
     }
     if (state.phase === 'onHold') return;
     const passed = clock.monotonic() - began;

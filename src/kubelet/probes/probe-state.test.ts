@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProbeKind } from './probe-results.ts';
 import {
-  delayOf,
-  firstState,
+  firstCheckDelay,
+  initialState,
   INITIAL_RESULTS,
-  nextProbe,
+  nextProbeState,
   type ProbeOutcome,
   type ProbeSpec,
   probeSpec,
@@ -14,12 +14,12 @@ import {
 /** What others see after each of the checks: S(uccess), F(ailure), U(nknown); a bar where the probe goes on hold. */
 function seen(kind: ProbeKind, changes: Partial<ProbeSpec>, checks: string): string {
   const spec = { ...probeSpec(kind, { successThreshold: 1, failureThreshold: 3 }), ...changes };
-  let state = firstState(INITIAL_RESULTS[kind]);
+  let state = initialState(INITIAL_RESULTS[kind]);
   let text = '';
   for (const check of checks) {
     const outcome: ProbeOutcome = check === 'S' ? 'success' : 'failure';
     const before = state.phase;
-    state = nextProbe(state, outcome, spec);
+    state = nextProbeState(state, outcome, spec);
     text += (state.result ?? '-').charAt(0).toUpperCase();
     if (before !== state.phase) text += '|';
   }
@@ -52,7 +52,7 @@ for (const [name, { kind, spec = {}, checks, results }] of Object.entries(cases)
 
 test('nextProbe() leaves what is not known until a threshold is reached', () => {
   const spec = probeSpec('readiness', {});
-  const failed = nextProbe(firstState(undefined), 'failure', spec);
+  const failed = nextProbeState(initialState(undefined), 'failure', spec);
   assert.deepEqual(failed, { phase: 'probing', result: undefined, streak: { outcome: 'failure', length: 1 } });
 });
 
@@ -69,6 +69,6 @@ test('probeSpec() puts the defaults of the API in place', () => {
 
 test('delayOf() counts from the start of the container, and a clock that was set back costs no more', () => {
   const spec = probeSpec('liveness', { initialDelaySeconds: 5 });
-  const delays = [0, 2000, 9000, -60_000].map((ranMs) => delayOf(spec, ranMs));
+  const delays = [0, 2000, 9000, -60_000].map((ranMs) => firstCheckDelay(spec, ranMs));
   assert.deepEqual(delays, [5000, 3000, 0, 5000]);
 });

@@ -41,12 +41,12 @@ export const INITIAL_RESULTS: Readonly<Record<ProbeKind, ProbeResult>> = {
   startup: 'unknown',
 };
 
-export function firstState(result: ProbeResult | undefined): ProbeState {
+export function initialState(result: ProbeResult | undefined): ProbeState {
   return { phase: 'probing', result, streak: undefined };
 }
 
 /** The result changes once as many checks in a row as the threshold says came to the same. */
-export function nextProbe(state: ProbeState, outcome: ProbeOutcome, spec: ProbeSpec): ProbeState {
+export function nextProbeState(state: ProbeState, outcome: ProbeOutcome, spec: ProbeSpec): ProbeState {
   if (state.phase === 'onHold') return state;
   const length = state.streak?.outcome === outcome ? state.streak.length + 1 : 1;
   const threshold = outcome === 'success' ? spec.successThreshold : spec.failureThreshold;
@@ -58,7 +58,7 @@ export function nextProbe(state: ProbeState, outcome: ProbeOutcome, spec: ProbeS
 }
 
 /** Milliseconds until the first check of a container that has run for `ranMs`. */
-export function delayOf(spec: ProbeSpec, ranMs: number): number {
+export function firstCheckDelay(spec: ProbeSpec, ranMs: number): number {
   return Math.min(spec.initialDelayMs, Math.max(0, spec.initialDelayMs - ranMs)); // a clock that was set back costs no more
 }
 
@@ -76,7 +76,7 @@ export function earlyCheckMs(state: ProbeState, spec: ProbeSpec, passedMs: numbe
 
 const FIRST_EARLY_CHECK_MS = 100;
 
-export function probeOf(container: Container, kind: ProbeKind): Probe | undefined {
+export function containerProbe(container: Container, kind: ProbeKind): Probe | undefined {
   switch (kind) {
     case 'startup':
       return container.startupProbe;

@@ -1,5 +1,5 @@
 import type { Container, HTTPGetAction } from '../../api/generated/core-v1.ts';
-import { hostPort } from './failure-text.ts';
+import { hostPort } from './dial-error-text.ts';
 import { probePort } from './probe-port.ts';
 
 /** Where a request of a probe goes. */
@@ -16,7 +16,7 @@ export interface ProbeUrl {
 }
 
 /** Throws kubelet's text for a port that cannot be resolved. */
-export function urlOfAction(action: HTTPGetAction, container: Container, podIP: string): ProbeUrl {
+export function probeUrl(action: HTTPGetAction, container: Container, podIP: string): ProbeUrl {
   const scheme = action.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
   const host = action.host || podIP;
   const port = probePort(action.port, container);
@@ -26,7 +26,7 @@ export function urlOfAction(action: HTTPGetAction, container: Container, podIP: 
 }
 
 /** Where `location` leads from there; `undefined` when it cannot be followed. */
-export function urlOfRedirect(location: string, from: ProbeUrl): ProbeUrl | undefined {
+export function redirectUrl(location: string, from: ProbeUrl): ProbeUrl | undefined {
   const url = URL.parse(location, from.text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
   const scheme = url.protocol === 'https:' ? 'https' : 'http';

@@ -43,7 +43,7 @@ function arrange(spec: Partial<PodSpec> & { web?: Partial<Container> }, agoSecon
     log: silentLog,
     hostIP: '192.0.2.1',
     exec: () => Promise.reject(new Error('no such container')),
-    changed: () => {},
+    onResultChanged: () => {},
   });
   const { web, ...rest } = spec;
   const pod: Pod = {

@@ -45,7 +45,7 @@ class World {
       log: silentLog,
       hostIP: '192.0.2.1',
       exec: (_id, [command = ''], _timeoutMs, signal) => this.#exec(command, signal),
-      changed: () => this.note('changed'),
+      onResultChanged: () => this.note('changed'),
     });
   }
 
@@ -209,7 +209,7 @@ test('Probes of a terminating pod look at readiness alone, until the container h
   const world = new World({ ...readiness, ...liveness });
   world.sees('c1');
   await world.seconds(5);
-  world.probes.terminating(world.pod);
+  world.probes.onTerminating(world.pod);
   world.does.set('readiness', 'fail');
   await world.seconds(10);
   world.sees('c1', 15);
@@ -224,7 +224,7 @@ test('Probes of a terminating pod never begin with what waited for the startup p
   world.does.set('startup', 'fail');
   world.sees('c1');
   await world.seconds(2);
-  world.probes.terminating(world.pod);
+  world.probes.onTerminating(world.pod);
   world.sees('c2');
   await world.seconds(60);
   assert.deepEqual(world.log, ['0 startup', '1 startup', '2 startup']);

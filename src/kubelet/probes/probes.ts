@@ -5,7 +5,7 @@ import type { PodEvent, PodEvents } from '../events/pod-events.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
-import type { CheckOutcome } from './check-outcome.ts';
+import type { CheckOutcome } from './probe-handler.ts';
 import { type CheckDeps, checkProbe } from './check-probe.ts';
 import { ContainerProbes, type ContainerProbesDeps, type ProbedContainer } from './container-probes.ts';
 import type { ProbeKind, ProbeResult, ProbeResults } from './probe-results.ts';
@@ -24,7 +24,7 @@ export interface ProbesDeps extends CheckDeps {
   /** Where pods on the node's own network are reached. */
   readonly hostIP: string;
   /** A result of a pod's probes is another than before. Called at once; it must not throw. */
-  changed(uid: string): void;
+  onResultChanged(uid: string): void;
 }
 
 /** A pod whose containers are probed. */
@@ -70,10 +70,10 @@ export class Probes implements ProbeResults {
   }
 
   /** Liveness and startup are of no more interest; readiness is checked until the container has ended. */
-  terminating(pod: Pod): void {
+  onTerminating(pod: Pod): void {
     const followed = this.#followed(pod);
     followed.isTerminating = true;
-    for (const probes of followed.containers.values()) stopBeforeEnd(probes);
+    for (const probes of followed.containers.values()) stopLivenessAndStartup(probes);
   }
 
   forget(uid: string): void {
@@ -98,7 +98,7 @@ export class Probes implements ProbeResults {
   #followContainer(followed: FollowedPod, container: Container, newest: ObservedContainer | undefined): void {
     const current = followed.containers.get(container.name);
     if (current !== undefined && current.subject.id === newest?.id) {
-      if (newest.state === 'exited') current.exited();
+      if (newest.state === 'exited') current.onExited();
       return;
     }
     if (current !== undefined) this.#drop(current);
@@ -108,7 +108,7 @@ export class Probes implements ProbeResults {
     const probes = new ContainerProbes(subject, this.#depsFor(followed, subject));
     followed.containers.set(container.name, probes);
     this.#byContainerId.set(newest.id, probes);
-    if (followed.isTerminating) stopBeforeEnd(probes);
+    if (followed.isTerminating) stopLivenessAndStartup(probes);
     probes.start();
   }
 
@@ -123,7 +123,7 @@ export class Probes implements ProbeResults {
   }
 
   #depsFor(followed: FollowedPod, subject: ProbedContainer): ContainerProbesDeps {
-    const { clock, random, changed } = this.#deps;
+    const { clock, random, onResultChanged: changed } = this.#deps;
     const wasThere = subject.startedMs < this.#startedMs;
     return {
       clock,
@@ -136,8 +136,8 @@ export class Probes implements ProbeResults {
         if (!isEarly) this.#tell(followed.pod, subject.container.name, kind, outcome);
         return outcome;
       },
-      changed: () => changed(followed.pod.metadata.uid),
-      own: (loop, signal) => this.#own(loop, signal),
+      onResultChanged: () => changed(followed.pod.metadata.uid),
+      track: (loop, signal) => this.#own(loop, signal),
     };
   }
 
@@ -174,7 +174,7 @@ export class Probes implements ProbeResults {
   }
 }
 
-function stopBeforeEnd(probes: ContainerProbes): void {
+function stopLivenessAndStartup(probes: ContainerProbes): void {
   probes.stop('liveness');
   probes.stop('startup');
 }

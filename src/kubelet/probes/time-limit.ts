@@ -6,7 +6,7 @@ export interface TimeLimit {
   readonly signal: AbortSignal;
   readonly ms: number;
   /** The time was up first. */
-  isPassed(): boolean;
+  isExceeded(): boolean;
 }
 
 export interface RunningTimeLimit extends TimeLimit {
@@ -18,7 +18,7 @@ export interface RunningTimeLimit extends TimeLimit {
 const TIME_IS_UP = new Error('the time of the check is up');
 const OVER = new Error('the check is over');
 
-export function timeLimit(ms: number, clock: Clock, signal: AbortSignal): RunningTimeLimit {
+export function startTimeLimit(ms: number, clock: Clock, signal: AbortSignal): RunningTimeLimit {
   const controller = new AbortController();
   let isPassed = false;
   const onAbort = (): void => controller.abort(signal.reason);
@@ -34,7 +34,7 @@ export function timeLimit(ms: number, clock: Clock, signal: AbortSignal): Runnin
   return {
     signal: controller.signal,
     ms,
-    isPassed: () => isPassed,
+    isExceeded: () => isPassed,
     end: () => {
       signal.removeEventListener('abort', onAbort);
       controller.abort(OVER);
@@ -44,5 +44,5 @@ export function timeLimit(ms: number, clock: Clock, signal: AbortSignal): Runnin
 
 /** For what may take as long as it takes. */
 export function noTimeLimit(signal: AbortSignal): TimeLimit {
-  return { signal, ms: Number.POSITIVE_INFINITY, isPassed: () => false };
+  return { signal, ms: Number.POSITIVE_INFINITY, isExceeded: () => false };
 }

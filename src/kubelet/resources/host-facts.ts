@@ -36,15 +36,15 @@ export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<Hos
     cgroupVersion: cgroups.version,
     hugePageSizes: (await hugePagePools(fs)).map((kibibytes) => hugePageSizeText(BigInt(kibibytes) * 1024n)),
     swapControllerAvailable: await hasSwapController(fs, cgroups.version),
-    swapBytes: parseSwapTotal(await readIfThere(fs, '/proc/meminfo')),
-    thermalThrottlePaths: await existing(
+    swapBytes: parseSwapTotal(await readIfExists(fs, '/proc/meminfo')),
+    thermalThrottlePaths: await existingPaths(
       fs,
       cpus.map((folder) => `${folder}/thermal_throttle`),
     ),
     cpuCount: Math.max(1, cpus.length),
     seLinuxEnabled: await hasSeLinux(fs),
-    appArmorEnabled: (await readIfThere(fs, '/sys/module/apparmor/parameters/enabled')).startsWith('Y'),
-    kernel: parseKernelVersion(await readIfThere(fs, '/proc/sys/kernel/osrelease')),
+    appArmorEnabled: (await readIfExists(fs, '/sys/module/apparmor/parameters/enabled')).startsWith('Y'),
+    kernel: parseKernelVersion(await readIfExists(fs, '/proc/sys/kernel/osrelease')),
   };
 }
 
@@ -63,37 +63,37 @@ function parseKernelVersion(release: string): KernelVersion {
 }
 
 async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<boolean> {
-  if (version === 'v1') return isThere(fs, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
+  if (version === 'v1') return exists(fs, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
   // The root has no limits of its own, so the file is looked for in our own group.
-  const own = /^0::(.*)$/m.exec(await readIfThere(fs, '/proc/self/cgroup'))?.[1] ?? '/';
-  return isThere(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
+  const own = /^0::(.*)$/m.exec(await readIfExists(fs, '/proc/self/cgroup'))?.[1] ?? '/';
+  return exists(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
 }
 
 /** A kernel that has it without a policy calls every process `kernel`. */
 async function hasSeLinux(fs: FileSystem): Promise<boolean> {
-  if (!(await isThere(fs, '/sys/fs/selinux/enforce'))) return false;
-  return (await readIfThere(fs, '/proc/self/attr/current')).replace(/\0.*$/s, '').trim() !== 'kernel';
+  if (!(await exists(fs, '/sys/fs/selinux/enforce'))) return false;
+  return (await readIfExists(fs, '/proc/self/attr/current')).replace(/\0.*$/s, '').trim() !== 'kernel';
 }
 
 async function cpuFolders(fs: FileSystem): Promise<string[]> {
-  const names = await namesIn(fs, '/sys/devices/system/cpu');
+  const names = await entryNames(fs, '/sys/devices/system/cpu');
   return names.filter((name) => /^cpu\d+$/.test(name)).map((name) => `/sys/devices/system/cpu/${name}`);
 }
 
-async function existing(fs: FileSystem, paths: readonly string[]): Promise<string[]> {
-  const checks = await Promise.all(paths.map((path) => isThere(fs, path)));
+async function existingPaths(fs: FileSystem, paths: readonly string[]): Promise<string[]> {
+  const checks = await Promise.all(paths.map((path) => exists(fs, path)));
   return paths.filter((_, index) => checks[index]);
 }
 
-async function isThere(fs: FileSystem, path: string): Promise<boolean> {
+async function exists(fs: FileSystem, path: string): Promise<boolean> {
   return (await fs.stat(path)) !== undefined;
 }
 
-async function namesIn(fs: FileSystem, path: string): Promise<string[]> {
-  if (!(await isThere(fs, path))) return [];
+async function entryNames(fs: FileSystem, path: string): Promise<string[]> {
+  if (!(await exists(fs, path))) return [];
   return (await fs.readDirectory(path)).map(({ name }) => name);
 }
 
-async function readIfThere(fs: FileSystem, path: string): Promise<string> {
-  return (await isThere(fs, path)) ? fs.readText(path) : '';
+async function readIfExists(fs: FileSystem, path: string): Promise<string> {
+  return (await exists(fs, path)) ? fs.readText(path) : '';
 }

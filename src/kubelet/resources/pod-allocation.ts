@@ -20,8 +20,8 @@ export function allocationOf({ spec }: Pod): PodResources {
 export function withAllocation(pod: Pod, allocation: PodResources): Pod {
   const { spec } = pod;
   const isSamePod = isSameOrNone(spec.resources, allocation.pod);
-  const initContainers = spec.initContainers && allocatedTo(spec.initContainers, allocation);
-  const containers = allocatedTo(spec.containers, allocation);
+  const initContainers = spec.initContainers && withAllocatedResources(spec.initContainers, allocation);
+  const containers = withAllocatedResources(spec.containers, allocation);
   if (isSamePod && initContainers === spec.initContainers && containers === spec.containers) return pod;
   const { resources, ...rest } = spec;
   const kept = isSamePod ? resources : allocation.pod;
@@ -67,21 +67,21 @@ export function actualPod(pod: Pod, actuated: PodResources | undefined): Pod {
   return withAllocation(pod, { containers: new Map(given), ...ofPod });
 }
 
-function withActual(promised: ResourceRequirements, has: ResourceRequirements): ResourceRequirements {
-  const requests = promised.requests && listWithActual(promised.requests, has.requests);
-  const limits = promised.limits && listWithActual(promised.limits, has.limits);
-  return { ...promised, ...(limits && { limits }), ...(requests && { requests }) };
+function withActual(allocated: ResourceRequirements, has: ResourceRequirements): ResourceRequirements {
+  const requests = allocated.requests && listWithActual(allocated.requests, has.requests);
+  const limits = allocated.limits && listWithActual(allocated.limits, has.limits);
+  return { ...allocated, ...(limits && { limits }), ...(requests && { requests }) };
 }
 
 /** Zero is what kubelet's record of a resize has where there is none. */
-function listWithActual(promised: ResourceList, has: ResourceList = {}): ResourceList {
+function listWithActual(allocated: ResourceList, has: ResourceList = {}): ResourceList {
   const actual = ['cpu', 'memory'].flatMap((name) => {
     const amount = has[name];
-    return isZero(amount) || amount === undefined || isSameAmount(promised[name], amount)
+    return isZero(amount) || amount === undefined || isSameAmount(allocated[name], amount)
       ? []
       : [[name, amount] as const];
   });
-  return actual.length === 0 ? promised : { ...promised, ...Object.fromEntries(actual) };
+  return actual.length === 0 ? allocated : { ...allocated, ...Object.fromEntries(actual) };
 }
 
 /** The same amounts of the same resources, however they are written; what is not there is as good as empty. */
@@ -112,7 +112,7 @@ function isZero(quantity: string | number | undefined): boolean {
   return quantity === undefined || parseQuantity(quantity).isZero();
 }
 
-function allocatedTo(containers: readonly Container[], { containers: allocated }: PodResources): readonly Container[] {
+function withAllocatedResources(containers: readonly Container[], { containers: allocated }: PodResources): readonly Container[] {
   const updated = containers.map((container) => {
     const resources = allocated.get(container.name);
     return resources && !isSameResources(container.resources, resources) ? { ...container, resources } : container;

@@ -39,7 +39,7 @@ export function podCgroupValues(
 }
 
 /** The larger of each; without a limit where one of them has none, which leaves the kernel with what it has. */
-export function roomForBoth(before: CgroupValues, after: CgroupValues): CgroupValues {
+export function maxCgroupValues(before: CgroupValues, after: CgroupValues): CgroupValues {
   const { cpuShares: weight = 0, cpuQuotaMicroseconds: quota, memoryLimitBytes: memory, ...rest } = after;
   const larger = (one: number | undefined, other: number | undefined): number | undefined =>
     one === undefined || other === undefined ? undefined : one < 0 || other < 0 ? -1 : Math.max(one, other);

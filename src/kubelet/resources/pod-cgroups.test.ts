@@ -6,7 +6,7 @@ import { MemoryCgroups } from '../../host/fake/memory-cgroups.ts';
 import type { Processes, ProcessIdentity } from '../../host/processes.ts';
 import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
 import { type CgroupSettings, podCgroupPath, podUidOfCgroup } from './cgroup-names.ts';
-import { podCgroupValues, roomForBoth } from './pod-cgroup-values.ts';
+import { podCgroupValues, maxCgroupValues } from './pod-cgroup-values.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 
 const settings = { cgroupRoot: '/nodelet', cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
@@ -163,9 +163,9 @@ const less = { cpuShares: 51, cpuQuotaMicroseconds: 5000, cpuPeriodMicroseconds:
 const more = { cpuShares: 102, cpuQuotaMicroseconds: 9000, cpuPeriodMicroseconds: 100_000, memoryLimitBytes: 200 };
 
 test('roomForBoth() is the larger of each, and no limit where one has none', () => {
-  assert.deepEqual([roomForBoth(less, more), roomForBoth(more, less), roomForBoth(less, less)], [more, more, less]);
+  assert.deepEqual([maxCgroupValues(less, more), maxCgroupValues(more, less), maxCgroupValues(less, less)], [more, more, less]);
   const { memoryLimitBytes: _, ...open } = less;
-  assert.deepEqual(roomForBoth(open, { ...more, cpuQuotaMicroseconds: -1 }), {
+  assert.deepEqual(maxCgroupValues(open, { ...more, cpuQuotaMicroseconds: -1 }), {
     cpuShares: 102,
     cpuQuotaMicroseconds: -1,
     cpuPeriodMicroseconds: 100_000,
@@ -185,7 +185,7 @@ test('the group of a pod that is to shrink shrinks only when its containers have
   const path = podCgroupPath(small, settings);
   await steps.prepare(small, signal);
   assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, 20_000);
-  await steps.settle(small);
+  await steps.applyAllocated(small);
   has = small;
   assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, 10_000);
   await steps.prepare(large, signal);

@@ -19,7 +19,7 @@ import {
   type PodCgroupSettings,
   podCgroupValues,
   podCpuRequest,
-  roomForBoth,
+  maxCgroupValues,
 } from './pod-cgroup-values.ts';
 
 const REMOVE_ATTEMPTS = 5;
@@ -65,13 +65,13 @@ export class PodCgroups implements PodStep {
     const qos = qosClass(pod);
     await this.#cgroups.create(path);
     if (qos === 'Burstable') this.#burstable.set(pod.metadata.uid, podCpuRequest(pod));
-    await this.#weighClass(qos);
-    await this.#cgroups.update(path, roomForBoth(this.#valuesOf(this.#actuated(pod)), this.#valuesOf(pod)));
+    await this.#updateQosWeight(qos);
+    await this.#cgroups.update(path, maxCgroupValues(this.#cgroupValues(this.#actuated(pod)), this.#cgroupValues(pod)));
   }
 
   /** Its containers have what it was promised. */
-  async settle(pod: Pod): Promise<void> {
-    await this.#cgroups.update(podCgroupPath(pod, this.#settings), this.#valuesOf(pod));
+  async applyAllocated(pod: Pod): Promise<void> {
+    await this.#cgroups.update(podCgroupPath(pod, this.#settings), this.#cgroupValues(pod));
   }
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
@@ -80,7 +80,7 @@ export class PodCgroups implements PodStep {
     const classes = pod.spec.containers.length > 0 ? [qosClass(pod)] : QOS_CLASSES;
     for (const qos of classes) await this.#remove(this.#path(podCgroup(uid, qos, this.#settings)), signal);
     const wasCounted = this.#burstable.delete(uid);
-    if (wasCounted) await this.#weighClass('Burstable');
+    if (wasCounted) await this.#updateQosWeight('Burstable');
   }
 
   /** UIDs of the pods that have a group, from this run or an earlier one. */
@@ -106,7 +106,7 @@ export class PodCgroups implements PodStep {
     }
   }
 
-  async #weighClass(qos: QosClass): Promise<void> {
+  async #updateQosWeight(qos: QosClass): Promise<void> {
     if (qos === 'Guaranteed') return;
     const requests = qos === 'Burstable' ? [...this.#burstable.values()] : [];
     const total = requests.reduce((sum, request) => sum + request, 0n);
@@ -137,7 +137,7 @@ export class PodCgroups implements PodStep {
     return (await this.#cgroups.exists(path)) ? this.#cgroups.children(path) : [];
   }
 
-  #valuesOf(pod: Pod): CgroupValues {
+  #cgroupValues(pod: Pod): CgroupValues {
     return podCgroupValues(pod, this.#settings, this.#host);
   }
 

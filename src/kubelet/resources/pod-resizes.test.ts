@@ -31,12 +31,12 @@ async function node(changes: Partial<PodResizesDeps> = {}) {
   const parts = { records, events, clock, settings, hostFacts: V2, admit: () => undefined, ...changes };
   const resizes = new PodResizes(parts);
   const small = podWith(SMALL);
-  resizes.admitted(small);
-  resizes.asked(small, true);
+  resizes.onPodAdmitted(small);
+  resizes.onPodUpdated(small, true);
   await records.prepare(small);
   const ask = (pod: Pod): readonly Pod[] => {
-    resizes.asked(pod, false);
-    return resizes.grant(new Map([['u1', pod]]), [small]);
+    resizes.onPodUpdated(pod, false);
+    return resizes.retryPending(new Map([['u1', pod]]), [small]);
   };
   return { resizes, records, clock, told, small, ask };
 }
@@ -52,8 +52,8 @@ const SUMMARY =
 
 test('a pod that asks for what it has waits for nothing', async () => {
   const { resizes, small } = await node();
-  assert.equal(resizes.isAnyWaiting, false);
-  assert.deepEqual(resizes.grant(new Map([['u1', small]]), [small]), []);
+  assert.equal(resizes.hasPending, false);
+  assert.deepEqual(resizes.retryPending(new Map([['u1', small]]), [small]), []);
 });
 
 test('a pod is promised what it asks for, and resized until its containers have it', async () => {
@@ -62,13 +62,13 @@ test('a pod is promised what it asks for, and resized until its containers have 
   assert.deepEqual(ask(large), [large]);
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress' })]);
   await clock.advance(5000);
-  resizes.look(large, RUNNING);
+  resizes.checkProgress(large, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress' })]);
   const [web] = large.spec.containers;
   assert.ok(web);
-  await records.actuate(large, web);
-  resizes.look(large, RUNNING);
-  resizes.look(large, RUNNING);
+  await records.recordActuated(large, web);
+  resizes.checkProgress(large, RUNNING);
+  resizes.checkProgress(large, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), []);
   assert.deepEqual(told, [
     `Normal ResizeStarted Pod resize started: ${SUMMARY}`,
@@ -84,7 +84,7 @@ test('a pod runs on with what it has while the node has no more, and is told onc
   const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
   assert.deepEqual(ask(large), asIs);
   assert.deepEqual(resizes.conditions('u1'), [waits]);
-  const again = (): readonly Pod[] => resizes.grant(new Map([['u1', large]]), [small]);
+  const again = (): readonly Pod[] => resizes.retryPending(new Map([['u1', large]]), [small]);
   await clock.advance(5000);
   assert.deepEqual(again(), []);
   assert.deepEqual(resizes.conditions('u1'), [waits]);
@@ -105,8 +105,8 @@ test('a pod runs on with what it has while the node has no more, and is told onc
 test('a wish that is taken back is waited for no more', async () => {
   const { resizes, ask } = await node({ admit: () => NO_CPU });
   ask(podWith(LARGE, 2));
-  resizes.asked(podWith(SMALL, 3), false);
-  assert.equal(resizes.isAnyWaiting, false);
+  resizes.onPodUpdated(podWith(SMALL, 3), false);
+  assert.equal(resizes.hasPending, false);
   assert.deepEqual(resizes.conditions('u1'), []);
 });
 
@@ -119,7 +119,7 @@ test('what a container has swapped out cannot follow: that is not tried again', 
   const message = 'In-place resize of containers with swap is not supported.';
   const infeasible = condition({ type: 'PodResizePending', reason: 'Infeasible', message });
   assert.deepEqual(resizes.conditions('u1'), [infeasible]);
-  assert.equal(resizes.isAnyWaiting, false);
+  assert.equal(resizes.hasPending, false);
   assert.match(told[0] ?? '', /^Warning ResizeInfeasible Pod resize Infeasible: /);
   ask(podWith({ limits: { memory: '80Mi' }, requests: { cpu: '50m', memory: '16Mi' } }, 3));
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress', observedGeneration: 3 })]);
@@ -129,9 +129,9 @@ test('a failure is told once, and forgotten with the end of the resize', async (
   const { resizes, told, ask } = await node();
   const large = podWith(LARGE, 2);
   ask(large);
-  for (const _ of [1, 2]) resizes.failed(large, 'no room');
+  for (const _ of [1, 2]) resizes.onResizeFailed(large, 'no room');
   const failing = condition({ type: 'PodResizeInProgress', reason: 'Error', message: 'no room' });
-  resizes.look(large, RUNNING);
+  resizes.checkProgress(large, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), [failing]);
   assert.equal(told.length, 2);
   assert.equal(told[1], `Warning ResizeError Pod resize error: ${SUMMARY.slice(0, -1)},"error":"no room"}`);
@@ -141,9 +141,9 @@ test('the next agent goes on with what waits, and does not tell it again', async
   const { resizes, told } = await node({ admit: () => NO_CPU });
   const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
   const large = { ...podWith(LARGE, 2), status: { conditions: [waits, condition({ type: 'Ready' })] } };
-  resizes.asked(large, true);
-  assert.equal(resizes.isAnyWaiting, true);
-  assert.deepEqual(resizes.grant(new Map([['u1', large]]), [large]), []);
+  resizes.onPodUpdated(large, true);
+  assert.equal(resizes.hasPending, true);
+  assert.deepEqual(resizes.retryPending(new Map([['u1', large]]), [large]), []);
   assert.deepEqual(resizes.conditions('u1'), [waits]);
   assert.deepEqual(told, []);
 });
@@ -152,9 +152,9 @@ test('the next agent ends a resize that was under way, whose containers have all
   const { resizes, told, small } = await node();
   const underWay = condition({ type: 'PodResizeInProgress', observedGeneration: 1 });
   const pod = { ...small, status: { conditions: [underWay] } };
-  resizes.asked(pod, true);
+  resizes.onPodUpdated(pod, true);
   assert.deepEqual(resizes.conditions('u1'), [underWay]);
-  resizes.look(pod, RUNNING);
+  resizes.checkProgress(pod, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), []);
   assert.match(told[0] ?? '', /^Normal ResizeCompleted .*"generation":1\}$/);
 });
@@ -163,8 +163,8 @@ test('a pod that has left is asked for nothing, and counted no more', async () =
   const { resizes, small, ask } = await node({ admit: () => NO_CPU });
   ask(podWith(LARGE, 2));
   resizes.forget('u1');
-  resizes.ended('u1');
-  assert.equal(resizes.isAnyWaiting, false);
+  resizes.onPodEnded('u1');
+  assert.equal(resizes.hasPending, false);
   assert.deepEqual(resizes.conditions('u1'), []);
   assert.equal(resizes.allocated(small), small);
 });

@@ -3,11 +3,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
-import { byUrgency, type PendingResize } from './resize-order.ts';
+import { byResizePriority, type PendingResize } from './resize-order.ts';
 import { isSameResources } from './pod-allocation.ts';
 import { ResizeConditions } from './resize-conditions.ts';
 import { resizeMessage } from './resize-message.ts';
-import { resizeView } from './resize-plan.ts';
+import { planResize } from './resize-plan.ts';
 import type { ResourceRecords } from './resource-records.ts';
 import { type SwapSettings, swapLimit } from './swap-limit.ts';
 
@@ -36,7 +36,7 @@ export class PodResizes {
   readonly #deps: PodResizesDeps;
   readonly #conditions: ResizeConditions;
   /** UIDs of pods that wait. */
-  readonly #waiting = new Set<string>();
+  readonly #pendingUids = new Set<string>();
 
   constructor(deps: PodResizesDeps) {
     this.#deps = deps;
@@ -49,73 +49,73 @@ export class PodResizes {
   }
 
   /** A pod that was not here before runs with these resources from now on. */
-  admitted(pod: Pod): void {
+  onPodAdmitted(pod: Pod): void {
     this.#deps.records.allocate(pod);
   }
 
   /** A source has the pod, as new or otherwise than before. */
-  asked(pod: Pod, isNew: boolean): void {
+  onPodUpdated(pod: Pod, isNew: boolean): void {
     const { uid } = pod.metadata;
     if (isNew) this.#conditions.restore(pod);
     if (this.allocated(pod) !== pod) {
-      this.#waiting.add(uid);
+      this.#pendingUids.add(uid);
       return;
     }
-    this.#waiting.delete(uid);
+    this.#pendingUids.delete(uid);
     if (!isNew) this.#conditions.clear(uid, 'PodResizePending');
   }
 
   /** It left its source. */
   forget(uid: string): void {
-    this.#waiting.delete(uid);
+    this.#pendingUids.delete(uid);
     this.#deps.records.deallocate(uid);
   }
 
   /** Every source has spoken: of other pods nothing is to be remembered. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    this.#deps.records.keepOnly(uids);
+  retainOnly(uids: ReadonlySet<string>): void {
+    this.#deps.records.retainOnly(uids);
   }
 
-  get isAnyWaiting(): boolean {
-    return this.#waiting.size > 0;
+  get hasPending(): boolean {
+    return this.#pendingUids.size > 0;
   }
 
   /**
    * Promises what is asked for where it can be had. Returns the pods that were, and those whose conditions are other
    * ones, as they are to run from now on.
    */
-  grant(podByUid: ReadonlyMap<string, Pod>, running: readonly Pod[]): readonly Pod[] {
-    const pending = [...this.#waiting].flatMap((uid) => this.#pending(podByUid.get(uid), running));
-    this.#waiting.clear();
-    return pending.sort(byUrgency).flatMap(({ pod }) => (this.#grantOne(pod, running) ? [this.allocated(pod)] : []));
+  retryPending(podByUid: ReadonlyMap<string, Pod>, running: readonly Pod[]): readonly Pod[] {
+    const pending = [...this.#pendingUids].flatMap((uid) => this.#pending(podByUid.get(uid), running));
+    this.#pendingUids.clear();
+    return pending.sort(byResizePriority).flatMap(({ pod }) => (this.#tryAllocate(pod, running) ? [this.allocated(pod)] : []));
   }
 
   /** Tells how far the resize of a pod is; it may have been promised something else since the worker took the pod up. */
-  look(taken: Pod, seen: ObservedPod | undefined): void {
+  checkProgress(taken: Pod, seen: ObservedPod | undefined): void {
     const pod = this.allocated(taken);
     const { uid } = pod.metadata;
-    if (this.#isUnderWay(pod, seen)) {
+    if (this.#isInProgress(pod, seen)) {
       this.#conditions.setInProgress(pod);
       return;
     }
     const done = this.#conditions.clear(uid, 'PodResizeInProgress');
-    if (done) this.#tell(pod, 'Normal', 'ResizeCompleted', 'Pod resize completed', done.observedGeneration);
+    if (done) this.#recordEvent(pod, 'Normal', 'ResizeCompleted', 'Pod resize completed', done.observedGeneration);
   }
 
   /** The containers could not be given what the pod was promised. */
-  failed(pod: Pod, message: string): void {
+  onResizeFailed(pod: Pod, message: string): void {
     if (!this.#conditions.setInProgress(pod, { reason: 'Error', message })) return;
     const { observedGeneration } = this.#conditions.get(pod.metadata.uid, 'PodResizeInProgress') ?? {};
-    this.#tell(pod, 'Warning', 'ResizeError', 'Pod resize error', observedGeneration, message);
+    this.#recordEvent(pod, 'Warning', 'ResizeError', 'Pod resize error', observedGeneration, message);
   }
 
   conditions(uid: string): readonly PodCondition[] {
-    return this.#conditions.of(uid);
+    return this.#conditions.list(uid);
   }
 
   /** It has ended: nothing is to be told of a resize any more. */
-  ended(uid: string): void {
-    this.#waiting.delete(uid);
+  onPodEnded(uid: string): void {
+    this.#pendingUids.delete(uid);
     this.#conditions.forget(uid);
   }
 
@@ -126,32 +126,32 @@ export class PodResizes {
   }
 
   /** Whether there is anything to tell the worker. */
-  #grantOne(pod: Pod, running: readonly Pod[]): boolean {
+  #tryAllocate(pod: Pod, running: readonly Pod[]): boolean {
     const { uid, generation = 0 } = pod.metadata;
     const allocated = this.allocated(pod);
     if (allocated === pod) return this.#conditions.clear(uid, 'PodResizePending') !== undefined;
     const others = running.filter(({ metadata }) => metadata.uid !== uid).map((other) => this.allocated(other));
-    const refusal = this.#infeasible(pod, allocated) ?? this.#deps.admit(pod, others);
+    const refusal = this.#infeasibleReason(pod, allocated) ?? this.#deps.admit(pod, others);
     if (refusal) return this.#defer(pod, refusal);
     this.#deps.records.allocate(pod);
     this.#conditions.clear(uid, 'PodResizePending');
     this.#conditions.clear(uid, 'PodResizeInProgress');
     this.#conditions.setInProgress(pod);
-    this.#tell(pod, 'Normal', 'ResizeStarted', 'Pod resize started', generation);
+    this.#recordEvent(pod, 'Normal', 'ResizeStarted', 'Pod resize started', generation);
     return true;
   }
 
   #defer(pod: Pod, { reason: cause, message }: { readonly reason: string; readonly message: string }): boolean {
     const { uid, generation } = pod.metadata;
     const reason = cause === INFEASIBLE ? INFEASIBLE : 'Deferred';
-    if (reason === 'Deferred') this.#waiting.add(uid);
+    if (reason === 'Deferred') this.#pendingUids.add(uid);
     const news = this.#conditions.setPending(pod, { reason, message });
-    if (news === 'reason') this.#tell(pod, 'Warning', `Resize${reason}`, `Pod resize ${cause}`, generation, message);
+    if (news === 'reason') this.#recordEvent(pod, 'Warning', `Resize${reason}`, `Pod resize ${cause}`, generation, message);
     return news !== undefined;
   }
 
   /** The runtime cannot change how much of a running container may be swapped out. */
-  #infeasible(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
+  #infeasibleReason(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
     const { settings, hostFacts } = this.#deps;
     const before = new Map(containersOf(allocated).map((container) => [container.name, container]));
     const isSwapping = containersOf(pod).some((container) => {
@@ -164,13 +164,13 @@ export class PodResizes {
   }
 
   /** Containers that do not run get theirs when they start. */
-  #isUnderWay(pod: Pod, seen: ObservedPod | undefined): boolean {
-    const { containers, pod: wholePod } = resizeView(pod, this.#deps.records.actuated(pod.metadata.uid));
+  #isInProgress(pod: Pod, seen: ObservedPod | undefined): boolean {
+    const { containers, pod: wholePod } = planResize(pod, this.#deps.records.actuated(pod.metadata.uid));
     if (wholePod) return true;
-    return resizable(pod).some(({ name }) => containers.has(name) && newestContainer(seen, name)?.state === 'running');
+    return resizableContainers(pod).some(({ name }) => containers.has(name) && newestContainer(seen, name)?.state === 'running');
   }
 
-  #tell(
+  #recordEvent(
     pod: Pod,
     type: 'Normal' | 'Warning',
     reason: string,
@@ -189,7 +189,7 @@ function containersOf({ spec }: Pod): Container[] {
 }
 
 /** An init container that runs to its end is not waited for. */
-function resizable({ spec }: Pod): Container[] {
+function resizableContainers({ spec }: Pod): Container[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...sidecars, ...spec.containers];
 }

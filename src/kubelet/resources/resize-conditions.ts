@@ -4,7 +4,7 @@ import { formatTime } from '../../base/rfc3339.ts';
 type ResizeCondition = 'PodResizePending' | 'PodResizeInProgress';
 
 /** Why a resize waits, or does not get on. */
-export interface ResizeTrouble {
+export interface ResizeDetail {
   readonly reason: string;
   readonly message: string;
 }
@@ -21,7 +21,7 @@ export class ResizeConditions {
     this.#now = now;
   }
 
-  of(uid: string): readonly PodCondition[] {
+  list(uid: string): readonly PodCondition[] {
     return [...(this.#byPod.get(uid)?.values() ?? [])];
   }
 
@@ -38,22 +38,22 @@ export class ResizeConditions {
   }
 
   /** What is another than before: the reason or the wish, or the message alone. The same word changes nothing. */
-  setPending({ metadata: { uid, generation = 0 } }: Pod, trouble: ResizeTrouble): 'reason' | 'message' | undefined {
+  setPending({ metadata: { uid, generation = 0 } }: Pod, detail: ResizeDetail): 'reason' | 'message' | undefined {
     const before = this.get(uid, 'PodResizePending');
-    const isSameWish = before?.reason === trouble.reason && (before.observedGeneration ?? 0) === generation;
-    if (isSameWish && before.message === trouble.message) return undefined;
-    this.#set(uid, 'PodResizePending', this.#condition('PodResizePending', before, trouble, generation));
-    return isSameWish ? 'message' : 'reason';
+    const isSameRequest = before?.reason === detail.reason && (before.observedGeneration ?? 0) === generation;
+    if (isSameRequest && before.message === detail.message) return undefined;
+    this.#set(uid, 'PodResizePending', this.#condition('PodResizePending', before, detail, generation));
+    return isSameRequest ? 'message' : 'reason';
   }
 
   /**
    * Keeps the generation of the wish that it began with, and its trouble unless there is another. Whether that is
    * another than before.
    */
-  setInProgress({ metadata: { uid, generation = 0 } }: Pod, trouble: Partial<ResizeTrouble> = {}): boolean {
+  setInProgress({ metadata: { uid, generation = 0 } }: Pod, detail: Partial<ResizeDetail> = {}): boolean {
     const before = this.get(uid, 'PodResizeInProgress');
     const known = { reason: before?.reason ?? '', message: before?.message ?? '' };
-    const now = { ...known, ...trouble };
+    const now = { ...known, ...detail };
     if (before && known.reason === now.reason && known.message === now.message) return false;
     const observed = before?.observedGeneration ?? generation;
     this.#set(uid, 'PodResizeInProgress', this.#condition('PodResizeInProgress', before, now, observed));
@@ -78,7 +78,7 @@ export class ResizeConditions {
   #condition(
     type: ResizeCondition,
     before: PodCondition | undefined,
-    { reason, message }: ResizeTrouble,
+    { reason, message }: ResizeDetail,
     observedGeneration: number,
   ): PodCondition {
     const now = formatTime(this.#now());

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { byUrgency, type PendingResize } from './resize-order.ts';
+import { byResizePriority, type PendingResize } from './resize-order.ts';
 
 const SINCE = '2026-11-15T09:00:00Z';
 
@@ -30,7 +30,7 @@ const cases: Record<string, { first: PendingResize; second: PendingResize }> = {
 
 for (const [who, { first, second }] of Object.entries(cases)) {
   test(`byUrgency() has first ${who}`, () => {
-    assert.deepEqual([second, first].sort(byUrgency), [first, second]);
-    assert.deepEqual([first, second].sort(byUrgency), [first, second]);
+    assert.deepEqual([second, first].sort(byResizePriority), [first, second]);
+    assert.deepEqual([first, second].sort(byResizePriority), [first, second]);
   });
 }

@@ -13,16 +13,16 @@ export interface PendingResize {
 }
 
 /** Who gives something back comes first, then who matters most, then who has waited longest. */
-export function byUrgency(one: PendingResize, other: PendingResize): number {
+export function byResizePriority(one: PendingResize, other: PendingResize): number {
   return (
-    Number(asksForMore(one)) - Number(asksForMore(other)) ||
+    Number(increasesRequests(one)) - Number(increasesRequests(other)) ||
     (other.pod.spec.priority ?? 0) - (one.pod.spec.priority ?? 0) ||
     Number(isGuaranteed(other)) - Number(isGuaranteed(one)) ||
-    byCodePoint(startOf(one), startOf(other))
+    byCodePoint(waitingSince(one), waitingSince(other))
   );
 }
 
-function asksForMore({ pod, allocated }: PendingResize): boolean {
+function increasesRequests({ pod, allocated }: PendingResize): boolean {
   const [now, before] = [podRequests(pod), podRequests(allocated)];
   return ['cpu', 'memory'].some((name) => (now.get(name)?.nano ?? 0n) > (before.get(name)?.nano ?? 0n));
 }
@@ -32,6 +32,6 @@ function isGuaranteed({ pod }: PendingResize): boolean {
 }
 
 /** One that was not tried yet has not waited either. */
-function startOf({ since = 'not yet' }: PendingResize): string {
+function waitingSince({ since = 'not yet' }: PendingResize): string {
   return since;
 }

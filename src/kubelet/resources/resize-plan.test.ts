@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { type ContainerResize, resizeView } from './resize-plan.ts';
+import { type ContainerResize, planResize } from './resize-plan.ts';
 
 const HAS: ResourceRequirements = { requests: { cpu: '50m', memory: '16Mi' }, limits: { cpu: '0', memory: '64Mi' } };
 
@@ -39,15 +39,15 @@ for (const [what, { wants, policy, how }] of Object.entries(cases)) {
     const pod = examplePod({ container: { resources: wants, ...(policy && { resizePolicy: policy }) } });
     const { name = '' } = pod.spec.containers[0] ?? {};
     const expected = { containers: new Map(how ? [[name, how]] : []), pod: false };
-    assert.deepEqual(resizeView(pod, { containers: new Map([[name, HAS]]) }), expected);
+    assert.deepEqual(planResize(pod, { containers: new Map([[name, HAS]]) }), expected);
   });
 }
 
 test('resizeView() takes what is not known for what it should be', () => {
   const pod = examplePod({ container: { resources: HAS } });
   const nothing = { containers: new Map(), pod: false };
-  assert.deepEqual(resizeView(pod, undefined), nothing);
-  assert.deepEqual(resizeView(pod, { containers: new Map() }), nothing);
+  assert.deepEqual(planResize(pod, undefined), nothing);
+  assert.deepEqual(planResize(pod, { containers: new Map() }), nothing);
 });
 
 test('resizeView() of a pod as a whole: who has no limit of its own follows', () => {
@@ -55,5 +55,5 @@ test('resizeView() of a pod as a whole: who has no limit of its own follows', ()
   const { name = '' } = pod.spec.containers[0] ?? {};
   const one = { limits: { cpu: '1' } };
   const expected = { containers: new Map([[name, 'update']]), pod: true };
-  assert.deepEqual(resizeView(pod, { containers: new Map([[name, one]]), pod: one }), expected);
+  assert.deepEqual(planResize(pod, { containers: new Map([[name, one]]), pod: one }), expected);
 });

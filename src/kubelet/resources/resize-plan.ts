@@ -6,32 +6,32 @@ import { actuationOf, type PodResources } from './pod-allocation.ts';
 export type ContainerResize = 'update' | 'restart';
 
 /** What a pod needs to have what it was promised. */
-export interface ResizeView {
+export interface ResizePlan {
   /** By name, of the containers that do not have it. One that does not run gets it when it starts. */
   readonly containers: ReadonlyMap<string, ContainerResize>;
   /** The pod as a whole does not have it. */
   readonly pod: boolean;
 }
 
-const NO_RESIZE: ResizeView = { containers: new Map(), pod: false };
+const NO_RESIZE: ResizePlan = { containers: new Map(), pod: false };
 
 /** Of a pod with its allocation. What is not known of is as it should be. */
-export function resizeView(pod: Pod, actuated: PodResources | undefined): ResizeView {
+export function planResize(pod: Pod, actuated: PodResources | undefined): ResizePlan {
   if (!actuated) return NO_RESIZE;
   const { initContainers = [], containers, resources } = pod.spec;
   const resizes = [...initContainers, ...containers].flatMap((container) => {
     const resize = containerResize(pod, container, actuated);
     return resize ? [[container.name, resize] as const] : [];
   });
-  return { containers: new Map(resizes), pod: !isSame(amountsOf(resources), amountsOf(actuated.pod)) };
+  return { containers: new Map(resizes), pod: !isSame(resizableAmounts(resources), resizableAmounts(actuated.pod)) };
 }
 
 function containerResize(pod: Pod, container: Container, actuated: PodResources): ContainerResize | undefined {
   const given = actuated.containers.get(container.name);
   if (!given) return undefined;
   const before = { spec: { ...pod.spec, resources: actuated.pod } };
-  const has = amountsOf(actuationOf({ ...pod, ...before }, { ...container, resources: given }));
-  const wants = amountsOf(actuationOf(pod, container));
+  const has = resizableAmounts(actuationOf({ ...pod, ...before }, { ...container, resources: given }));
+  const wants = resizableAmounts(actuationOf(pod, container));
   if (isSame(has, wants)) return undefined;
   const changed = [...(has.cpu === wants.cpu ? [] : ['cpu']), ...(has.memory === wants.memory ? [] : ['memory'])];
   const restarts = (container.resizePolicy ?? []).some(
@@ -46,7 +46,7 @@ interface Amounts {
   readonly memory: string;
 }
 
-function amountsOf({ requests, limits }: ResourceRequirements = {}): Amounts {
+function resizableAmounts({ requests, limits }: ResourceRequirements = {}): Amounts {
   return {
     cpu: `${milli(requests?.['cpu'])} ${milli(limits?.['cpu'])}`,
     memory: `${bytes(requests?.['memory'])} ${bytes(limits?.['memory'])}`,

@@ -62,7 +62,7 @@ test('a pod runs with what it was promised, whatever it asks for by now, also in
   assert.equal(records.allocated(large), large);
   records.allocate(small);
   assert.deepEqual(records.allocated(large), small);
-  await records.actuate(small, mainOf(small));
+  await records.recordActuated(small, mainOf(small));
   assert.deepEqual((await disk.records()).allocated(large), small);
 });
 
@@ -72,7 +72,7 @@ test('both files are on disk before a container is made, for root alone', async 
   const pod = podWith(SMALL);
   records.allocate(pod);
   await records.prepare(pod);
-  await records.actuate(pod, mainOf(pod));
+  await records.recordActuated(pod, mainOf(pod));
   const given = new Map([['u1', { containers: new Map([['web', SMALL]]) }]]);
   assert.deepEqual([await disk.pods(ALLOCATED), await disk.pods(ACTUATED)], [given, given]);
   assert.equal(((await disk.stat(ALLOCATED))?.mode ?? 0) & 0o777, 0o600);
@@ -84,13 +84,13 @@ test('a hundred pods at once are a few writes, and what is known already is none
   const pods = Array.from({ length: 100 }, (_, index) => podWith(SMALL, `u${index}`));
   for (const pod of pods) records.allocate(pod);
   await Promise.all(pods.map((pod) => records.prepare(pod)));
-  await Promise.all(pods.map((pod) => records.actuate(pod, mainOf(pod))));
+  await Promise.all(pods.map((pod) => records.recordActuated(pod, mainOf(pod))));
   assert.deepEqual(disk.writes.toSorted(byCodePoint), ['actuated_pods_state', 'allocated_pods_state']);
 
   const next = await disk.records();
   for (const pod of pods) next.allocate(pod);
   await Promise.all(pods.map((pod) => next.prepare(pod)));
-  await Promise.all(pods.map((pod) => next.actuate(pod, mainOf(pod))));
+  await Promise.all(pods.map((pod) => next.recordActuated(pod, mainOf(pod))));
   assert.equal(disk.writes.length, 2);
 });
 
@@ -103,7 +103,7 @@ test('what kubelet wrote counts, and is left as it is by an agent that has the s
   assert.equal(records.allocated(pod), pod);
   records.allocate(pod);
   await records.prepare(pod);
-  await records.actuate(pod, mainOf(pod));
+  await records.recordActuated(pod, mainOf(pod));
   assert.deepEqual(disk.writes, []);
 });
 
@@ -114,7 +114,7 @@ test('a container has what it was last given, also when its pod was promised som
   records.allocate(large);
   await records.prepare(large);
   assert.deepEqual(records.actuated('u1')?.containers.get('web'), SMALL);
-  await records.actuate(large, mainOf(large));
+  await records.recordActuated(large, mainOf(large));
   assert.deepEqual(records.actuated('u1')?.containers.get('web'), LARGE);
 });
 
@@ -124,7 +124,7 @@ test('what is given to a pod as a whole is recorded with it', async () => {
   const whole = (cpu: string): Pod => examplePod({ spec: { resources: { limits: { cpu } } } });
   await records.prepare(whole('1'));
   assert.deepEqual(records.actuated('u1')?.pod, { limits: { cpu: '1' } });
-  await records.actuatePod(whole('2'));
+  await records.recordPodActuated(whole('2'));
   assert.deepEqual((await disk.pods(ACTUATED)).get('u1')?.pod, { limits: { cpu: '2' } });
 });
 
@@ -136,9 +136,9 @@ test('of a pod that is gone nothing is left', async () => {
   await Promise.all(pods.map((pod) => records.prepare(pod)));
   records.deallocate('a');
   await records.purge(podWith(SMALL, 'a'));
-  records.keepOnly(new Set(['b']));
+  records.retainOnly(new Set(['b']));
   const b = podWith(LARGE, 'b');
-  await records.actuate(b, mainOf(b));
+  await records.recordActuated(b, mainOf(b));
   assert.deepEqual([...(await disk.pods(ALLOCATED)).keys()], ['b']);
   assert.deepEqual([...(await disk.pods(ACTUATED)).keys()], ['b']);
 });
@@ -159,9 +159,9 @@ test('no container is made while it cannot be written down; the next attempt wri
   disk.isFull = true;
   records.allocate(pod);
   await records.prepare(pod);
-  await assert.rejects(records.actuate(pod, mainOf(pod)), { code: 'ENOSPC' });
+  await assert.rejects(records.recordActuated(pod, mainOf(pod)), { code: 'ENOSPC' });
   disk.isFull = false;
-  await records.actuate(pod, mainOf(pod));
+  await records.recordActuated(pod, mainOf(pod));
   assert.deepEqual([...(await disk.pods(ALLOCATED)).keys(), ...(await disk.pods(ACTUATED)).keys()], ['u1', 'u1']);
 });
 

@@ -54,39 +54,39 @@ export class ResourceRecords implements PodStep {
   /** Promises the pod what it asks for. */
   allocate(pod: Pod): void {
     this.#allocated.set(pod.metadata.uid, allocationOf(pod));
-    this.#writeSoon(this.#allocated);
+    this.#flushInBackground(this.#allocated);
   }
 
   /** It left its source. */
   deallocate(uid: string): void {
     this.#allocated.remove(uid);
-    this.#writeSoon(this.#allocated);
+    this.#flushInBackground(this.#allocated);
   }
 
   /** Every source has spoken: what an earlier life promised to others is void. */
-  keepOnly(uids: ReadonlySet<string>): void {
+  retainOnly(uids: ReadonlySet<string>): void {
     for (const file of [this.#allocated, this.#actuated]) {
       for (const uid of file.uids) if (!uids.has(uid)) file.remove(uid);
-      this.#writeSoon(file);
+      this.#flushInBackground(file);
     }
   }
 
   /** The container has, or is about to have, what its pod gives it. Rejects when that cannot be written down. */
-  async actuate(pod: Pod, container: Container): Promise<void> {
+  async recordActuated(pod: Pod, container: Container): Promise<void> {
     this.#actuate(pod, new Map([[container.name, actuationOf(pod, container)]]));
     // kubelet goes on without the one, and makes no container without the other.
-    await this.#allocated.written().catch(() => undefined);
-    await this.#actuated.written();
+    await this.#allocated.flush().catch(() => undefined);
+    await this.#actuated.flush();
   }
 
   /** The control group of the pod has what the pod as a whole is given. */
-  async actuatePod(pod: Pod): Promise<void> {
+  async recordPodActuated(pod: Pod): Promise<void> {
     const { resources } = pod.spec;
     if (!resources?.limits && !resources?.requests) return;
     const { containers = new Map(), pod: known } = this.#actuated.get(pod.metadata.uid) ?? {};
     if (known && isSameResources(known, resources)) return;
     this.#actuated.set(pod.metadata.uid, { containers, pod: resources });
-    await this.#actuated.written();
+    await this.#actuated.flush();
   }
 
   /**
@@ -101,14 +101,14 @@ export class ResourceRecords implements PodStep {
     const ofPod = resources?.limits || resources?.requests ? { pod: resources } : {};
     this.#actuated.set(uid, { containers: new Map(), ...ofPod });
     this.#actuate(pod, new Map([...initContainers, ...containers].map((each) => [each.name, actuationOf(pod, each)])));
-    this.#writeSoon(this.#actuated);
+    this.#flushInBackground(this.#actuated);
   }
 
   async release(): Promise<void> {}
 
   async purge({ metadata }: Pod): Promise<void> {
     this.#actuated.remove(metadata.uid);
-    this.#writeSoon(this.#actuated);
+    this.#flushInBackground(this.#actuated);
   }
 
   #actuate({ metadata: { uid } }: Pod, containers: ReadonlyMap<string, ResourceRequirements>): void {
@@ -120,7 +120,7 @@ export class ResourceRecords implements PodStep {
     this.#actuated.set(uid, { ...before, containers: new Map([...known, ...containers]) });
   }
 
-  #writeSoon(file: ResourcesFile): void {
-    file.written().catch((error: unknown) => this.#log.error('cannot write the resources of pods', { error }));
+  #flushInBackground(file: ResourcesFile): void {
+    file.flush().catch((error: unknown) => this.#log.error('cannot write the resources of pods', { error }));
   }
 }

@@ -20,11 +20,11 @@ export function encodeResources(pods: ResourcesByPod): string {
 
 /** Throws in kubelet's words when it would not start with such a file either. Fields it does not know say nothing. */
 export function decodeResources(text: string): ResourcesByPod {
-  const { data = '', checksum = 0 } = fieldsOf(parsed(text));
+  const { data = '', checksum = 0 } = jsonFields(parseJson(text));
   if (typeof data !== 'string') throw new Error('data is not a text');
   if (checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
-  const { entries } = fieldsOf(parsed(data), 'failed to get pod resource information: ');
-  return mapOf(entries, podOf);
+  const { entries } = jsonFields(parseJson(data), 'failed to get pod resource information: ');
+  return decodeMap(entries, decodePod);
 }
 
 function checksumOf(data: string): number {
@@ -88,45 +88,45 @@ function objectText(fields: readonly Field[]): string {
   return `{${fields.map(([key, json]) => `${goJson(key)}:${json}`).join(',')}}`;
 }
 
-function podOf(value: unknown): PodResources {
-  const { ContainerResources, PodLevelResources } = fieldsOf(value);
+function decodePod(value: unknown): PodResources {
+  const { ContainerResources, PodLevelResources } = jsonFields(value);
   const ofPod = PodLevelResources ?? undefined;
   return {
-    containers: mapOf(ContainerResources, requirementsOf),
-    ...(ofPod !== undefined && { pod: requirementsOf(ofPod) }),
+    containers: decodeMap(ContainerResources, decodeRequirements),
+    ...(ofPod !== undefined && { pod: decodeRequirements(ofPod) }),
   };
 }
 
-function requirementsOf(value: unknown): ResourceRequirements {
-  const { limits, requests, claims } = fieldsOf(value);
-  const [limited, requested] = [mapOf(limits, quantityOf), mapOf(requests, quantityOf)];
+function decodeRequirements(value: unknown): ResourceRequirements {
+  const { limits, requests, claims } = jsonFields(value);
+  const [limited, requested] = [decodeMap(limits, decodeQuantity), decodeMap(requests, decodeQuantity)];
   return {
     ...(limited.size > 0 && { limits: Object.fromEntries(limited) }),
     ...(requested.size > 0 && { requests: Object.fromEntries(requested) }),
-    ...(Array.isArray(claims) && claims.length > 0 && { claims: claims.map(claimOf) }),
+    ...(Array.isArray(claims) && claims.length > 0 && { claims: claims.map(decodeClaim) }),
   };
 }
 
-function quantityOf(value: unknown): string {
+function decodeQuantity(value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number') throw new Error('a quantity is neither text nor number');
   return canonical(value);
 }
 
-function claimOf(value: unknown): ResourceClaim {
-  const { name = '', request } = fieldsOf(value);
+function decodeClaim(value: unknown): ResourceClaim {
+  const { name = '', request } = jsonFields(value);
   return { name: String(name), ...(request !== undefined && { request: String(request) }) };
 }
 
-function mapOf<T>(value: unknown, one: (inner: unknown) => T): Map<string, T> {
-  return new Map(Object.entries(fieldsOf(value)).map(([key, inner]) => [key, one(inner)]));
+function decodeMap<T>(value: unknown, one: (inner: unknown) => T): Map<string, T> {
+  return new Map(Object.entries(jsonFields(value)).map(([key, inner]) => [key, one(inner)]));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Go takes what is null or not there for empty. */
-function fieldsOf(value: unknown, told = ''): Fields {
+function jsonFields(value: unknown, errorPrefix = ''): Fields {
   if (value === undefined || value === null) return {};
-  if (!isFields(value)) throw new Error(`${told}not a JSON object`);
+  if (!isFields(value)) throw new Error(`${errorPrefix}not a JSON object`);
   return value;
 }
 
@@ -134,7 +134,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

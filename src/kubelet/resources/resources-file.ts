@@ -22,7 +22,7 @@ export class ResourcesFile {
   readonly #path: string;
   readonly #pods: Map<string, PodResources>;
   #onDisk: string | undefined;
-  #isBehind = false;
+  #isDirty = false;
   /** The write that is under way, or the last one. */
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class ResourcesFile {
 
   /** Rejects, as kubelet does not start, when what is there cannot be trusted. No file is as good as an empty one. */
   static async read(path: string, fs: FileSystem): Promise<ResourcesFile> {
-    const text = await textAt(path, fs);
+    const text = await readIfExists(path, fs);
     try {
       return new ResourcesFile(fs, path, text);
     } catch (error) {
@@ -56,17 +56,17 @@ export class ResourcesFile {
 
   set(uid: string, resources: PodResources): void {
     this.#pods.set(uid, resources);
-    this.#isBehind = true;
+    this.#isDirty = true;
   }
 
   remove(uid: string): void {
-    if (this.#pods.delete(uid)) this.#isBehind = true;
+    if (this.#pods.delete(uid)) this.#isDirty = true;
   }
 
   /** Resolves when all that was set until now is on disk. */
-  written(): Promise<void> {
+  flush(): Promise<void> {
     if (this.#next !== undefined) return this.#next;
-    if (!this.#isBehind) return this.#current;
+    if (!this.#isDirty) return this.#current;
     this.#next = this.#current
       .catch(() => undefined)
       .then(() => {
@@ -79,19 +79,19 @@ export class ResourcesFile {
 
   async #write(): Promise<void> {
     const text = encodeResources(this.#pods);
-    this.#isBehind = false;
+    this.#isDirty = false;
     if (text === this.#onDisk) return;
     try {
       await this.#fs.writeAtomic(this.#path, text, { mode: 0o600 });
       this.#onDisk = text;
     } catch (error) {
-      this.#isBehind = true;
+      this.#isDirty = true;
       throw error;
     }
   }
 }
 
-async function textAt(path: string, fs: FileSystem): Promise<string | undefined> {
+async function readIfExists(path: string, fs: FileSystem): Promise<string | undefined> {
   try {
     return await fs.readText(path);
   } catch (error) {

@@ -1,15 +1,15 @@
 import type { AgentView } from '../explain/agent-view.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
-import type { Metric } from './metrics-text.ts';
+import type { Metric, Sample } from './metric-registry.ts';
 
-/** The version of Kubernetes that this stands for, and where it runs. */
+/** The Kubernetes version that the agent implements, and its platform. */
 export interface BuildInfo {
   readonly kubernetesVersion: string;
   /** `linux/amd64` */
   readonly platform: string;
 }
 
-/** What the agent knows of itself and of its pods, under kubelet's names. */
+/** Metrics of the agent and its pods, under kubelet's names. */
 export function agentMetrics(view: Pick<AgentView, 'nodeName' | 'pods'>, build: BuildInfo): readonly Metric[] {
   const observed = view.pods().flatMap((report) => report.observed ?? []);
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(build.kubernetesVersion) ?? [];
@@ -42,7 +42,7 @@ export function agentMetrics(view: Pick<AgentView, 'nodeName' | 'pods'>, build: 
   ];
 }
 
-function containersByState(observed: readonly ObservedPod[]): Metric['samples'] {
+function containersByState(observed: readonly ObservedPod[]): readonly Sample[] {
   const all = Map.groupBy(
     observed.flatMap(({ containers }) => containers),
     ({ state }) => state,

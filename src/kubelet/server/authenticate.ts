@@ -4,9 +4,9 @@ import type { Clock } from '../../host/clock.ts';
 import type { TlsClient, TlsRequest } from '../../host/tls-server.ts';
 import type { ApiReviews } from '../api-client/api-reviews.ts';
 import { bearerToken } from './bearer-token.ts';
-import { Remembered } from './remembered.ts';
+import { TtlCache } from './ttl-cache.ts';
 
-/** Who asks. */
+/** The client of a request. */
 export interface User {
   readonly name: string;
   readonly uid?: string | undefined;
@@ -15,35 +15,35 @@ export interface User {
 }
 
 export interface AuthenticationSettings {
-  /** Lets in who shows nothing, as `system:anonymous`. */
+  /** Accepts requests without credentials as `system:anonymous`. */
   readonly anonymous: boolean;
-  /** Asks the API server for the owners of tokens, whose answers hold so long; absent: tokens mean nothing. */
+  /** Token reviews of the API server are cached for so long; absent: tokens are not accepted. */
   readonly webhookCacheTtlMs?: number | undefined;
 }
 
 export interface AuthenticationDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** How long the API server may take. */
+  /** Limits the request to the API server. */
   deadline(): AbortSignal;
-  /** Absent: the node has no API server, and nobody can say whose a token is. */
+  /** Absent on a standalone node: tokens cannot be reviewed. */
   readonly reviews?: Pick<ApiReviews, 'reviewToken'> | undefined;
 }
 
-/** `undefined`: nobody that is known. Rejects when that could not be found out. */
+/** Returns `undefined` for an unknown client. Rejects when the credentials are invalid or cannot be checked. */
 export type Authenticate = (request: Pick<TlsRequest, 'client' | 'headers'>) => Promise<User | undefined>;
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const AUTHENTICATED = 'system:authenticated';
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
-const MOST_TOKENS = 4096;
+const MAX_TOKENS = 4096;
 
 export function createAuthenticate(settings: AuthenticationSettings, deps: AuthenticationDeps): Authenticate {
   const { clock, reviews, deadline } = deps;
   const { webhookCacheTtlMs } = settings;
-  const tokens = new Remembered<User | undefined>(MOST_TOKENS, clock, () => webhookCacheTtlMs ?? 0);
+  const tokens = new TtlCache<User | undefined>(MAX_TOKENS, clock, () => webhookCacheTtlMs ?? 0);
   const ownerOf = async (token: string): Promise<User | undefined> => {
     if (webhookCacheTtlMs === undefined || !reviews) return undefined;
-    // Nobody who sees our memory is to find tokens in it.
+    // Hashed, so that the cache holds no tokens.
     const key = createHash('sha256').update(token).digest('base64');
     return tokens.get(key, async () => {
       const { authenticated, user, error } = await reviews.reviewToken({ token }, deadline());
@@ -58,7 +58,7 @@ export function createAuthenticate(settings: AuthenticationSettings, deps: Authe
     const token = bearerToken(headers);
     const owner = token === undefined ? undefined : await ownerOf(token);
     if (owner) return authenticated(owner);
-    // Who shows something that is wrong is not taken for somebody who shows nothing.
+    // A request with invalid credentials is not anonymous.
     if (client.kind === 'untrusted') throw new Error(`the certificate of the client is not trusted: ${client.reason}`);
     if (token !== undefined && webhookCacheTtlMs !== undefined) throw new Error('invalid bearer token');
     return settings.anonymous ? ANONYMOUS : undefined;

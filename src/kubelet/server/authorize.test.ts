@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SubjectAccessReviewSpec } from '../../api/generated/core-v1.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { accessOf, createAuthorize } from './authorize.ts';
+import { requestedAccess, createAuthorize } from './authorize.ts';
 
 const USER = { name: 'jane', groups: ['dev'] };
 const never = new AbortController().signal;
@@ -26,7 +26,7 @@ for (const [request, verb, subresources] of [
 ] as const) {
   test(`accessOf(): ${request} needs ${verb || 'no verb'} of nodes/${subresources.join(' or nodes/')}`, () => {
     const [method, path] = request.split(' ');
-    assert.deepEqual(accessOf(method ?? '', path ?? ''), { verb, subresources });
+    assert.deepEqual(requestedAccess(method ?? '', path ?? ''), { verb, subresources });
   });
 }
 

@@ -2,7 +2,7 @@ import type { SubjectAccessReviewSpec } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ApiReviews } from '../api-client/api-reviews.ts';
 import type { User } from './authenticate.ts';
-import { Remembered } from './remembered.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 export type AuthorizationSettings =
   | { readonly mode: 'AlwaysAllow' }
@@ -11,28 +11,28 @@ export type AuthorizationSettings =
 export interface AuthorizationDeps {
   readonly nodeName: string;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** How long the API server may take. */
+  /** Limits the request to the API server. */
   deadline(): AbortSignal;
   readonly reviews?: Pick<ApiReviews, 'reviewAccess'> | undefined;
 }
 
-/** What somebody wants of the node; one of the subresources is enough. */
+/** The requested access to the node; a right to one of the subresources is enough. */
 export interface Access {
   readonly verb: string;
   readonly subresources: readonly string[];
 }
 
-export type AccessVerdict =
+export type AccessDecision =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'refused' }
-  /** It could not be found out whether this one may be had. */
+  /** The review of this subresource failed. */
   | { readonly kind: 'failed'; readonly subresource: string; readonly error: unknown };
 
-export type Authorize = (user: User, access: Access) => Promise<AccessVerdict>;
+export type Authorize = (user: User, access: Access) => Promise<AccessDecision>;
 
-const MOST_ANSWERS = 8192;
-/** What is longer is asked for again each time, as the API server's own clients do it. */
-const MOST_KEY_LENGTH = 10_000;
+const MAX_CACHED = 8192;
+/** Longer keys are not cached, as in client-go's webhook authorizer. */
+const MAX_KEY_LENGTH = 10_000;
 
 const VERBS: Readonly<Record<string, string>> = {
   POST: 'create',
@@ -41,7 +41,7 @@ const VERBS: Readonly<Record<string, string>> = {
   PATCH: 'patch',
   DELETE: 'delete',
 };
-/** The first that a path is at or below. */
+/** The first prefix that matches a path wins. */
 const FINE: readonly (readonly [path: string, subresource: string])[] = [
   ['/pods', 'pods'],
   ['/healthz', 'healthz'],
@@ -57,8 +57,8 @@ const COARSE: readonly (readonly [path: string, subresource: string])[] = [
   ['/flagz', 'configz'],
 ];
 
-/** Which right over the node a request needs. */
-export function accessOf(method: string, path: string): Access {
+/** Returns the access to the node that a request needs. */
+export function requestedAccess(method: string, path: string): Access {
   const find = (among: typeof FINE) => among.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
   const fine = find(FINE);
   return { verb: VERBS[method] ?? '', subresources: [...(fine ? [fine] : []), find(COARSE) ?? 'proxy'] };
@@ -68,17 +68,17 @@ export function createAuthorize(settings: AuthorizationSettings, deps: Authoriza
   if (settings.mode === 'AlwaysAllow') return async () => ({ kind: 'allowed' });
   const { nodeName, clock, reviews, deadline } = deps;
   const { allowedTtlMs, refusedTtlMs } = settings;
-  const answers = new Remembered<boolean>(MOST_ANSWERS, clock, (allowed) => (allowed ? allowedTtlMs : refusedTtlMs));
+  const answers = new TtlCache<boolean>(MAX_CACHED, clock, (allowed) => (allowed ? allowedTtlMs : refusedTtlMs));
   const ask = async (spec: SubjectAccessReviewSpec): Promise<boolean> => {
-    if (!reviews) throw new Error('there is no API server that could be asked');
+    if (!reviews) throw new Error('cannot review access: the node has no API server');
     return (await reviews.reviewAccess(spec, deadline())).allowed;
   };
   return async (user, { verb, subresources }) => {
     for (const subresource of subresources) {
-      const spec = reviewOf(user, { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName });
+      const spec = accessReview(user, { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName });
       const key = JSON.stringify(spec);
       try {
-        const isAllowed = key.length > MOST_KEY_LENGTH ? ask(spec) : answers.get(key, () => ask(spec));
+        const isAllowed = key.length > MAX_KEY_LENGTH ? ask(spec) : answers.get(key, () => ask(spec));
         if (await isAllowed) return { kind: 'allowed' };
       } catch (error) {
         return { kind: 'failed', subresource, error };
@@ -88,7 +88,7 @@ export function createAuthorize(settings: AuthorizationSettings, deps: Authoriza
   };
 }
 
-function reviewOf(
+function accessReview(
   { name, uid, groups, extra }: User,
   resourceAttributes: NonNullable<SubjectAccessReviewSpec['resourceAttributes']>,
 ): SubjectAccessReviewSpec {

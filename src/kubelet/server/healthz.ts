@@ -1,27 +1,27 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { ServerResponse } from '../../host/network.ts';
-import { LINE_HEADERS, plainLine, plainText } from './answers.ts';
+import { LINE_HEADERS, errorLine, plainText } from './responses.ts';
 
-/** A check says what is wrong, or nothing. */
+/** A check returns its error, or `undefined`. */
 export type HealthChecks = ReadonlyMap<string, () => string | undefined>;
 
 /** `/healthz`, or `/healthz/NAME`. */
-export function health(checks: HealthChecks, name: string | undefined, query: URLSearchParams): ServerResponse {
-  const fault = name === undefined ? undefined : checks.get(name);
-  return fault ? oneHealth(fault) : allHealth(checks, query);
+export function healthResponse(checks: HealthChecks, name: string | undefined, query: URLSearchParams): ServerResponse {
+  const check = name === undefined ? undefined : checks.get(name);
+  return check ? oneHealth(check) : allHealth(checks, query);
 }
 
-/** Each check, and whether all are well. */
+/** All checks, and whether all of them pass. */
 function allHealth(checks: HealthChecks, query: URLSearchParams): ServerResponse {
   const excluded = new Set(query.getAll('exclude'));
   const lines: string[] = [];
   let isHealthy = true;
-  for (const [name, fault] of checks) {
+  for (const [name, check] of checks) {
     if (excluded.has(name)) lines.push(`[+]${name} excluded: ok`);
-    else if (fault() === undefined) lines.push(`[+]${name} ok`);
+    else if (check() === undefined) lines.push(`[+]${name} ok`);
     else {
       isHealthy = false;
-      lines.push(`[-]${name} failed: reason withheld`); // who may see this need not see more
+      lines.push(`[-]${name} failed: reason withheld`); // only the path of the single check shows the reason
     }
   }
   const unknown = [...excluded].filter((name) => !checks.has(name)).toSorted(byCodePoint);
@@ -29,12 +29,12 @@ function allHealth(checks: HealthChecks, query: URLSearchParams): ServerResponse
     const names = unknown.map((name) => JSON.stringify(name)).join(',');
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
   }
-  if (!isHealthy) return plainLine(500, `${lines.join('\n')}\nhealthz check failed`);
+  if (!isHealthy) return errorLine(500, `${lines.join('\n')}\nhealthz check failed`);
   const body = query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok';
   return { status: 200, headers: LINE_HEADERS, body };
 }
 
-function oneHealth(fault: () => string | undefined): ServerResponse {
-  const why = fault();
-  return why === undefined ? plainText(200, 'ok') : plainLine(500, `internal server error: ${why}`);
+function oneHealth(check: () => string | undefined): ServerResponse {
+  const error = check();
+  return error === undefined ? plainText(200, 'ok') : errorLine(500, `internal server error: ${error}`);
 }

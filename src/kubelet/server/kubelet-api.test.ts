@@ -14,7 +14,7 @@ import {
   ScriptedView,
   staticPod,
 } from '../local-api/fake/scripted-view.ts';
-import { createKubeletApi, type KubeletApiParts } from './kubelet-api.ts';
+import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
 import { streamAddress } from './stream-address.ts';
 
 const never = new AbortController().signal;
@@ -22,7 +22,7 @@ const LOG = '/var/log/web.log';
 const IDENTITY = { certificate: 'NODE', key: 'KEY' };
 const LINE = '2026-01-01T00:00:00.5Z stdout F one\n2026-01-01T00:00:01Z stderr F two\n';
 
-async function setUp(more: Partial<KubeletApiParts> = {}) {
+async function setUp(more: Partial<KubeletApiDeps> = {}) {
   const host = createMemoryHost();
   const { fs, network, clock } = host;
   const view = new ScriptedView();
@@ -308,7 +308,7 @@ test('port-forward: to the sandbox of the pod, and of no other UID', async () =>
   view.show(running());
   await upgrade('/portForward/default/hello-box/default-hello');
   assert.deepEqual(calls, [{ podSandboxId: 's1', port: [] }]);
-  await assert.rejects(upgrade('/portForward/default/hello-box/other'), { status: 404, words: 'pod not found' });
+  await assert.rejects(upgrade('/portForward/default/hello-box/other'), { status: 404, bodyText: 'pod not found' });
 });
 
 test('port-forward: a WebSocket that carries SPDY names no ports, where such are taken', async () => {
@@ -320,18 +320,18 @@ test('port-forward: a WebSocket that carries SPDY names no ports, where such are
     return { url: 'http://127.0.0.1/cri/token' };
   };
   const runtime = { exec: give, attach: give, portForward: give };
-  const place = { verb: 'portForward', namespace: 'default', pod: 'hello-box', uid: '', container: '' } as const;
+  const target = { verb: 'portForward', namespace: 'default', pod: 'hello-box', uid: '', container: '' } as const;
   const headers = { 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io' };
   const request = { query: new URLSearchParams(), upgrade: 'websocket', headers, signal: never };
-  await streamAddress({ view, runtime, tunnels: true }, place, request);
+  await streamAddress({ view, runtime, tunnels: true }, target, request);
   assert.deepEqual(calls, [{ podSandboxId: 's1', port: [] }]);
-  await assert.rejects(streamAddress({ view, runtime, tunnels: false }, place, request), {
+  await assert.rejects(streamAddress({ view, runtime, tunnels: false }, target, request), {
     status: 400,
     message: 'query parameter "port" is required',
   });
 });
 
-for (const [path, status, words] of [
+for (const [path, status, bodyText] of [
   ['/exec/default/none/web?output=1', 404, 'pod does not exist'],
   ['/exec/default/hello-box/other?output=1', 500, 'container not found ("other")'],
   ['/attach/default/hello-box/mirror/web?output=1', 500, 'pod hello-box_default not found'],
@@ -339,10 +339,10 @@ for (const [path, status, words] of [
   ['/exec/default/hello-box/web', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
   ['/portForward/default/none', 404, 'pod does not exist'],
 ] as const) {
-  test(`POST ${path} is refused: ${words}`, async () => {
+  test(`POST ${path} is rejected: ${bodyText}`, async () => {
     const { view, upgrade } = await setUp();
     view.show(running());
-    await assert.rejects(upgrade(path), { status, words });
+    await assert.rejects(upgrade(path), { status, bodyText });
   });
 }
 
@@ -355,8 +355,8 @@ test('what the runtime says is told with the status that fits', async () => {
     const fail = () => Promise.reject(new CriError(code, 'no'));
     const { view, upgrade } = await setUp({ runtime: { exec: fail, attach: fail, portForward: fail } });
     view.show(running());
-    const words = `rpc error: code = ${code} desc = no`;
-    await assert.rejects(upgrade('/exec/default/hello-box/web?output=1'), { status, words });
+    const bodyText = `rpc error: code = ${code} desc = no`;
+    await assert.rejects(upgrade('/exec/default/hello-box/web?output=1'), { status, bodyText });
   }
 });
 
@@ -366,7 +366,7 @@ test('an address that the runtime does not know any more is told in its words', 
   const give = async () => ({ url: `http://127.0.0.1:${gone.port}/cri/other` });
   const late = await setUp({ network, runtime: { exec: give, attach: give, portForward: give } });
   for (const each of [view, late.view]) each.show(running());
-  await assert.rejects(late.upgrade('/exec/default/hello-box/web?output=1'), { status: 404, words: 'no such token' });
+  await assert.rejects(late.upgrade('/exec/default/hello-box/web?output=1'), { status: 404, bodyText: 'no such token' });
   await upgrade('/exec/default/hello-box/web?output=1');
 });
 

@@ -1,8 +1,8 @@
 import { parseTime, TimeError } from '../../base/rfc3339.ts';
 import type { LogStream } from '../logs/log-entries.ts';
-import { HttpProblem } from './answers.ts';
+import { HttpError } from './responses.ts';
 
-/** What `kubectl logs` asks for. */
+/** The options of `kubectl logs`. */
 export interface LogQuery {
   readonly follow: boolean;
   readonly previous: boolean;
@@ -20,7 +20,7 @@ const STREAMS: ReadonlyMap<string, LogStream | undefined> = new Map([
   ['Stderr', 'stderr'],
 ] as const);
 
-/** Reads a query as kubelet does; `splitStreams` is the feature gate PodLogsQuerySplitStreams. Throws an `HttpProblem`. */
+/** Parses a query as kubelet does; `splitStreams` is the feature gate PodLogsQuerySplitStreams. Throws an `HttpError`. */
 export function logQuery(query: URLSearchParams, splitStreams: boolean): LogQuery {
   const tail = query.get('tail') || query.get('tailLines');
   const tailLines = tail === 'all' ? undefined : wholeNumber(tail);
@@ -39,20 +39,20 @@ export function logQuery(query: URLSearchParams, splitStreams: boolean): LogQuer
     tailLines,
     limitBytes,
     since: seconds !== undefined ? { seconds } : timeMs === undefined ? undefined : { timeMs },
-    stream: streamOf(query.get('stream'), splitStreams, tailLines),
+    stream: parseStream(query.get('stream'), splitStreams, tailLines),
   };
 }
 
-function streamOf(asked: string | null, splitStreams: boolean, tailLines: number | undefined): LogStream | undefined {
+function parseStream(asked: string | null, splitStreams: boolean, tailLines: number | undefined): LogStream | undefined {
   if (asked === null) return undefined;
   const stream = STREAMS.get(asked);
   if (!STREAMS.has(asked) || (stream !== undefined && tailLines !== undefined)) throw invalid();
   if (stream === undefined || splitStreams) return stream;
   const why = 'Please enable PodLogsQuerySplitStreams feature gate in kubelet';
-  throw new HttpProblem(400, `unable to return the given log stream: ${JSON.stringify(asked)}. ${why}`);
+  throw new HttpError(400, `unable to return the given log stream: ${JSON.stringify(asked)}. ${why}`);
 }
 
-/** As Go's conversion from query parameters has it: anything but these is true. */
+/** As Go's conversion of query parameters: every other value is true. */
 function flag(value: string | null): boolean {
   return value !== null && value !== 'false' && value !== '0';
 }
@@ -72,10 +72,10 @@ function time(value: string | null): number | undefined {
   }
 }
 
-function undecodable(): HttpProblem {
-  return new HttpProblem(400, '{"message": "Unable to decode query."}');
+function undecodable(): HttpError {
+  return new HttpError(400, '{"message": "Unable to decode query."}');
 }
 
-function invalid(): HttpProblem {
-  return new HttpProblem(422, '{"message": "Invalid request."}');
+function invalid(): HttpError {
+  return new HttpError(422, '{"message": "Invalid request."}');
 }

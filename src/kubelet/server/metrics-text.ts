@@ -57,6 +57,6 @@ function escaped(value: string): string {
 function goFloat(value: number): string {
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
-  if (value === 0 || (power >= -4 && power < 21 && (power < 6 || String(value).length <= 6))) return String(value);
+  if (power >= -4 && power < 6) return String(value);
   return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }

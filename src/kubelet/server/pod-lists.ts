@@ -2,19 +2,19 @@ import type { Container, PodSpec, PodStatus } from '../../api/generated/core-v1.
 import type { PodReport } from '../explain/agent-view.ts';
 import { runningContainers } from '../pod/observed-pod.ts';
 
-/** `/pods`: every pod that the node is to run, with its status. */
+/** `/pods`: all desired pods of the node with their status. */
 export function podList(reports: readonly PodReport[]): object {
-  return listOf(
+  return asPodList(
     reports.map(({ pod, status }) => {
-      const { metadata, spec } = pod; // in a list they do not say what they are
+      const { metadata, spec } = pod; // items of a list have no kind and apiVersion
       return { metadata, spec: withResources(spec), status: withProbeTimes(status) };
     }),
   );
 }
 
-/** `/runningpods`: what the runtime has of them. */
+/** `/runningpods`: the pods that run, as the runtime reports them. */
 export function runningPodList(reports: readonly PodReport[]): object {
-  return listOf(
+  return asPodList(
     reports.flatMap(({ observed }) => {
       const running = runningContainers(observed);
       if (!observed || (running.length === 0 && !observed.sandboxes.some(({ ready }) => ready))) return [];
@@ -25,7 +25,7 @@ export function runningPodList(reports: readonly PodReport[]): object {
   );
 }
 
-/** Kubernetes writes these out where there are none, too. */
+/** Kubernetes writes empty `resources` too. */
 function withResources(spec: PodSpec): PodSpec {
   const { containers, initContainers } = spec;
   const complete = (all: readonly Container[]) => all.map((container) => ({ resources: {}, ...container }));
@@ -41,6 +41,6 @@ function withProbeTimes(status: PodStatus): object {
   return { ...status, ...(conditions && { conditions: conditions.map((each) => ({ lastProbeTime: null, ...each })) }) };
 }
 
-function listOf(items: readonly object[]): object {
+function asPodList(items: readonly object[]): object {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
 }

@@ -1,10 +1,10 @@
 import type { FileSystem } from '../../host/file-system.ts';
-import type { Metric } from './metrics-text.ts';
+import type { Metric } from './metric-registry.ts';
 
-/** Linux counts the time of processes in hundredths of a second, whatever its own clock does. */
+/** `USER_HZ`: Linux reports process times in hundredths of a second, independent of its own clock. */
 const TICKS_PER_SECOND = 100;
 
-/** What the kernel counts of this process. What it does not tell is left out. */
+/** Metrics of this process from `/proc`. Values that the kernel does not report are left out. */
 export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDirectory'>): Promise<readonly Metric[]> {
   const [stat, status, limits, machine, open] = await Promise.all([
     fs.readText('/proc/self/stat'),
@@ -13,7 +13,7 @@ export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDire
     fs.readText('/proc/stat'),
     fs.readDirectory('/proc/self/fd'),
   ]);
-  // The name before may have spaces and brackets of its own.
+  // The command name before it may contain spaces and brackets.
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -43,7 +43,7 @@ function counter(name: string, help: string, value: number | undefined): Metric 
 }
 
 function gauge(name: string, help: string, value: number | undefined): Metric {
-  return { ...counter(name, help, value), type: 'gauge' };
+  return { name, type: 'gauge', help, samples: value === undefined ? [] : [{ value }] };
 }
 
 function seconds(a: number | undefined, b: number | undefined): number | undefined {

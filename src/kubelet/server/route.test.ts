@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Route, routeOf } from './route.ts';
+import { type Route, findRoute } from './route.ts';
 
 const SETTINGS = { debugging: true, checks: new Set(['ping']) };
 
@@ -22,7 +22,7 @@ const CASES: readonly (readonly [request: string, route: Route])[] = [
   ['GET /runningpods', { kind: 'moved', to: '/runningpods/' }],
   [
     'GET /containerLogs/ns/web/main',
-    { kind: 'containerLogs', place: { namespace: 'ns', pod: 'web', container: 'main' } },
+    { kind: 'containerLogs', target: { namespace: 'ns', pod: 'web', container: 'main' } },
   ],
   ['POST /containerLogs/ns/web/main', { kind: 'methodNotAllowed', allowed: ['GET'] }],
   ['GET /containerLogs/ns/web', { kind: 'notFound' }],
@@ -44,13 +44,13 @@ const CASES: readonly (readonly [request: string, route: Route])[] = [
 ];
 
 function stream(verb: 'exec' | 'attach' | 'portForward', uid: string, container: string): Route {
-  return { kind: 'stream', place: { verb, namespace: 'ns', pod: 'web', uid, container } };
+  return { kind: 'stream', target: { verb, namespace: 'ns', pod: 'web', uid, container } };
 }
 
 for (const [request, route] of CASES) {
   test(`routeOf(): ${request}`, () => {
     const [method = '', path = ''] = request.split(' ');
-    assert.deepEqual(routeOf(method, path, SETTINGS), route);
+    assert.deepEqual(findRoute(method, path, SETTINGS), route);
   });
 }
 
@@ -67,7 +67,7 @@ test('routeOf(): without debugging handlers pods are still told of, and no more'
     '/configz',
   ];
   assert.deepEqual(
-    kinds.map((path) => routeOf('GET', path, { ...SETTINGS, debugging: false }).kind),
+    kinds.map((path) => findRoute('GET', path, { ...SETTINGS, debugging: false }).kind),
     [
       'pods',
       'healthz',

@@ -1,17 +1,17 @@
 import { normalize } from 'node:path/posix';
-import type { ContainerPlace } from './serve-container-logs.ts';
-import type { StreamPlace } from './stream-address.ts';
+import type { ContainerTarget } from './serve-container-logs.ts';
+import type { StreamTarget } from './stream-address.ts';
 
-/** What a path means. */
+/** The handler that a path selects. */
 export type Route = OpenRoute | GuardedRoute;
 
-/** What anybody is told, since it says nothing of the node. */
+/** Answered without authentication: the response reveals nothing of the node. */
 export type OpenRoute =
   | { readonly kind: 'badRequest' | 'unknown' }
-  /** There is such a place under a slightly other path. */
+  /** The cleaned path exists. */
   | { readonly kind: 'moved'; readonly to: string };
 
-/** All checks, or the one that is named. */
+/** All checks, or the named one. */
 export interface HealthzRoute {
   readonly kind: 'healthz';
   readonly check: string | undefined;
@@ -20,8 +20,8 @@ export interface HealthzRoute {
 export type GuardedRoute =
   | HealthzRoute
   | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' }
-  | { readonly kind: 'containerLogs'; readonly place: ContainerPlace }
-  | { readonly kind: 'stream'; readonly place: StreamPlace }
+  | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
+  | { readonly kind: 'stream'; readonly target: StreamTarget }
   | { readonly kind: 'debuggingDisabled' | 'notFound' }
   | { readonly kind: 'methodNotAllowed'; readonly allowed: readonly string[] };
 
@@ -34,9 +34,9 @@ export interface RouteSettings {
 
 const GET: readonly string[] = ['GET'];
 const GET_OR_POST: readonly string[] = ['GET', 'POST'];
-/** Known only with a slash behind. */
+/** Known only with a trailing slash. */
 const FOLDERS = ['/runningpods'];
-/** What is refused below these where `enableDebuggingHandlers` is off. */
+/** Disabled without `enableDebuggingHandlers`. */
 const DEBUGGING = [
   '/run',
   '/exec',
@@ -49,28 +49,28 @@ const DEBUGGING = [
 ];
 const BROKEN_ESCAPE = /%(?![\da-f]{2})/i;
 
-/** Of a path without its query. */
-export function routeOf(method: string, path: string, { debugging, checks }: RouteSettings): Route {
-  const elsewhere = otherPath(path, debugging ? FOLDERS : DEBUGGING);
+/** Finds the route of a path without its query. */
+export function findRoute(method: string, path: string, { debugging, checks }: RouteSettings): Route {
+  const elsewhere = cleanedPathRoute(path, debugging ? FOLDERS : DEBUGGING);
   if (elsewhere) return elsewhere;
   if (!debugging && DEBUGGING.some((folder) => path.startsWith(`${folder}/`))) return { kind: 'debuggingDisabled' };
   return exactRoute(path, debugging, checks) ?? routeBelow(method, path);
 }
 
-/** The same where there is nothing but `/healthz`. */
-export function healthzRouteOf(path: string, checks: RouteSettings['checks']): OpenRoute | HealthzRoute {
-  return otherPath(path) ?? healthzRoute(path, checks) ?? { kind: 'unknown' };
+/** Finds the route on a server that has only `/healthz`. */
+export function findHealthzRoute(path: string, checks: RouteSettings['checks']): OpenRoute | HealthzRoute {
+  return cleanedPathRoute(path) ?? healthzRoute(path, checks) ?? { kind: 'unknown' };
 }
 
-/** Of a path that is not as it should be written. */
-function otherPath(path: string, folders: readonly string[] = []): OpenRoute | undefined {
+/** The route of a path that is not in its clean form, as in Go's `ServeMux`. */
+function cleanedPathRoute(path: string, folders: readonly string[] = []): OpenRoute | undefined {
   if (BROKEN_ESCAPE.test(path)) return { kind: 'badRequest' };
   const clean = normalize(path);
   if (folders.includes(clean)) return { kind: 'moved', to: `${clean}/` };
   return clean === path ? undefined : { kind: 'moved', to: clean };
 }
 
-/** These are met by every method. */
+/** Routes that accept every method. */
 function exactRoute(path: string, debugging: boolean, checks: RouteSettings['checks']): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
   if (path === '/configz' && debugging) return { kind: 'configz' };
@@ -85,7 +85,7 @@ function healthzRoute(path: string, checks: RouteSettings['checks']): HealthzRou
 
 function routeBelow(method: string, path: string): Route {
   const [first = '', ...rest] = path.slice(1).split('/');
-  // What comes with a slash at its end means the same.
+  // A trailing slash is ignored.
   const parts = (rest.at(-1) === '' ? rest.slice(0, -1) : rest).map(decoded);
   const found = candidate(first, parts);
   if (!found) return { kind: 'unknown' };
@@ -94,7 +94,7 @@ function routeBelow(method: string, path: string): Route {
   return methods.includes(method) ? route : { kind: 'methodNotAllowed', allowed: methods };
 }
 
-/** What the first part of a path is known for; `undefined`: nothing. */
+/** The route that the first part of a path selects, and its methods; `undefined` for an unknown path. */
 function candidate(
   first: string,
   parts: readonly string[],
@@ -119,7 +119,7 @@ function candidate(
 
 function logsRoute([namespace, pod, container, ...more]: readonly string[]): GuardedRoute | undefined {
   if (namespace === undefined || pod === undefined || container === undefined || more.length > 0) return undefined;
-  return { kind: 'containerLogs', place: { namespace, pod, container } };
+  return { kind: 'containerLogs', target: { namespace, pod, container } };
 }
 
 /** `NAMESPACE/POD/CONTAINER`, or `NAMESPACE/POD/UID/CONTAINER` */
@@ -127,15 +127,15 @@ function commandRoute(verb: 'exec' | 'attach', parts: readonly string[]): Guarde
   const [namespace, pod, third, fourth, ...more] = parts;
   if (namespace === undefined || pod === undefined || third === undefined || more.length > 0) return undefined;
   const [uid, container] = fourth === undefined ? ['', third] : [third, fourth];
-  return { kind: 'stream', place: { verb, namespace, pod, uid, container } };
+  return { kind: 'stream', target: { verb, namespace, pod, uid, container } };
 }
 
 function portForwardRoute([namespace, pod, uid = '', ...more]: readonly string[]): GuardedRoute | undefined {
   if (namespace === undefined || pod === undefined || more.length > 0) return undefined;
-  return { kind: 'stream', place: { verb: 'portForward', namespace, pod, uid, container: '' } };
+  return { kind: 'stream', target: { verb: 'portForward', namespace, pod, uid, container: '' } };
 }
 
-/** What is no text stands for nothing. */
+/** Invalid UTF-8 decodes to the empty string. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -4,16 +4,16 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ServerResponse } from '../../host/network.ts';
 import type { AgentView, PodReport } from '../explain/agent-view.ts';
-import { containerEnded } from '../local-api/container-ended.ts';
+import { waitForContainerEnd } from '../local-api/wait-for-container-end.ts';
 import type { LogLine } from '../logs/log-lines.ts';
 import { logText } from '../logs/log-text.ts';
 import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
-import { HttpProblem } from './answers.ts';
+import { HttpError } from './responses.ts';
 import { logContainerId } from './log-container.ts';
 import { type LogQuery, logQuery } from './log-query.ts';
-import { podNamed } from './pod-named.ts';
+import { findPodByName } from './find-pod-by-name.ts';
 
 export interface ContainerLogsDeps {
   readonly view: AgentView;
@@ -23,24 +23,24 @@ export interface ContainerLogsDeps {
   readonly splitStreams: boolean;
 }
 
-export interface ContainerPlace {
+export interface ContainerTarget {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
 }
 
-/** `/containerLogs`: what is wrong once the container is known is told in the place of its log, with a status of 200. */
+/** Serves `/containerLogs`. Errors after the container is found are the body of a response with status 200. */
 export async function serveContainerLogs(
   { view, fs, clock, splitStreams }: ContainerLogsDeps,
-  { namespace, pod: name, container }: ContainerPlace,
+  { namespace, pod: name, container }: ContainerTarget,
   asked: URLSearchParams,
   signal: AbortSignal,
 ): Promise<ServerResponse> {
   const query = logQuery(asked, splitStreams);
-  const report = podNamed(view, namespace, name);
-  if (!report) throw new HttpProblem(404, `pod "${name}" does not exist`);
+  const report = findPodByName(view, namespace, name);
+  if (!report) throw new HttpError(404, `pod "${name}" does not exist`);
   if (!allContainers(report.pod.spec).some((each) => each.name === container)) {
-    throw new HttpProblem(404, `container "${container}" not found in pod "${name}"`);
+    throw new HttpError(404, `container "${container}" not found in pod "${name}"`);
   }
   const containerId = logContainerId(name, knownStatus(report), container, query.previous);
   const observed = observedById(report, containerId);
@@ -48,15 +48,15 @@ export async function serveContainerLogs(
   const mayCome = query.follow && observed.state === 'running';
   const missing = mayCome ? undefined : await missingLogMessage(observed.logPath, fs);
   if (missing !== undefined) return { status: 200, body: missing };
-  return { status: 200, body: linesOf({ view, fs, clock }, report, observed, query, signal) };
+  return { status: 200, body: logChunks({ view, fs, clock }, report, observed, query, signal) };
 }
 
-/** Right after a start of the agent, what the API server has of the pod is all that is known. */
+/** Right after the start of the agent, only the status at the API server is known. */
 function knownStatus({ pod, status }: PodReport): PodStatus {
   return status.containerStatuses === undefined ? (pod.status ?? status) : status;
 }
 
-async function* linesOf(
+async function* logChunks(
   { view, fs, clock }: Omit<ContainerLogsDeps, 'splitStreams'>,
   { pod }: PodReport,
   { id, logPath }: ObservedContainer,
@@ -67,16 +67,16 @@ async function* linesOf(
   const answered = new AbortController();
   const both = AbortSignal.any([signal, answered.signal]);
   try {
-    const ended = follow ? containerEnded(view, pod.metadata.uid, id, both) : undefined;
+    const ended = follow ? waitForContainerEnd(view, pod.metadata.uid, id, both) : undefined;
     const tail = tailLines === undefined ? undefined : ({ count: tailLines, of: 'lines' } as const);
     const lines = readLogs({ fs }, logPath, { follow, tail, sinceMs: sinceMs(query, clock.now()), ended }, both);
-    yield* logText(stream === undefined ? lines : only(lines, stream), { timestamps, limitBytes });
+    yield* logText(stream === undefined ? lines : filterStream(lines, stream), { timestamps, limitBytes });
   } finally {
-    answered.abort(); // however the reading ends, nothing goes on behind it
+    answered.abort(); // ends the wait for the container
   }
 }
 
-async function* only(
+async function* filterStream(
   batches: AsyncIterable<readonly LogLine[]>,
   stream: LogLine['stream'],
 ): AsyncGenerator<readonly LogLine[], void, void> {

@@ -5,16 +5,16 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { serveHealthz } from './serve-healthz.ts';
 
 const never = new AbortController().signal;
-const PLACE = { host: '127.0.0.1', port: 10248 };
+const ADDRESS = { host: '127.0.0.1', port: 10248 };
 
 function setUp() {
   const { network, clock } = createMemoryHost();
   const life = new AbortController();
   const told: LogFields[] = [];
   const log = { ...silentLog, error: (_: string, fields: LogFields = {}) => void told.push(fields) };
-  const run = (place = PLACE) => serveHealthz(place, { network, clock, log }, life.signal);
+  const run = (address = ADDRESS) => serveHealthz(address, { network, clock, log }, life.signal);
   const ask = async (path: string, method: 'GET' | 'POST' = 'GET') => {
-    const { status, headers, body } = await network.request({ target: PLACE, method, path }, never);
+    const { status, headers, body } = await network.request({ target: ADDRESS, method, path }, never);
     return { status, headers, body: Buffer.concat(await Array.fromAsync(body)).toString() };
   };
   return { network, clock, life, told, run, ask };
@@ -56,23 +56,23 @@ test('serveHealthz() ends with its signal, and the port is free again', async ()
   const running = run();
   life.abort();
   await running;
-  await assert.rejects(network.dial(PLACE, never), { code: 'ECONNREFUSED' });
+  await assert.rejects(network.dial(ADDRESS, never), { code: 'ECONNREFUSED' });
 });
 
 test('serveHealthz() does nothing on port 0', async () => {
-  await setUp().run({ ...PLACE, port: 0 });
+  await setUp().run({ ...ADDRESS, port: 0 });
 });
 
 test('serveHealthz() tries again every five seconds where another process has the port', async () => {
   const { run, ask, told, network, clock } = setUp();
-  const other = network.listen(PLACE);
+  const other = network.listen(ADDRESS);
   void run();
   await clock.advance(9000);
   assert.deepEqual(
     told.map(({ address, port }) => [address, port]),
     [
-      [PLACE.host, PLACE.port],
-      [PLACE.host, PLACE.port],
+      [ADDRESS.host, ADDRESS.port],
+      [ADDRESS.host, ADDRESS.port],
     ],
   );
   other.close();
@@ -83,7 +83,7 @@ test('serveHealthz() tries again every five seconds where another process has th
 
 test('serveHealthz() ends while it waits for the port', async () => {
   const { run, life, network, clock } = setUp();
-  network.listen(PLACE);
+  network.listen(ADDRESS);
   const running = run();
   await clock.advance(1000);
   life.abort();

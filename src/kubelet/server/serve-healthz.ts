@@ -3,9 +3,9 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { HttpHandler, Network } from '../../host/network.ts';
 import type { TcpAddress, TcpServer } from '../../host/tcp-server.ts';
-import { type HealthChecks, health } from './healthz.ts';
-import { openAnswer } from './open-answer.ts';
-import { healthzRouteOf } from './route.ts';
+import { type HealthChecks, healthResponse } from './healthz.ts';
+import { openResponse } from './open-response.ts';
+import { findHealthzRoute } from './route.ts';
 
 export interface HealthzServing {
   readonly network: Pick<Network, 'serveTcp'>;
@@ -14,30 +14,30 @@ export interface HealthzServing {
 }
 
 const RETRY_MS = 5000;
-/** As in kubelet, an answer at all is the proof; what it checks beside that is told on the port of its API. */
+/** As in kubelet, a response is all that is checked; port 10250 has the other checks. */
 const CHECKS: HealthChecks = new Map([['ping', () => undefined]]);
 
 /**
- * Serves `/healthz` in clear text until the signal aborts, for who waits on this machine for its kubelet. Port 0: it does
- * not. Where it cannot listen it tries again and again.
+ * Serves `/healthz` over plain HTTP until the signal aborts, for local clients. Port 0 disables it. Retries when it cannot
+ * listen.
  */
-export async function serveHealthz(place: TcpAddress, deps: HealthzServing, signal: AbortSignal): Promise<void> {
-  if (place.port === 0) return;
-  const server = await listen(place, deps, signal);
+export async function serveHealthz(address: TcpAddress, deps: HealthzServing, signal: AbortSignal): Promise<void> {
+  if (address.port === 0) return;
+  const server = await listen(address, deps, signal);
   await aborted(signal);
   await server?.close();
 }
 
 async function listen(
-  place: TcpAddress,
+  address: TcpAddress,
   { network, clock, log }: HealthzServing,
   signal: AbortSignal,
 ): Promise<TcpServer | undefined> {
   while (!signal.aborted) {
     try {
-      return await network.serveTcp(place, answer);
+      return await network.serveTcp(address, answer);
     } catch (error) {
-      log.error('cannot serve /healthz yet', { address: place.host, port: place.port, error });
+      log.error('cannot serve /healthz, will try again', { address: address.host, port: address.port, error });
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
     }
   }
@@ -45,6 +45,6 @@ async function listen(
 }
 
 const answer: HttpHandler = async (request) => {
-  const route = healthzRouteOf(request.path, CHECKS);
-  return route.kind === 'healthz' ? health(CHECKS, route.check, request.query) : openAnswer(route, request);
+  const route = findHealthzRoute(request.path, CHECKS);
+  return route.kind === 'healthz' ? healthResponse(CHECKS, route.check, request.query) : openResponse(route, request);
 };

@@ -10,7 +10,7 @@ import type { ServingCertificate } from '../certificates/serving-certificate.ts'
 export interface KubeletApiAddress {
   readonly address: string;
   readonly port: number;
-  /** Who vouches for clients; absent: certificates of clients mean nothing. */
+  /** Authorities of client certificates; absent: client certificates are ignored. */
   readonly clientCaFile?: string | undefined;
   readonly minVersion?: TlsVersion | undefined;
   readonly cipherSuites?: readonly string[] | undefined;
@@ -21,13 +21,13 @@ export interface KubeletApiServing {
   readonly fs: Pick<FileSystem, 'readText' | 'watch'>;
   readonly log: Log;
   readonly certificate: ServingCertificate;
-  /** Hears of the port once it is listened on. */
-  listening?(port: number): void;
+  /** Called with the port when the server listens. */
+  onListening?(port: number): void;
 }
 
 /**
- * Serves until the signal aborts. A certificate of ours, or a file of authorities, that changes is used from the next
- * connection on; what makes no sense is told, and what was in use before stays. Rejects when it cannot begin.
+ * Serves until the signal aborts. A changed serving certificate or client CA file applies to new connections; an invalid
+ * one is logged, and the previous one stays in use. Rejects when it cannot start.
  */
 export async function serveKubeletApi(
   settings: KubeletApiAddress,
@@ -39,21 +39,21 @@ export async function serveKubeletApi(
   const { address: host, port, clientCaFile } = settings;
   let authorities = clientCaFile === undefined ? undefined : await readAuthorities(clientCaFile, deps.fs);
   if (signal.aborted) return;
-  const serving = (): TlsServerSettings => servingOf(settings, certificate, authorities);
+  const serving = (): TlsServerSettings => tlsSettings(settings, certificate, authorities);
   const server = await network.serveTls({ host, port }, serving(), handler);
   const over = new AbortController();
   const stop = AbortSignal.any([signal, over.signal]);
-  const unsubscribe = certificate.subscribe(() => renew(server, serving(), log));
-  renew(server, serving(), log); // it may have changed before anybody listened
+  const unsubscribe = certificate.subscribe(() => updateSettings(server, serving(), log));
+  updateSettings(server, serving(), log); // it may have changed before the subscription
   try {
-    log.info('serving the API of the node', { address: host, port: server.port });
-    deps.listening?.(server.port);
+    log.info('serving the kubelet API', { address: host, port: server.port });
+    deps.onListening?.(server.port);
     const following =
       clientCaFile !== undefined &&
       followAuthorities(clientCaFile, deps, stop, (text) => {
         if (text === authorities) return;
         authorities = text;
-        renew(server, serving(), log);
+        updateSettings(server, serving(), log);
       });
     await Promise.all([aborted(signal), following]);
   } finally {
@@ -63,7 +63,7 @@ export async function serveKubeletApi(
   }
 }
 
-function servingOf(
+function tlsSettings(
   { minVersion, cipherSuites }: KubeletApiAddress,
   certificate: ServingCertificate,
   authorities: string | undefined,
@@ -77,11 +77,11 @@ function servingOf(
   };
 }
 
-function renew(server: TlsServer, serving: TlsServerSettings, log: Log): void {
+function updateSettings(server: TlsServer, serving: TlsServerSettings, log: Log): void {
   try {
     server.updateSettings(serving);
   } catch (error) {
-    log.error('cannot use a new certificate, the one before stays in use', { error });
+    log.error('cannot use the new certificate, the previous one stays in use', { error });
   }
 }
 
@@ -101,11 +101,11 @@ async function followAuthorities(
 ): Promise<void> {
   try {
     for await (const _ of fs.watch(dirname(path), signal)) {
-      // While it is replaced there may be none, or half of one.
+      // While the file is replaced it may be missing or incomplete.
       const text = await fs.readText(path).catch(() => '');
       if (text.trim() !== '') changed(text);
     }
   } catch (error) {
-    if (!signal.aborted) log.error('changes of the client CA file are not seen any more', { path, error });
+    if (!signal.aborted) log.error('cannot watch the client CA file any more', { path, error });
   }
 }

@@ -6,9 +6,9 @@ import type { RuntimeService } from '../../cri/services.ts';
 import type { TlsRequest } from '../../host/tls-server.ts';
 import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { runningContainers } from '../pod/observed-pod.ts';
-import { HttpProblem, PLAIN_TEXT } from './answers.ts';
-import { podNamed } from './pod-named.ts';
-import { forwardedPorts, isTunnel, streamWish } from './stream-query.ts';
+import { HttpError, PLAIN_TEXT } from './responses.ts';
+import { findPodByName } from './find-pod-by-name.ts';
+import { forwardedPorts, isTunnel, streamOptions } from './stream-query.ts';
 
 export interface StreamAddressDeps {
   readonly view: Pick<AgentView, 'pods'>;
@@ -17,73 +17,73 @@ export interface StreamAddressDeps {
   readonly tunnels: boolean;
 }
 
-/** What of a pod is to be connected to. */
-export interface StreamPlace {
+/** The endpoint of a streaming connection. */
+export interface StreamTarget {
   readonly verb: 'exec' | 'attach' | 'portForward';
   readonly namespace: string;
   readonly pod: string;
-  /** Empty where the path names none. */
+  /** Empty where the path has none. */
   readonly uid: string;
   readonly container: string;
 }
 
-/** As long as an address of the runtime's streaming server is good. */
+/** Lifetime of an address of the runtime's streaming server. */
 const RETRY_AFTER_SECONDS = '60';
 
-/** The address at which the runtime serves it; throws an `HttpProblem` with kubelet's words. */
+/** Returns the runtime's streaming address; throws an `HttpError` with kubelet's message. */
 export async function streamAddress(
   deps: StreamAddressDeps,
-  place: StreamPlace,
+  target: StreamTarget,
   request: Pick<TlsRequest, 'query' | 'upgrade' | 'headers' | 'signal'>,
 ): Promise<string> {
-  const ask = place.verb === 'portForward' ? portForward : place.verb === 'exec' ? exec : attach;
-  const call = ask(deps, place, request);
+  const ask = target.verb === 'portForward' ? portForward : target.verb === 'exec' ? exec : attach;
+  const call = ask(deps, target, request);
   try {
     return (await call(deps.runtime)).url;
   } catch (error) {
-    throw problemOf(error);
+    throw asHttpError(error);
   }
 }
 
 type AddressCall = (runtime: StreamAddressDeps['runtime']) => Promise<{ readonly url: string }>;
 type Ask = (
   deps: StreamAddressDeps,
-  place: StreamPlace,
+  target: StreamTarget,
   request: Pick<TlsRequest, 'query' | 'upgrade' | 'headers' | 'signal'>,
 ) => AddressCall;
 
 const exec: Ask = ({ view }, { namespace, pod, container }, { query, signal }) => {
-  const wish = streamWish(query);
-  const report = existing(view, namespace, pod);
-  const containerId = runningId(report, container);
-  if (containerId === undefined) throw new HttpProblem(500, `container not found (${JSON.stringify(container)})`);
-  return (runtime) => runtime.exec({ containerId, cmd: query.getAll('command'), ...wish }, signal);
+  const options = streamOptions(query);
+  const report = findExistingPod(view, namespace, pod);
+  const containerId = runningContainerId(report, container);
+  if (containerId === undefined) throw new HttpError(500, `container not found (${JSON.stringify(container)})`);
+  return (runtime) => runtime.exec({ containerId, cmd: query.getAll('command'), ...options }, signal);
 };
 
 const attach: Ask = ({ view }, { namespace, pod, uid, container }, { query, signal }) => {
-  const { stdin, stdout, stderr } = streamWish(query);
-  const report = existing(view, namespace, pod);
+  const { stdin, stdout, stderr } = streamOptions(query);
+  const report = findExistingPod(view, namespace, pod);
   const fullName = podFullName(report.pod);
-  const containerId = runningId(report, container);
+  const containerId = runningContainerId(report, container);
   const spec = allContainers(report.pod.spec).find(({ name }) => name === container);
   if (containerId === undefined || !spec) {
-    throw new HttpProblem(500, `container ${container} not found in pod ${fullName}`);
+    throw new HttpError(500, `container ${container} not found in pod ${fullName}`);
   }
-  // As in kubelet, the UID of its mirror at the API server is not that of a static pod.
+  // As in kubelet, the UID of a mirror pod does not match its static pod.
   if (uid !== '' && uid !== report.pod.metadata.uid) {
-    throw new HttpProblem(500, `pod ${fullName} not found`);
+    throw new HttpError(500, `pod ${fullName} not found`);
   }
-  // Whether it has a terminal was decided when it started.
+  // The container's spec decides whether it has a terminal.
   const { tty = false } = spec;
   return (runtime) => runtime.attach({ containerId, stdin, stdout, stderr, tty }, signal);
 };
 
 const portForward: Ask = ({ view, tunnels }, { namespace, pod, uid }, { query, upgrade, headers, signal }) => {
   const port = tunnels && isTunnel(webSocketProtocols(headers)) ? [] : forwardedPorts(query, upgrade);
-  const report = existing(view, namespace, pod);
-  if (uid !== '' && uid !== report.pod.metadata.uid) throw new HttpProblem(404, 'pod not found');
+  const report = findExistingPod(view, namespace, pod);
+  if (uid !== '' && uid !== report.pod.metadata.uid) throw new HttpError(404, 'pod not found');
   const sandbox = report.observed?.sandboxes.find(({ ready }) => ready);
-  if (!sandbox) throw new HttpProblem(500, `pod not found (${JSON.stringify(podFullName(report.pod))})`);
+  if (!sandbox) throw new HttpError(500, `pod not found (${JSON.stringify(podFullName(report.pod))})`);
   return (runtime) => runtime.portForward({ podSandboxId: sandbox.id, port }, signal);
 };
 
@@ -91,19 +91,19 @@ function webSocketProtocols(headers: TlsRequest['headers']): readonly string[] {
   return (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
 }
 
-function existing(view: Pick<AgentView, 'pods'>, namespace: string, name: string): PodReport {
-  const report = podNamed(view, namespace, name);
-  if (!report) throw new HttpProblem(404, 'pod does not exist');
+function findExistingPod(view: Pick<AgentView, 'pods'>, namespace: string, name: string): PodReport {
+  const report = findPodByName(view, namespace, name);
+  if (!report) throw new HttpError(404, 'pod does not exist');
   return report;
 }
 
-function runningId({ observed }: PodReport, name: string): string | undefined {
+function runningContainerId({ observed }: PodReport, name: string): string | undefined {
   return runningContainers(observed).find((container) => container.name === name)?.id;
 }
 
-function problemOf(error: unknown): HttpProblem {
+function asHttpError(error: unknown): HttpError {
   const text = error instanceof CriError ? rpcErrorText(error) : errorText(error);
-  if (isNotFound(error)) return new HttpProblem(404, text, { cause: error });
-  if (!hasCode(error, 'ResourceExhausted')) return new HttpProblem(500, text, { cause: error });
-  return new HttpProblem(429, text, { cause: error, headers: { ...PLAIN_TEXT, 'retry-after': RETRY_AFTER_SECONDS } });
+  if (isNotFound(error)) return new HttpError(404, text, { cause: error });
+  if (!hasCode(error, 'ResourceExhausted')) return new HttpError(500, text, { cause: error });
+  return new HttpError(429, text, { cause: error, headers: { ...PLAIN_TEXT, 'retry-after': RETRY_AFTER_SECONDS } });
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forwardedPorts, isTunnel, streamWish } from './stream-query.ts';
+import { forwardedPorts, isTunnel, streamOptions } from './stream-query.ts';
 
 test('streamWish(): a terminal has one output only', () => {
-  assert.deepEqual(streamWish(new URLSearchParams('input=1&output=1&error=1')), {
+  assert.deepEqual(streamOptions(new URLSearchParams('input=1&output=1&error=1')), {
     stdin: true,
     stdout: true,
     stderr: true,
     tty: false,
   });
-  assert.deepEqual(streamWish(new URLSearchParams('output=1&error=1&tty=1')), {
+  assert.deepEqual(streamOptions(new URLSearchParams('output=1&error=1&tty=1')), {
     stdin: false,
     stdout: true,
     stderr: false,
@@ -20,7 +20,7 @@ test('streamWish(): a terminal has one output only', () => {
 test('streamWish(): wants at least one stream', () => {
   const message = 'you must specify at least 1 of stdin, stdout, stderr';
   for (const query of ['', 'output=true', 'error=1&tty=1']) {
-    assert.throws(() => streamWish(new URLSearchParams(query)), { status: 400, message });
+    assert.throws(() => streamOptions(new URLSearchParams(query)), { status: 400, message });
   }
 });
 

@@ -5,7 +5,7 @@ import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
-import { boundApiServer } from '../api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../api-client/api-timeouts.ts';
 import type { ApiFault } from '../api-client/fake/api-faults.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { createApiSource } from './api-source.ts';
@@ -57,7 +57,7 @@ for (let seed = 1; seed <= SEEDS; seed++) {
     const clock = new VirtualClock();
     const random = new SeededRandom(seed);
     const server = createMemoryApiServer({ clock, random: new SeededRandom(seed) });
-    const api = boundApiServer(server, { clock, random });
+    const api = withApiTimeouts(server, { clock, random });
     const source = createApiSource({ nodeName: 'box' }, { api, clock, random, log: silentLog });
     const life = new AbortController();
     let last: SourceSnapshot | undefined;

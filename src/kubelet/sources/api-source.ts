@@ -6,7 +6,7 @@ import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, Selection } from '../api-client/api-server.ts';
-import { followSelection, type ObjectChange } from '../api-client/reflector.ts';
+import { runReflector, type ObjectChange } from '../api-client/reflector.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
 
 export interface ApiSourceOptions {
@@ -21,12 +21,12 @@ export interface ApiSourceDeps {
 }
 
 /**
- * The pods that the API server has for this node, mirror pods among them.
+ * The pods of this node at the API server, mirror pods included.
  *
- * 1. The first snapshot follows the first complete list. While the server cannot be reached nothing is told: what was
- *    known last stays wanted.
- * 2. Changes that come together make one snapshot. A pod that has not changed is the same object in the next one.
- * 3. Older pods come first: they have the better right to the node.
+ * 1. The first snapshot follows the first complete list. While the server is unreachable there are no snapshots: the
+ *    last known pods stay desired.
+ * 2. Changes that arrive together make one snapshot. An unchanged pod is the same object in the next snapshot.
+ * 3. Older pods come first: admission prefers them.
  */
 export function createApiSource({ nodeName }: ApiSourceOptions, deps: ApiSourceDeps): PodSource {
   return { name: 'api', snapshots: (signal) => new PodFollower(nodeName, deps).snapshots(signal) };
@@ -35,7 +35,7 @@ export function createApiSource({ nodeName }: ApiSourceOptions, deps: ApiSourceD
 class PodFollower {
   readonly #deps: ApiSourceDeps;
   readonly #selection: Selection<'pods'>;
-  readonly #bell = new ChangeSignal();
+  readonly #changes = new ChangeSignal();
   #pods: ReadonlyMap<string, Pod> = new Map();
 
   constructor(nodeName: string, deps: ApiSourceDeps) {
@@ -46,20 +46,20 @@ class PodFollower {
   async *snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {
     const left = new AbortController();
     const until = AbortSignal.any([signal, left.signal]);
-    until.addEventListener('abort', () => this.#bell.close(), { once: true });
-    const keeper = {
-      listed: (pods: readonly Pod[]) => this.#list(pods),
-      changed: (event: ObjectChange<Pod>) => this.#apply(event),
+    until.addEventListener('abort', () => this.#changes.close(), { once: true });
+    const handler = {
+      onList: (pods: readonly Pod[]) => this.#list(pods),
+      onChange: (event: ObjectChange<Pod>) => this.#apply(event),
     };
-    const following = followSelection(this.#selection, keeper, this.#deps, until);
-    let told: ReadonlyMap<string, Pod> | undefined;
+    const following = runReflector(this.#selection, handler, this.#deps, until);
+    let sent: ReadonlyMap<string, Pod> | undefined;
     try {
-      while (!until.aborted && (await this.#bell.next())) {
-        // A turn of the event loop: what came with it is told with it.
+      while (!until.aborted && (await this.#changes.next())) {
+        // One turn of the event loop: changes that arrive together make one snapshot.
         await this.#deps.clock.sleep(0, until).catch(() => undefined);
-        if (until.aborted || this.#pods === told) continue;
-        told = this.#pods;
-        yield { pods: [...told.values()].toSorted(byAge), errors: [] };
+        if (until.aborted || this.#pods === sent) continue;
+        sent = this.#pods;
+        yield { pods: [...sent.values()].toSorted(byAge), errors: [] };
       }
     } finally {
       left.abort();
@@ -69,7 +69,7 @@ class PodFollower {
 
   #list(pods: readonly Pod[]): void {
     this.#pods = new Map(pods.map((pod) => [podFullName(pod), this.#annotate(pod)]));
-    this.#bell.notify();
+    this.#changes.notify();
   }
 
   #apply(event: ObjectChange<Pod>): void {
@@ -77,10 +77,10 @@ class PodFollower {
     if (event.type === 'DELETED') pods.delete(podFullName(event.object));
     else pods.set(podFullName(event.object), this.#annotate(event.object));
     this.#pods = pods;
-    this.#bell.notify();
+    this.#changes.notify();
   }
 
-  /** The pod with the annotations that kubelet adds: where it comes from, and when it was first seen. */
+  /** Adds kubelet's annotations: the pod's source, and when it was first seen. */
   #annotate(pod: Pod): Pod {
     const { metadata } = pod;
     const known = this.#pods.get(podFullName(pod));

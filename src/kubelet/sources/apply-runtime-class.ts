@@ -5,12 +5,12 @@ import { parseQuantity } from '../../base/quantity.ts';
 import type { SourceError } from './pod-source.ts';
 
 export type AppliedPod =
-  | { readonly pod: Pod; readonly problem?: undefined }
-  | { readonly pod?: undefined; readonly problem: SourceError };
+  | { readonly pod: Pod; readonly error?: undefined }
+  | { readonly pod?: undefined; readonly error: SourceError };
 
 /**
- * Does for a pod of a manifest what an API server does before it stores one: its runtime class says what it needs beyond
- * its containers, and where it may run. A class that is not there is told when the pod is to start: it may come later.
+ * Applies a runtime class to a static pod as the API server's admission does: sets overhead and node selector. A
+ * missing class is reported when the pod starts: it may appear later.
  */
 export function applyRuntimeClass(pod: Pod, classes: readonly RuntimeClass[]): AppliedPod {
   const { runtimeClassName, overhead = {}, nodeSelector = {} } = pod.spec;
@@ -43,6 +43,6 @@ function sameAmounts(a: ResourceList, b: ResourceList): boolean {
   });
 }
 
-function rejectedPod(pod: Pod, why: string): AppliedPod {
-  return { problem: { location: podFullName(pod), message: `pod rejected: ${why}` } };
+function rejectedPod(pod: Pod, reason: string): AppliedPod {
+  return { error: { location: podFullName(pod), message: `pod rejected: ${reason}` } };
 }

@@ -1,17 +1,17 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
-import type { SourceName, SourceError, SourceSnapshot } from './pod-source.ts';
+import type { SourceError, SourceName, SourceSnapshot } from './pod-source.ts';
 import { firstOfEachName, type SourceObjects } from './source-objects.ts';
 
-/** What a source's new word means for one pod. */
+/** What a new snapshot changes for one pod. */
 export type PodChange =
   | { readonly op: 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE'; readonly pod: Pod }
-  /** It left its source: it is to end, with the grace period of its spec. */
+  /** The pod was removed from its source: it is terminated with the grace period of its spec. */
   | { readonly op: 'REMOVE'; readonly pod: Pod };
 
-/** What every source said last. A value: the next word makes a new one. */
+/** The latest snapshot of every source. Immutable: a new snapshot makes a new value. */
 export interface DesiredPods {
-  /** Sources that have told all they want. */
+  /** Sources that have sent a complete snapshot. */
   readonly ready: ReadonlySet<SourceName>;
   readonly bySource: ReadonlyMap<SourceName, ReadonlyMap<string, Pod>>;
 }
@@ -20,20 +20,20 @@ export const NO_PODS: DesiredPods = { ready: new Set(), bySource: new Map() };
 
 export interface MergeResult {
   readonly desired: DesiredPods;
-  /** Removals first: what takes an old pod's place finds its name on the way to being free. */
+  /** Removals first, so that a replacement finds the old pod already terminating. */
   readonly changes: readonly PodChange[];
   readonly errors: readonly SourceError[];
-  /** What stands beside the source's pods, each name once. */
+  /** Other objects of the source; each name once. */
   readonly objects: SourceObjects | undefined;
 }
 
 /**
- * Takes a source's word in. Only that source's own pods change: a pod of one source never disappears because of what
- * another says. Of two pods (or other objects) with one full name in a source, the first counts.
+ * Merges a source's snapshot. Only pods of that source change. Of several pods (or other objects) with one full name in
+ * a source, the first is used.
  */
 export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot: SourceSnapshot): MergeResult {
   const known = before.bySource.get(source) ?? new Map<string, Pod>();
-  const { pods, objects, problems } = withoutDuplicates(snapshot);
+  const { pods, objects, errors } = withoutDuplicates(snapshot);
   const removed = [...known.values()].filter((pod) => !pods.has(pod.metadata.uid));
   const changes: PodChange[] = removed.map((pod) => ({ op: 'REMOVE', pod }));
   for (const pod of pods.values()) {
@@ -44,7 +44,7 @@ export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot:
     ready: snapshot.incomplete ? before.ready : new Set([...before.ready, source]),
     bySource: new Map([...before.bySource, [source, pods]]),
   };
-  return { desired, changes, errors: problems, objects };
+  return { desired, changes, errors, objects };
 }
 
 function operation(before: Pod | undefined, now: Pod): PodChange['op'] | undefined {
@@ -54,7 +54,7 @@ function operation(before: Pod | undefined, now: Pod): PodChange['op'] | undefin
   return same(before.status, now.status) ? undefined : 'RECONCILE';
 }
 
-/** The parts of a pod that tell what is wanted; the time at which it was first seen is none of them. */
+/** The parts of a pod that define the desired state; the time when it was first seen does not. */
 function desiredState({ spec, metadata }: Pod): unknown {
   const { labels, annotations, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   const { 'kubernetes.io/config.seen': _seen, ...wanted } = annotations ?? {};
@@ -65,13 +65,13 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function withoutDuplicates({ pods, errors: problems, objects }: SourceSnapshot): {
+function withoutDuplicates({ pods, errors, objects }: SourceSnapshot): {
   pods: ReadonlyMap<string, Pod>;
-  problems: readonly SourceError[];
+  errors: readonly SourceError[];
   objects: SourceObjects | undefined;
 } {
   const byName = new Map<string, Pod>();
-  const doubles: SourceError[] = [];
+  const duplicates: SourceError[] = [];
   for (const pod of pods) {
     const name = podFullName(pod);
     if (!byName.has(name)) {
@@ -79,16 +79,16 @@ function withoutDuplicates({ pods, errors: problems, objects }: SourceSnapshot):
       continue;
     }
     const location = `${pod.metadata.namespace}/${pod.metadata.name}`;
-    doubles.push({ location, message: 'another pod of this name comes first in the same source' });
+    duplicates.push({ location, message: 'another pod of this name comes first in the same source' });
   }
-  const beside = objects && firstOfEachName(objects);
-  for (const location of beside?.doubles ?? []) {
-    doubles.push({ location, message: 'another one of this name comes first in the same source' });
+  const others = objects && firstOfEachName(objects);
+  for (const location of others?.duplicates ?? []) {
+    duplicates.push({ location, message: 'another one of this name comes first in the same source' });
   }
   return {
     pods: new Map([...byName.values()].map((pod) => [pod.metadata.uid, pod])),
-    problems: [...problems, ...doubles],
-    objects: beside?.unique,
+    errors: [...errors, ...duplicates],
+    objects: others?.unique,
   };
 }
 

@@ -1,13 +1,13 @@
-import { limitBytes, collectText } from '../../base/byte-chunks.ts';
+import { collectText, limitBytes } from '../../base/byte-chunks.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { HttpRequest, HttpResponse, Network } from '../../host/network.ts';
 import { MAX_MANIFEST_BYTES } from './parse-static-pods.ts';
 
-/** Of kubelet's client: for one reading, redirects and body included. */
+/** kubelet's timeout for one fetch, redirects and body included. */
 const TIMEOUT_MS = 10_000;
 const MAX_REQUESTS = 10;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
-/** Secrets of one host are none of another's business. */
+/** Headers that are not sent to other hosts after a redirect. */
 const NOT_FOR_OTHER_HOSTS: readonly string[] = ['authorization', 'cookie', 'cookie2', 'www-authenticate'];
 
 export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
@@ -15,7 +15,7 @@ export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
 export interface ManifestRequest {
   readonly url: string;
   readonly headers: HeaderList;
-  /** Of what was read last, to be told when it is still the same. */
+  /** ETag of the last response, to detect unchanged content. */
   readonly etag: string | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface FetchDeps {
 }
 
 /**
- * The text at an http or https URL. Redirects are followed, and certificates checked against the machine's authorities.
- * Rejects with an error that says what is wrong, or with the signal's reason.
+ * Fetches the text at an http or https URL. Follows redirects, and verifies certificates against the system's CAs.
+ * Rejects with the signal's reason when aborted.
  */
 export async function fetchManifest(
   request: ManifestRequest,
@@ -45,17 +45,21 @@ export async function fetchManifest(
     if (!signal.aborted && limit.aborted) throw new Error(`no answer within ${TIMEOUT_MS / 1000} s`, { cause: error });
     throw error;
   } finally {
-    done.abort(); // ends the connections whose answers were not read to the end
+    done.abort(); // closes connections whose responses were not read completely
   }
 }
 
-async function fetchFollowingRedirects(request: ManifestRequest, network: Network, signal: AbortSignal): Promise<ManifestResponse> {
+async function fetchFollowingRedirects(
+  request: ManifestRequest,
+  network: Network,
+  signal: AbortSignal,
+): Promise<ManifestResponse> {
   const first = parseUrl(request.url);
   let url = first;
   for (let count = 1; count <= MAX_REQUESTS; count++) {
     const headers = headersFor(url, request, url.host === first.host);
-    const place = await requestTarget(url, network, signal);
-    const response = await network.request({ ...place, method: 'GET', headers }, signal);
+    const target = await requestTarget(url, network, signal);
+    const response = await network.request({ ...target, method: 'GET', headers }, signal);
     const location = REDIRECTS.includes(response.status) ? response.headers['location'] : undefined;
     if (location === undefined) return readResponse(response, request);
     url = parseUrl(location, url.href);
@@ -94,7 +98,7 @@ async function requestTarget(
   return { target: { host, port }, scheme, path: `${url.pathname}${url.search}` };
 }
 
-/** `Host` is the URL's, whatever else was given, as in kubelet. */
+/** As in kubelet, `Host` is always the URL's host. */
 function headersFor(url: URL, { headers, etag }: ManifestRequest, isFirstHost: boolean): HeaderList {
   const given = headers.filter(([name]) => {
     const lower = name.toLowerCase();

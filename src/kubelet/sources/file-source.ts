@@ -5,19 +5,19 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import { applyRuntimeClass } from './apply-runtime-class.ts';
-import { retainLastGood } from './retain-last-good.ts';
 import { MAX_MANIFEST_BYTES, parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
 import type { PodSource, SourceError, SourceSnapshot } from './pod-source.ts';
+import { retainLastGood } from './retain-last-good.ts';
 import { joinObjects } from './source-objects.ts';
 
-/** How long a folder or file that is not there is left alone before it is looked for again. */
+/** Retry period for a missing directory or file. */
 const MISSING_MS = 1_000;
 
 export interface FileSourceOptions {
-  /** Files, or folders whose files are read (not those below them, nor names that begin with a dot). */
+  /** Files, or directories whose files are read; subdirectories and dot files are ignored. */
   readonly paths: readonly string[];
   readonly nodeName: string;
-  /** The net under the watch: everything is read again this often. */
+  /** Safety net beside the watch: the period of complete rescans. */
   readonly rescanMs: number;
   /** Absent: `none`. */
   readonly references?: StaticReferences;
@@ -29,20 +29,20 @@ export interface FileSourceDeps {
 }
 
 interface Manifest extends SourceSnapshot {
-  /** Absent: it was not read. */
+  /** Absent when the file was not read. */
   readonly text: string | undefined;
-  /** The last try to read it failed; the rest is of an earlier one. */
+  /** The last read failed; the other fields are from an earlier read. */
   readonly readFailed: boolean;
 }
 
 /**
- * Pods from manifests on this machine's disk.
+ * Pods from manifest files.
  *
- * A file that cannot be read or understood any more takes no running pod away: what was last good in it stays wanted
- * until the file is mended or removed. Until everything could be read once, the snapshots are incomplete.
+ * A file that can no longer be read or parsed does not remove pods: its last good pods stay desired until the file is
+ * fixed or removed. Snapshots are incomplete until everything was read once.
  *
- * As in kubelet, a file that is removed and written again is a removal and an addition, however soon that happens: its
- * pods are missing from one snapshot, though their UIDs stay the same.
+ * As in kubelet, a file that is removed and written again is a removal and an addition, even in quick succession: its
+ * pods are missing from one snapshot, although their UIDs stay the same.
  */
 export function createFileSource(options: FileSourceOptions, deps: FileSourceDeps): PodSource {
   return { name: 'file', snapshots: (signal) => snapshots(options, deps, signal) };
@@ -53,37 +53,37 @@ async function* snapshots(
   deps: FileSourceDeps,
   signal: AbortSignal,
 ): AsyncGenerator<SourceSnapshot> {
-  const bell = new ChangeSignal();
+  const changes = new ChangeSignal();
   const removed = new Set<string>();
-  signal.addEventListener('abort', () => bell.close(), { once: true });
+  signal.addEventListener('abort', () => changes.close(), { once: true });
   const tasks = [
-    ...options.paths.map((path) => ringOnChange(path, removed, bell, deps, signal)),
-    rescan(options, bell, deps, signal),
+    ...options.paths.map((path) => notifyOnChange(path, removed, changes, deps, signal)),
+    rescan(options, changes, deps, signal),
   ];
   let known: ReadonlyMap<string, Manifest> = new Map();
   let pods: readonly Pod[] = [];
-  let told: string | undefined;
+  let sent: string | undefined;
   let wasComplete = false;
   do {
     const left = splitRemoved(known, removed);
     removed.clear();
-    const { manifests, problems, isUnread } = await readAll(options, left.manifests, deps);
+    const { manifests, errors, readFailed } = await readAll(options, left.manifests, deps);
     known = manifests;
-    wasComplete ||= !isUnread;
-    if (isUnread) ringSoon(bell, deps, signal);
-    const all = combine(manifests, problems, options, pods);
+    wasComplete ||= !readFailed;
+    if (readFailed) notifySoon(changes, deps, signal);
+    const all = combine(manifests, errors, options, pods);
     ({ pods } = all);
     const snapshot: SourceSnapshot = { ...all, ...(!wasComplete && { incomplete: true }) };
     const without = withoutPods(snapshot, left.uids);
     if (without !== snapshot && !signal.aborted) yield without;
     const state = JSON.stringify(snapshot);
-    if ((state !== told || without !== snapshot) && !signal.aborted) yield snapshot;
-    told = state;
-  } while (await bell.next());
+    if ((state !== sent || without !== snapshot) && !signal.aborted) yield snapshot;
+    sent = state;
+  } while (await changes.next());
   await Promise.all(tasks);
 }
 
-/** What is known without the files that were removed, and the UIDs of the pods that these held. */
+/** The manifests without the removed files, and the UIDs of the pods in those files. */
 function splitRemoved(
   known: ReadonlyMap<string, Manifest>,
   removed: ReadonlySet<string>,
@@ -95,16 +95,16 @@ function splitRemoved(
   };
 }
 
-/** The same object when it has none of them. */
+/** Returns the same object when it contains none of these pods. */
 function withoutPods(snapshot: SourceSnapshot, uids: ReadonlySet<string>): SourceSnapshot {
   const pods = snapshot.pods.filter(({ metadata }) => !uids.has(metadata.uid));
   return pods.length === snapshot.pods.length ? snapshot : { ...snapshot, pods };
 }
 
-async function ringOnChange(
+async function notifyOnChange(
   path: string,
   removed: Set<string>,
-  bell: ChangeSignal,
+  changes: ChangeSignal,
   { fs, clock }: FileSourceDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -112,32 +112,32 @@ async function ringOnChange(
     try {
       for await (const files of fs.watchRemovals(path, signal)) {
         for (const file of files) removed.add(file);
-        bell.notify();
+        changes.notify();
       }
     } catch {
-      // Not there (any more): the reading tells of it, and the watch begins again when it is back.
+      // The path is missing: reading it reports the error, and the watch is retried.
       await clock.sleep(MISSING_MS, signal).catch(() => undefined);
     }
   }
 }
 
-/** What could not be read is tried again before the next rescan. */
-function ringSoon(bell: ChangeSignal, { clock }: FileSourceDeps, signal: AbortSignal): void {
+/** Retries failed reads before the next rescan. */
+function notifySoon(changes: ChangeSignal, { clock }: FileSourceDeps, signal: AbortSignal): void {
   clock.sleep(MISSING_MS, signal).then(
-    () => bell.notify(),
-    () => undefined, // the end was first
+    () => changes.notify(),
+    () => undefined, // aborted first
   );
 }
 
 async function rescan(
   { rescanMs }: FileSourceOptions,
-  bell: ChangeSignal,
+  changes: ChangeSignal,
   { clock }: FileSourceDeps,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(rescanMs, signal).catch(() => undefined);
-    bell.notify();
+    changes.notify();
   }
 }
 
@@ -145,26 +145,26 @@ async function readAll(
   options: FileSourceOptions,
   known: ReadonlyMap<string, Manifest>,
   { fs, clock }: FileSourceDeps,
-): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceError[]; isUnread: boolean }> {
+): Promise<{ manifests: ReadonlyMap<string, Manifest>; errors: readonly SourceError[]; readFailed: boolean }> {
   const manifests = new Map<string, Manifest>();
-  const problems: SourceError[] = [];
-  let isUnread = false;
+  const errors: SourceError[] = [];
+  let readFailed = false;
   for (const path of options.paths) {
     const files = await filesAt(path, fs).catch((error: unknown) => {
-      problems.push({ location: path, message: errorText(error) });
+      errors.push({ location: path, message: errorText(error) });
       if (isMissing(error)) return [];
-      // The folder is not readable: that says nothing about its files.
-      isUnread = true;
+      // An unreadable directory does not remove its files.
+      readFailed = true;
       return [...known.keys()].filter((file) => isBelow(path, file));
     });
     for (const file of files) {
       const manifest = await readManifest(file, known.get(file), options, fs, clock.now());
       if (!manifest) continue;
       manifests.set(file, manifest);
-      isUnread ||= manifest.readFailed;
+      readFailed ||= manifest.readFailed;
     }
   }
-  return { manifests, problems, isUnread };
+  return { manifests, errors, readFailed };
 }
 
 async function filesAt(path: string, fs: FileSystem): Promise<string[]> {
@@ -191,7 +191,7 @@ async function readManifest(
   try {
     const stat = await fs.stat(file);
     if (!stat || stat.kind === 'directory') return undefined;
-    // A pipe or a device could be waited for, or read, for ever.
+    // Reading a pipe or a device could block forever.
     if (stat.kind !== 'file') return unusable(file, 'path is not a directory or file', before);
     if (stat.size > MAX_MANIFEST_BYTES) {
       return unusable(file, `the file is longer than ${MAX_MANIFEST_BYTES} bytes`, before);
@@ -202,24 +202,28 @@ async function readManifest(
     return { text, readFailed: false, ...retainLastGood(before, snapshot) };
   } catch (error) {
     if (isMissing(error)) return undefined;
-    const problem = { location: file, message: errorText(error) };
-    return { text: undefined, pods: [], ...before, readFailed: true, errors: [problem] };
+    const failure = { location: file, message: errorText(error) };
+    return { text: undefined, pods: [], ...before, readFailed: true, errors: [failure] };
   }
 }
 
 function unusable(file: string, message: string, before: Manifest | undefined): Manifest {
-  const problem = { location: file, message };
-  return { text: undefined, readFailed: false, ...retainLastGood(before, { pods: [], errors: [problem], isComplete: false }) };
+  const failure = { location: file, message };
+  return {
+    text: undefined,
+    readFailed: false,
+    ...retainLastGood(before, { pods: [], errors: [failure], isComplete: false }),
+  };
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof FileSystemError && error.code === 'ENOENT';
 }
 
-/** A pod that its runtime class would not let in any more stays as it was. */
+/** A pod that its runtime class no longer allows keeps its previous version. */
 function combine(
   manifests: ReadonlyMap<string, Manifest>,
-  problems: readonly SourceError[],
+  errors: readonly SourceError[],
   { references }: FileSourceOptions,
   before: readonly Pod[],
 ): SourceSnapshot {
@@ -230,11 +234,7 @@ function combine(
   const applied = wanted.map((pod) => ({ uid: pod.metadata.uid, ...applyRuntimeClass(pod, objects.runtimeClasses) }));
   return {
     pods: applied.flatMap(({ uid, pod }) => pod ?? known.get(uid) ?? []),
-    errors: [
-      ...problems,
-      ...all.flatMap((manifest) => manifest.errors),
-      ...applied.flatMap(({ problem }) => problem ?? []),
-    ],
+    errors: [...errors, ...all.flatMap((manifest) => manifest.errors), ...applied.flatMap(({ error }) => error ?? [])],
     ...(references === 'beside' && { objects }),
   };
 }

@@ -1,21 +1,21 @@
+import { errorText } from '../../base/error-text.ts';
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import { type Log, silentLog } from '../../base/log.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Network } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
 import { fetchManifest, type ManifestResponse } from './fetch-manifest.ts';
-import { retainLastGood } from './retain-last-good.ts';
 import { parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
+import { retainLastGood } from './retain-last-good.ts';
 
-/** Of the period: a failure that passes is made up for soon, one that lasts is asked about less often. */
+/** Retry delays as fractions of the period: short after the first error, longer while errors persist. */
 const FIRST_RETRY = 1 / 16;
 const LAST_RETRY = 2;
 const RETRY_JITTER = 0.5;
 
 export interface HttpSourceOptions {
-  /** What is there is a pod or a list of pods, in JSON or YAML. */
+  /** Serves a pod or a list of pods in JSON or YAML. */
   readonly url: string;
   /** `staticPodURLHeader`: sent with each request. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
@@ -33,7 +33,7 @@ export interface HttpSourceDeps {
   readonly log?: Log;
 }
 
-/** What the URL held when it could last be read. */
+/** The content of the URL when it was last read successfully. */
 interface Reading extends SourceSnapshot {
   readonly text: string;
   readonly etag: string | undefined;
@@ -42,12 +42,11 @@ interface Reading extends SourceSnapshot {
 const NOTHING: Reading = { text: '', etag: undefined, pods: [], errors: [] };
 
 /**
- * Pods from a URL that is read again and again.
+ * Pods from a URL that is polled.
  *
- * 1. Until something was read, nothing is told. An empty answer is a failure, but one that the server gave: it makes
- *    the source ready.
- * 2. A failure takes no pod away: what was last good stays wanted, and the failure is told as a problem.
- * 3. The same text gives no new snapshot; a server that gives an `ETag` is asked only for what has changed.
+ * 1. No snapshot before the first response. An empty response is an error, but makes the source ready.
+ * 2. Errors do not remove pods: the last good pods stay desired, and the snapshot contains the error.
+ * 3. Unchanged text makes no new snapshot. If the server sends an `ETag`, requests are conditional.
  */
 export function createHttpSource(options: HttpSourceOptions, deps: HttpSourceDeps): PodSource {
   return { name: 'http', snapshots: (signal) => snapshots(options, deps, signal) };
@@ -60,25 +59,25 @@ async function* snapshots(
 ): AsyncGenerator<SourceSnapshot> {
   const { clock, random } = deps;
   const { periodMs } = options;
-  const pause = new ExponentialBackoff({
+  const backoff = new ExponentialBackoff({
     firstMs: periodMs * FIRST_RETRY,
     maxMs: periodMs * LAST_RETRY,
     jitter: RETRY_JITTER,
   });
   let reading: Reading | undefined;
   let failure: string | undefined;
-  let told: string | undefined;
+  let sent: string | undefined;
   while (!signal.aborted) {
     const result = await readAgain(options, reading, deps, signal);
     if (signal.aborted) return;
     if (reading === undefined) logFailure(options, deps, failure, result.failure);
     ({ reading, failure } = result);
-    if (failure === undefined) pause.reset();
+    if (failure === undefined) backoff.reset();
     const snapshot = reading && snapshotOf(options, reading, failure);
     const state = snapshot && JSON.stringify(snapshot);
-    if (snapshot && state !== told) yield snapshot;
-    told = state;
-    const waitMs = failure === undefined ? periodMs : pause.next(random.fraction());
+    if (snapshot && state !== sent) yield snapshot;
+    sent = state;
+    const waitMs = failure === undefined ? periodMs : backoff.next(random.fraction());
     await clock.sleep(waitMs, signal).catch(() => undefined);
   }
 }
@@ -104,22 +103,22 @@ async function readAgain(
   if (answer.kind === 'unchanged') return { reading: before, failure: undefined };
   const { text, etag } = answer;
   if (text.trim() === '')
-    return { reading: { ...NOTHING, ...before, etag: undefined }, failure: 'the answer is empty' };
+    return { reading: { ...NOTHING, ...before, etag: undefined }, failure: 'the response is empty' };
   if (before?.text === text) return { reading: { ...before, etag }, failure: undefined };
   const origin = { source: 'http', location: shownUrl(url), nodeName, references, nowMs: deps.clock.now() } as const;
-  const { pods, errors: problems } = retainLastGood(before, parseStaticPods(text, origin));
-  return { reading: { text, etag, pods, errors: problems }, failure: undefined };
+  const { pods, errors } = retainLastGood(before, parseStaticPods(text, origin));
+  return { reading: { text, etag, pods, errors }, failure: undefined };
 }
 
 function snapshotOf({ url }: HttpSourceOptions, reading: Reading, failure: string | undefined): SourceSnapshot {
-  const { pods, errors: problems } = reading;
+  const { pods, errors } = reading;
   return {
     pods,
-    errors: failure === undefined ? problems : [...problems, { location: shownUrl(url), message: failure }],
+    errors: failure === undefined ? errors : [...errors, { location: shownUrl(url), message: failure }],
   };
 }
 
-/** Before the first snapshot there is no other way to tell. */
+/** Logs errors before the first snapshot; later ones are part of the snapshot. */
 function logFailure(
   { url }: HttpSourceOptions,
   { log = silentLog }: HttpSourceDeps,
@@ -128,10 +127,10 @@ function logFailure(
 ): void {
   if (now === undefined) return;
   const level = now === before ? 'debug' : 'warn';
-  log[level]('cannot read pods from the URL, will try again', { url: shownUrl(url), problem: now });
+  log[level]('cannot read pods from the URL, will retry', { url: shownUrl(url), error: now });
 }
 
-/** Without a user's name and password. */
+/** The URL without credentials. */
 function shownUrl(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }

@@ -5,20 +5,20 @@ import { isApiError } from '../api-client/is-api-error.ts';
 import { isMirrorOf, type PodIndex } from './pod-index.ts';
 import type { SourceName } from './pod-source.ts';
 
-/** All that the decision looks at. */
+/** Everything that the plan is computed from. */
 export interface MirrorView {
   readonly index: PodIndex;
-  /** Those that pods can come from. */
+  /** All configured sources. */
   readonly sources: readonly SourceName[];
-  /** Full names that pods which no source wants any more still bear: their mirrors show how they end. */
+  /** Full names of terminating pods that no source wants: their mirrors stay until they are gone. */
   readonly ending: ReadonlySet<string>;
 }
 
-/** What is to be done for the API server to show the static pods as they are. */
+/** The changes that make the mirror pods match the static pods. */
 export interface MirrorPlan {
   /** Static pods without a mirror. */
   readonly create: readonly Pod[];
-  /** Mirrors of another version of their pod, or that somebody deletes: one of the pod as it is takes their place. */
+  /** Mirrors of another version of their pod, or that are being deleted: they are replaced. */
   readonly recreate: ReadonlyArray<{ readonly outdated: Pod; readonly pod: Pod }>;
   /** Mirrors of pods that are gone. */
   readonly delete: readonly Pod[];
@@ -26,7 +26,7 @@ export interface MirrorPlan {
 
 const NOTHING: MirrorPlan = { create: [], recreate: [], delete: [] };
 
-/** Nothing is planned before the API server's pods are known, and nothing is deleted before every source has spoken. */
+/** Plans nothing before the API source is ready, and no deletions before every source is ready. */
 export function planMirrorPods({ index, sources, ending }: MirrorView): MirrorPlan {
   if (!index.ready.has('api')) return NOTHING;
   const isFree = (pod: Pod): boolean => !ending.has(podFullName(pod));
@@ -52,13 +52,13 @@ export interface NodeIdentity {
 
 export interface MirrorDeps {
   readonly api: ApiServer;
-  /** The node object that owns the mirrors. Without one none is made, and an outdated one is better than none. */
+  /** The node object that owns the mirrors. Without it no mirror is created, and outdated ones stay. */
   readonly node: NodeIdentity | undefined;
 }
 
 /**
- * Carries the plan out, all of it at once. What is done already, or is no longer there to be done, is fine: the next
- * plan tells. Rejects with an `AggregateError` of what failed; who called tries again with a new plan.
+ * Executes the plan concurrently. Mirrors that already exist, or are already gone, are no errors. Rejects with an
+ * `AggregateError`; the caller retries with a new plan.
  */
 export async function syncMirrorPods(plan: MirrorPlan, deps: MirrorDeps, signal: AbortSignal): Promise<void> {
   const results = await Promise.allSettled([
@@ -77,15 +77,15 @@ export async function syncMirrorPods(plan: MirrorPlan, deps: MirrorDeps, signal:
 
 async function createMirror(pod: Pod, { api, node }: MirrorDeps, signal: AbortSignal): Promise<void> {
   if (!node) return;
-  await api.create(keyOf(pod), mirrorPodOf(pod, node), signal).catch(unless('AlreadyExists'));
+  await api.create(keyOf(pod), mirrorPodOf(pod, node), signal).catch(ignoring('AlreadyExists'));
 }
 
 async function deleteMirror(mirror: Pod, { api }: MirrorDeps, signal: AbortSignal): Promise<void> {
   const options = { uid: mirror.metadata.uid, graceSeconds: 0 };
-  await api.delete(keyOf(mirror), options, signal).catch(unless('NotFound', 'Conflict'));
+  await api.delete(keyOf(mirror), options, signal).catch(ignoring('NotFound', 'Conflict'));
 }
 
-/** The mirror of a static pod, as kubelet makes it: owned by the node, and marked with the version it was made from. */
+/** The mirror of a static pod as kubelet creates it: owned by the node, and annotated with the pod's hash. */
 export function mirrorPodOf(pod: Pod, node: NodeIdentity): Pod {
   const { name, namespace, labels, annotations } = pod.metadata;
   const owner = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid, controller: true };
@@ -95,7 +95,7 @@ export function mirrorPodOf(pod: Pod, node: NodeIdentity): Pod {
     metadata: {
       name,
       namespace,
-      uid: '', // the server gives it one of its own
+      uid: '', // set by the API server
       ...(labels && { labels }),
       annotations: { ...annotations, [CONFIG_MIRROR]: annotations?.[CONFIG_HASH] ?? '' },
       ownerReferences: [owner],
@@ -108,9 +108,9 @@ function keyOf({ metadata: { namespace, name } }: Pod): ObjectKey<'pods'> {
   return { resource: 'pods', namespace, name };
 }
 
-/** Throws every error but those that are fine. */
-function unless(...fine: readonly ApiErrorReason[]): (error: unknown) => void {
+/** Rethrows all errors except those with these reasons. */
+function ignoring(...ignored: readonly ApiErrorReason[]): (error: unknown) => void {
   return (error) => {
-    if (!isApiError(error, ...fine)) throw error;
+    if (!isApiError(error, ...ignored)) throw error;
   };
 }

@@ -6,7 +6,7 @@ import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
-import { boundApiServer } from '../api-client/api-timeouts.ts';
+import { withApiTimeouts } from '../api-client/api-timeouts.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { StatusStore } from '../status/status-store.ts';
 import { createStatusWriter } from '../status/status-writer.ts';
@@ -44,7 +44,7 @@ class Agent {
   constructor() {
     const random = new SeededRandom(1);
     this.server = createMemoryApiServer({ clock: this.clock, random });
-    const shared = { api: boundApiServer(this.server, { clock: this.clock, random }), clock: this.clock, random };
+    const shared = { api: withApiTimeouts(this.server, { clock: this.clock, random }), clock: this.clock, random };
     this.#mirrors = createMirrorWriter({
       ...shared,
       log: silentLog,
@@ -56,7 +56,7 @@ class Agent {
       log: silentLog,
       statuses: this.statuses,
       apiPodOf: (pod) => this.#index.apiPodOf(pod),
-      mayRun: () => true,
+      hasRunningContainers: () => true,
       podCanBeDeleted: () => false,
     });
     const source = createApiSource({ nodeName: 'box' }, { ...shared, log: silentLog });

@@ -7,13 +7,13 @@ import type { ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
 import { type MirrorView, type NodeIdentity, planMirrorPods, syncMirrorPods } from './mirror-pods.ts';
 
-/** As soon as kubelet looks whether the node is registered, at first. */
+/** kubelet's first retry delay for node registration. */
 const RETRY = { firstMs: 100, maxMs: 10_000, jitter: 0.5 };
 
 export interface MirrorWriterDeps {
   readonly api: ApiServer;
   readonly nodeName: string;
-  /** How things stand at this moment. */
+  /** The current state. */
   readonly view: () => MirrorView;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,45 +22,45 @@ export interface MirrorWriterDeps {
 
 export interface MirrorWriter {
   run(signal: AbortSignal): Promise<void>;
-  /** A source has spoken, or a pod that nobody wants any more is gone. */
+  /** Called when a source sent a snapshot, or when a pod that no source wants is gone. */
   changed(): void;
 }
 
 /**
- * Keeps a mirror pod at the API server for each static pod. One round at a time, each with what is true then; what
- * fails, and mirrors for which the node is not registered yet, are tried again.
+ * Keeps a mirror pod at the API server for each static pod. One sync at a time, each from the current state. Errors are
+ * retried, also while the node is not registered yet.
  */
 export function createMirrorWriter(deps: MirrorWriterDeps): MirrorWriter {
-  const bell = new ChangeSignal();
-  return { run: (signal) => keepMirrors(bell, deps, signal), changed: () => bell.notify() };
+  const changes = new ChangeSignal();
+  return { run: (signal) => keepMirrors(changes, deps, signal), changed: () => changes.notify() };
 }
 
-async function keepMirrors(bell: ChangeSignal, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
+async function keepMirrors(changes: ChangeSignal, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps;
-  const pause = new ExponentialBackoff(RETRY);
-  signal.addEventListener('abort', () => bell.close(), { once: true });
-  while (!signal.aborted && (await bell.next())) {
+  const backoff = new ExponentialBackoff(RETRY);
+  signal.addEventListener('abort', () => changes.close(), { once: true });
+  while (!signal.aborted && (await changes.next())) {
     try {
       await syncOnce(deps, signal);
-      pause.reset();
+      backoff.reset();
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('cannot bring the mirror pods up to date, will try again', { error });
-      bell.notify();
-      await clock.sleep(pause.next(random.fraction()), signal).catch(() => undefined);
+      log.warn('cannot sync mirror pods, will retry', { error });
+      changes.notify();
+      await clock.sleep(backoff.next(random.fraction()), signal).catch(() => undefined);
     }
   }
 }
 
 async function syncOnce(deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
   const plan = planMirrorPods(deps.view());
-  const makesSome = plan.create.length + plan.recreate.length > 0;
-  const node = makesSome ? await registeredNode(deps, signal) : undefined;
+  const createsMirrors = plan.create.length + plan.recreate.length > 0;
+  const node = createsMirrors ? await registeredNode(deps, signal) : undefined;
   await syncMirrorPods(plan, { api: deps.api, node }, signal);
-  if (makesSome && !node) throw new Error(`the node ${JSON.stringify(deps.nodeName)} is not registered`);
+  if (createsMirrors && !node) throw new Error(`node ${JSON.stringify(deps.nodeName)} is not registered`);
 }
 
-/** Nothing also while the node is being deleted: its pods would only be in the way. */
+/** `undefined` while the node is not registered, or is being deleted. */
 async function registeredNode(
   { api, nodeName }: MirrorWriterDeps,
   signal: AbortSignal,

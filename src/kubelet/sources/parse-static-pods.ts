@@ -9,14 +9,14 @@ import { validatePod } from '../../api/validation/validate-pod.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { SourceSnapshot } from './pod-source.ts';
-import { withDefaultNamespace, decodeObjects } from './source-objects.ts';
+import { decodeObjects, withDefaultNamespace } from './source-objects.ts';
 
-/** A longer text is none, as for kubelet. */
+/** kubelet's limit for manifests. */
 export const MAX_MANIFEST_BYTES = 10 * 2 ** 20;
 
 export interface StaticOrigin {
   readonly source: 'file' | 'http';
-  /** The file or the address. */
+  /** The file or URL. */
   readonly location: string;
   readonly nodeName: string;
   readonly nowMs: number;
@@ -25,39 +25,39 @@ export interface StaticOrigin {
 }
 
 /**
- * What static pods may refer to: nothing, as for kubelet; what the API server has, as for a kubelet without its gate
- * PreventStaticPodAPIReferences; or what stands beside them in the manifests.
+ * Which objects static pods may reference: none, as in kubelet; those of the API server, as in kubelet without the
+ * feature gate PreventStaticPodAPIReferences; or those in the manifests (`beside`).
  */
 export type StaticReferences = 'none' | 'api' | 'beside';
 
-/** What a text holds. */
+/** The content of a manifest. */
 export interface ParsedManifest extends SourceSnapshot {
-  /** Whether everything in it was understood, though not everything may be of use. */
+  /** Whether the whole text was parsed without errors; unused objects do not count. */
   readonly isComplete: boolean;
 }
 
 /**
- * The pods of a manifest, as kubelet takes them: decoded, defaulted, named after the node, and checked as the API server
- * would check them. What is wrong is told by line and column; the rest of the text is used.
+ * Decodes, defaults, validates and renames the static pods of a manifest as kubelet does. Errors have line and column;
+ * the valid rest of the text is used.
  */
 export function parseStaticPods(text: string, origin: StaticOrigin): ParsedManifest {
   const { location, references = 'none' } = origin;
   const manifest = decodeManifest(text, { file: location });
-  const beside = references === 'beside' ? decodeObjects(manifest) : undefined;
-  const problems = [...manifest.errors, ...(beside?.problems ?? [])];
+  const decodedObjects = references === 'beside' ? decodeObjects(manifest) : undefined;
+  const errors = [...manifest.errors, ...(decodedObjects?.errors ?? [])];
   const pods: Pod[] = [];
   for (const decoded of manifest.pods) {
     const pod = withDefaultNamespace(defaultPod(decoded.object));
-    // Checked before it is renamed: a user looks for the name that the manifest has.
-    const faults = locateFieldErrors(validatePod(pod), decoded);
-    if (faults.length === 0) faults.push(...forbiddenReference(pod, references, decoded));
-    problems.push(...faults);
-    if (faults.length === 0) pods.push(staticPod(pod, origin));
+    // Validated before it is renamed: errors mention the name in the manifest.
+    const podErrors = locateFieldErrors(validatePod(pod), decoded);
+    if (podErrors.length === 0) podErrors.push(...forbiddenReference(pod, references, decoded));
+    errors.push(...podErrors);
+    if (podErrors.length === 0) pods.push(staticPod(pod, origin));
   }
-  const unused = beside ? [] : unusedObjects(manifest);
-  const told = [...problems, ...unused].map((problem) => ({ location, message: formatManifestError(problem) }));
-  const isWhole = problems.length === 0;
-  return { pods, errors: told, isComplete: isWhole, ...(beside && { objects: beside.objects }) };
+  const unused = decodedObjects ? [] : unusedObjects(manifest);
+  const sourceErrors = [...errors, ...unused].map((error) => ({ location, message: formatManifestError(error) }));
+  const isComplete = errors.length === 0;
+  return { pods, errors: sourceErrors, isComplete, ...(decodedObjects && { objects: decodedObjects.objects }) };
 }
 
 function forbiddenReference(pod: Pod, references: StaticReferences, { place }: Decoded<Pod>): ManifestError[] {
@@ -78,7 +78,7 @@ function forbiddenReferenceMessage(pod: Pod, references: StaticReferences): stri
       return resourceClaims.length > 0 ? 'static pods may not use ResourceClaims' : undefined;
     }
     case 'beside':
-      return undefined; // what is not there is told when the pod starts
+      return undefined; // missing objects are reported when the pod starts
     default:
       return assertNever(references);
   }
@@ -86,7 +86,7 @@ function forbiddenReferenceMessage(pod: Pod, references: StaticReferences): stri
 
 function unusedObjects({ configMaps, secrets, runtimeClasses }: Manifest): ManifestError[] {
   return [...configMaps, ...secrets, ...runtimeClasses].map(({ object, place }) => {
-    const message = `${object.kind} ${object.metadata.name} is of no use here: static pods may not refer to it`;
+    const message = `${object.kind} ${object.metadata.name} is ignored: static pods may not reference it`;
     return { ...place, path: '', message };
   });
 }

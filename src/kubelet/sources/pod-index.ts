@@ -3,28 +3,28 @@ import { CONFIG_HASH, CONFIG_MIRROR, isMirrorPod, isStaticPod, podFullName } fro
 import type { DesiredPods } from './desired-pods.ts';
 import type { SourceName } from './pod-source.ts';
 
-/** Of two pods with one full name the one of the later source counts: what the machine says of itself wins. */
+/** Of several pods with one full name, the one of the last source wins: local sources take precedence. */
 const SOURCES: readonly SourceName[] = ['api', 'http', 'file'];
 
 /**
- * Every pod that a source speaks of, found by UID and by full name, and which mirror pod belongs to which static pod. A
- * static pod and its mirror have the same full name; a mirror pod is never among `pods`.
+ * All desired pods by UID and full name, and the mirror pods of static pods. A static pod and its mirror have the same
+ * full name. `podByUid` and `podByFullName` contain no mirror pods.
  */
 export interface PodIndex {
-  /** Sources that have spoken. */
+  /** Sources that are ready. */
   readonly ready: ReadonlySet<SourceName>;
   readonly podByUid: ReadonlyMap<string, Pod>;
   readonly podByFullName: ReadonlyMap<string, Pod>;
   readonly mirrorPods: readonly Pod[];
-  /** Mirror pods of which no pod bears the name. */
+  /** Mirror pods without a pod of their full name. */
   readonly orphanedMirrorPods: readonly Pod[];
 
-  /** The mirror pod of a static pod's name, whatever version of the pod it was made from. */
+  /** The mirror pod with a static pod's full name, of any version of the pod. */
   mirrorOf(pod: Pod): Pod | undefined;
   staticOf(mirror: Pod): Pod | undefined;
   /**
-   * What the API server has of a pod, and where its status goes: the pod itself, or the mirror that was made from this
-   * version of a static pod. It need not be among the pods any more.
+   * The object at the API server that gets a pod's status: the pod itself, or the mirror of this version of a static
+   * pod. The pod itself may no longer be desired.
    */
   apiPodOf(pod: Pod): Pod | undefined;
 }
@@ -56,7 +56,7 @@ export function indexPods({ ready, bySource }: DesiredPods): PodIndex {
   };
 }
 
-/** Whether the mirror was made from this version of the static pod. */
+/** Whether the mirror was created from this version of the static pod. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   const hash = pod.metadata.annotations?.[CONFIG_HASH];
   return podFullName(mirror) === podFullName(pod) && mirror.metadata.annotations?.[CONFIG_MIRROR] === hash;

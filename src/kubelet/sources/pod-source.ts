@@ -3,27 +3,27 @@ import type { SourceObjects } from './source-objects.ts';
 
 export type SourceName = 'file' | 'http' | 'api';
 
-/** All that a source wants to run, at one moment. It replaces what the source said before. */
+/** All pods that a source wants to run. Replaces the source's previous snapshot. */
 export interface SourceSnapshot {
-  /** Defaulted and valid; of a static source, already named and marked as static pods. */
+  /** Defaulted and valid. Pods of static sources are already renamed and annotated. */
   readonly pods: readonly Pod[];
-  /** What could not be used; the pods of the rest are in `pods`. */
+  /** Parts of the source that could not be used. */
   readonly errors: readonly SourceError[];
-  /** What the pods may refer to; absent of a source that knows pods only. */
+  /** Objects that the pods may reference; absent for sources that only have pods. */
   readonly objects?: SourceObjects;
-  /** Something could not be read yet: a pod that is not here may be wanted all the same. */
+  /** Parts of the source could not be read yet: a missing pod may still be desired. */
   readonly incomplete?: true;
 }
 
 export interface SourceError {
-  /** The file or address. */
+  /** The file or URL. */
   readonly location: string;
   readonly message: string;
 }
 
 /**
- * Where pods come from. The first complete snapshot makes the source ready: until then nothing may be concluded from a pod's
- * absence. It tells again whenever something changed, and ends when the signal aborts.
+ * A source of desired pods. The first complete snapshot makes it ready: until then a missing pod means nothing. It
+ * yields a snapshot after each change, and ends when the signal aborts.
  */
 export interface PodSource {
   readonly name: SourceName;

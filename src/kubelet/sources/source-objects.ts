@@ -9,7 +9,7 @@ import {
   validateSecret,
 } from '../../api/validation/validate-config-objects.ts';
 
-/** What stands beside the pods of a manifest, for them to refer to. Defaulted and valid. */
+/** Objects in manifests that pods may reference. Defaulted and valid. */
 export interface SourceObjects {
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
@@ -22,22 +22,22 @@ interface Named {
   readonly metadata: NamedMeta;
 }
 
-/** The objects of a manifest, with the API server's defaults and checks. Those with a problem are left out. */
-export function decodeObjects(manifest: Manifest): { objects: SourceObjects; problems: readonly ManifestError[] } {
-  const problems: ManifestError[] = [];
+/** Decodes, defaults and validates the objects of a manifest. Invalid objects are left out. */
+export function decodeObjects(manifest: Manifest): { objects: SourceObjects; errors: readonly ManifestError[] } {
+  const errors: ManifestError[] = [];
   const valid = <T>(all: readonly Decoded<T>[], complete: (object: T) => T, check: (object: T) => FieldErrors): T[] =>
     all.flatMap((decoded) => {
       const object = complete(decoded.object);
-      const faults = locateFieldErrors(check(object), decoded);
-      problems.push(...faults);
-      return faults.length === 0 ? [object] : [];
+      const found = locateFieldErrors(check(object), decoded);
+      errors.push(...found);
+      return found.length === 0 ? [object] : [];
     });
   const objects = {
     configMaps: valid(manifest.configMaps, withDefaultNamespace, validateConfigMap),
     secrets: valid(manifest.secrets, (secret) => withType(withDefaultNamespace(secret)), validateSecret),
     runtimeClasses: valid(manifest.runtimeClasses, (runtimeClass) => runtimeClass, validateRuntimeClass),
   };
-  return { objects, problems };
+  return { objects, errors };
 }
 
 export function withDefaultNamespace<T extends Named>(object: T): T {
@@ -49,7 +49,7 @@ function withType(secret: Secret): Secret {
   return { ...secret, type: secret.type || 'Opaque' };
 }
 
-/** Those of several places as one. */
+/** Joins the objects of several manifests. */
 export function joinObjects(all: readonly SourceObjects[]): SourceObjects {
   return {
     configMaps: all.flatMap(({ configMaps }) => configMaps),
@@ -58,7 +58,7 @@ export function joinObjects(all: readonly SourceObjects[]): SourceObjects {
   };
 }
 
-/** Those of now, and those of before that are not among them. */
+/** Adds the previous objects whose names are missing now. */
 export function retainMissingObjects(before: SourceObjects, now: SourceObjects): SourceObjects {
   const kept = <T extends Named>(old: readonly T[], all: readonly T[]): T[] => {
     const names = new Set(all.map(objectName));
@@ -71,15 +71,15 @@ export function retainMissingObjects(before: SourceObjects, now: SourceObjects):
   };
 }
 
-/** The first of each name, and what the others are called: `ConfigMap default/settings`. */
-export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects; doubles: readonly string[] } {
-  const doubles: string[] = [];
+/** The first object of each name, and the names of the duplicates: `ConfigMap default/settings`. */
+export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects; duplicates: readonly string[] } {
+  const duplicates: string[] = [];
   const firsts = <T extends Named>(kind: string, all: readonly T[]): T[] => {
     const seen = new Set<string>();
     return all.filter((object) => {
       const isFirst = !seen.has(objectName(object));
       seen.add(objectName(object));
-      if (!isFirst) doubles.push(`${kind} ${objectName(object)}`);
+      if (!isFirst) duplicates.push(`${kind} ${objectName(object)}`);
       return isFirst;
     });
   };
@@ -88,10 +88,10 @@ export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects
     secrets: firsts('Secret', objects.secrets),
     runtimeClasses: firsts('RuntimeClass', objects.runtimeClasses),
   };
-  return { unique, doubles };
+  return { unique, duplicates };
 }
 
-/** `default/settings`; only the name of what has no namespace. */
+/** `default/settings`; only the name for cluster-scoped objects. */
 function objectName({ metadata: { namespace, name } }: Named): string {
   return namespace ? `${namespace}/${name}` : name;
 }

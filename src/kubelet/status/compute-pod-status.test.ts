@@ -70,7 +70,7 @@ function viewIn(recording: Recording, changes: Partial<PodStatusView> = {}): Pod
     observed: observedIn(recording),
     probes: { result: (kind) => (kind === 'startup' ? 'success' : undefined) },
     previous: undefined,
-    troubles: new Map(troubles),
+    startErrors: new Map(troubles),
     failure: undefined,
     worker: 'syncing',
     nowMs: parseTime(recording.status.startTime ?? ''),

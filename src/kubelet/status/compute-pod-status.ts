@@ -5,48 +5,48 @@ import { qosClass } from '../../api/qos.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import { actualPod } from '../resources/pod-allocation.ts';
 import { type ContainerStatuses, containerStatuses } from './container-statuses.ts';
-import { lastStatuses } from './last-statuses.ts';
+import { finalStatuses } from './final-statuses.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podConditions } from './pod-conditions.ts';
 import { isTerminal, type PodPhase, podPhase } from './pod-phase.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 
-/** The status of a pod, from all that is known of it. Pure: the same view always gives the same status. */
+/** Computes the status of a pod. Pure: the same view always gives the same status. */
 export function computePodStatus(view: PodStatusView): PodStatus {
   const previous = view.previous ?? view.pod.status;
-  if (isRefused(view, previous)) return refusedStatus(view, previous);
+  if (isRejected(view, previous)) return rejectedStatus(view, previous);
 
   const seen = containerStatuses(view, previous);
-  const statuses = isOver(view) ? lastStatuses(view.pod, seen) : seen;
-  const phase = phaseOf(view, statuses, previous);
+  const statuses = isTerminatedForGood(view) ? finalStatuses(view.pod, seen) : seen;
+  const phase = computePhase(view, statuses, previous);
   return {
     phase,
-    ...reasonOf(view, phase, previous),
+    ...reasonAndMessage(view, phase, previous),
     conditions: podConditions({ ...view, statuses, phase, previous, resizing: view.resources?.conditions }),
     ...(statuses.init.length > 0 && { initContainerStatuses: statuses.init }),
     containerStatuses: statuses.regular,
     ...(statuses.ephemeral.length > 0 && { ephemeralContainerStatuses: statuses.ephemeral }),
     ...podAddresses(view, previous),
-    ...resourcesOf(view),
-    ...constantsOf(view, previous),
+    ...resourceFields(view),
+    ...constantFields(view, previous),
   };
 }
 
-/** Nothing more will be seen of the pod. A static pod may come back, so nothing is concluded of it. */
-function isOver({ pod, worker }: PodStatusView): boolean {
+/** The pod is terminated and no container will run again. A static pod may run again, so it is excluded. */
+function isTerminatedForGood({ pod, worker }: PodStatusView): boolean {
   return worker === 'terminated' && !isStaticPod(pod);
 }
 
-/** Refused before anything of it was made: there are no containers to tell of. */
-function isRefused({ failure: verdict, observed }: PodStatusView, previous: PodStatus | undefined): boolean {
+/** Rejected before any container was created: the status has no container statuses. */
+function isRejected({ failure: verdict, observed }: PodStatusView, previous: PodStatus | undefined): boolean {
   return verdict !== undefined && observed === undefined && previous?.containerStatuses === undefined;
 }
 
-function refusedStatus(view: PodStatusView, previous: PodStatus | undefined): PodStatus {
-  return { ...view.failure, ...constantsOf(view, previous) };
+function rejectedStatus(view: PodStatusView, previous: PodStatus | undefined): PodStatus {
+  return { ...view.failure, ...constantFields(view, previous) };
 }
 
-function phaseOf(view: PodStatusView, statuses: ContainerStatuses, previous: PodStatus | undefined): PodPhase {
+function computePhase(view: PodStatusView, statuses: ContainerStatuses, previous: PodStatus | undefined): PodPhase {
   const { pod, failure: verdict, worker } = view;
   for (const final of [pod.status?.phase, previous?.phase]) if (isTerminal(final)) return final;
   if (verdict) return verdict.phase;
@@ -56,7 +56,7 @@ function phaseOf(view: PodStatusView, statuses: ContainerStatuses, previous: Pod
     ended: worker !== 'syncing',
     initialized: hasRegularContainer(view),
   });
-  return isOver(view) && !isTerminal(phase) ? 'Failed' : phase;
+  return isTerminatedForGood(view) && !isTerminal(phase) ? 'Failed' : phase;
 }
 
 function hasRegularContainer({ pod, observed }: PodStatusView): boolean {
@@ -66,15 +66,15 @@ function hasRegularContainer({ pod, observed }: PodStatusView): boolean {
   return observed?.containers.some(({ name, sandboxId }) => regular.has(name) && isCurrent(sandboxId)) ?? false;
 }
 
-/** A verdict's own, else what was said of the phase before. */
-function reasonOf({ failure: verdict }: PodStatusView, phase: PodPhase, previous: PodStatus | undefined) {
-  const said = verdict?.phase === phase ? verdict : previous?.phase === phase ? previous : undefined;
-  const { reason, message } = said ?? {};
+/** Reason and message of the failure, else those that the previous status has for the same phase. */
+function reasonAndMessage({ failure: verdict }: PodStatusView, phase: PodPhase, previous: PodStatus | undefined) {
+  const source = failure?.phase === phase ? failure : previous?.phase === phase ? previous : undefined;
+  const { reason, message } = source ?? {};
   return { ...(reason && { reason }), ...(message && { message }) };
 }
 
-/** What stays the same for as long as the pod lives, or only grows. */
-function constantsOf({ pod, nowMs }: PodStatusView, previous: PodStatus | undefined) {
+/** Fields that stay the same for the lifetime of the pod, or only grow. */
+function constantFields({ pod, nowMs }: PodStatusView, previous: PodStatus | undefined) {
   const generation = Math.max(pod.metadata.generation ?? 0, previous?.observedGeneration ?? 0);
   return {
     qosClass: qosClass(pod),
@@ -83,19 +83,19 @@ function constantsOf({ pod, nowMs }: PodStatusView, previous: PodStatus | undefi
   };
 }
 
-/** What the pod has, and what it was promised. */
-function resourcesOf({ pod, resources }: PodStatusView): Pick<PodStatus, 'resources' | 'allocatedResources'> {
+/** The actuated and the allocated resources of the pod. */
+function resourceFields({ pod, resources }: PodStatusView): Pick<PodStatus, 'resources' | 'allocatedResources'> {
   const has = isTerminal(pod.status?.phase) ? pod : actualPod(pod, resources?.actuated);
-  const requests = textsOf(podRequests(has));
-  const limits = textsOf(podLimits(has));
-  const allocatedResources = textsOf(podRequests(pod));
+  const requests = asResourceList(podRequests(has));
+  const limits = asResourceList(podLimits(has));
+  const allocatedResources = asResourceList(podRequests(pod));
   return {
     resources: { ...(requests && { requests }), ...(limits && { limits }) },
     ...(allocatedResources && { allocatedResources }),
   };
 }
 
-function textsOf(amounts: ResourceAmounts): Record<string, string> | undefined {
+function asResourceList(amounts: ResourceAmounts): Record<string, string> | undefined {
   if (amounts.size === 0) return undefined;
   return Object.fromEntries([...amounts].map(([name, amount]) => [name, amount.toString()]));
 }

@@ -25,7 +25,7 @@ function podView(container: Container, results: Partial<Record<ProbeKind, ProbeR
     observed: undefined,
     probes: { result: (kind, id) => (id === 'web-0' ? results[kind] : undefined) },
     previous: undefined,
-    troubles: new Map(),
+    startErrors: new Map(),
     failure: undefined,
     worker: 'syncing',
     nowMs: 0,

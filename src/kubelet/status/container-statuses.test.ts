@@ -51,7 +51,7 @@ function statusOf(name: string, given: Given): ContainerStatus | undefined {
     observed: { uid: 'u', name: 'p', namespace: 'default', sandboxes: [], containers, inspectedAt: 0 },
     probes: { result: () => undefined },
     previous: undefined,
-    troubles: new Map(trouble ? [[name, trouble]] : []),
+    startErrors: new Map(trouble ? [[name, trouble]] : []),
     failure: undefined,
     worker,
     nowMs: 0,

@@ -1,23 +1,23 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { type ContainerKind, containerStatus } from './container-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';
-import { restartsAll } from './restart-of-all.ts';
+import { mustRestartAll } from './restart-all-containers.ts';
 
-/** What the termination messages of one pod may take together, in bytes. */
+/** Largest sum of the termination messages of one pod, in bytes. */
 const MESSAGES_LIMIT = 12 * 1024;
 
 export interface ContainerStatuses {
   /** In the order of the spec. */
   readonly init: readonly ContainerStatus[];
-  /** By name, as the two below. */
+  /** Sorted by name, as the ephemeral ones. */
   readonly regular: readonly ContainerStatus[];
   readonly ephemeral: readonly ContainerStatus[];
 }
 
-/** A status for every container of the spec, whether the runtime knows it or not. */
+/** Computes a status for every container of the spec, created or not. */
 export function containerStatuses(view: PodStatusView, previous: PodStatus | undefined): ContainerStatuses {
   const { initContainers = [], containers, ephemeralContainers = [] } = view.pod.spec;
-  const restartingAll = restartsAll(view.pod, view.observed, previous);
+  const restartingAll = mustRestartAll(view.pod, view.observed, previous);
   const convert = (kind: ContainerKind, specs: readonly Container[], shown: readonly ContainerStatus[] = []) =>
     specs.map((container) => {
       const isIt = ({ name }: { readonly name: string }) => name === container.name;
@@ -52,7 +52,7 @@ function withShortMessage(state: ContainerState, bytes: number): ContainerState 
   return { ...state, terminated: { ...state.terminated, message: firstBytes(message, bytes) } };
 }
 
-/** Whole characters only: what is cut in the middle of one would be told as a replacement character. */
+/** Cuts at a character boundary: half a character would become a replacement character. */
 function firstBytes(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
   return text.slice(0, read);

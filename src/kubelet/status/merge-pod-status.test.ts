@@ -17,7 +17,7 @@ const own: PodStatus = {
   startTime: EARLIER,
   containerStatuses: [{ name: 'main', image: 'busybox', imageID: 'x', ready: true, restartCount: 0 }],
 };
-const healthy: StatusMerge = { api: own, own, mayRun: true, isMirror: false, nowMs: parseTime(NOW) };
+const healthy: StatusMerge = { api: own, own, hasRunningContainers: true, isMirror: false, nowMs: parseTime(NOW) };
 const failed: PodStatus = { ...own, phase: 'Failed', reason: 'Evicted', message: 'no disk' };
 const unready = [
   condition('Ready', 'False', { reason: 'PodFailed', lastTransitionTime: NOW }),
@@ -70,11 +70,11 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     status: { ...own, containerStatuses: [] },
   },
   'tells a terminal phase once they cannot, and then the pod is not ready': {
-    given: { own: failed, mayRun: false },
+    given: { own: failed, hasRunningContainers: false },
     status: { ...failed, conditions: unready },
   },
   'says of a pod that succeeded that it is complete': {
-    given: { own: { ...own, phase: 'Succeeded', conditions: [condition('Ready', 'True')] }, mayRun: false },
+    given: { own: { ...own, phase: 'Succeeded', conditions: [condition('Ready', 'True')] }, hasRunningContainers: false },
     status: {
       ...own,
       phase: 'Succeeded',
@@ -109,7 +109,7 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     status: { ...own, conditions: undefined },
   },
   'tells a disruption with the phase, as of now': {
-    given: { own: { ...failed, conditions: [disruption] }, mayRun: false },
+    given: { own: { ...failed, conditions: [disruption] }, hasRunningContainers: false },
     status: { ...failed, conditions: [{ ...disruption, lastTransitionTime: NOW }] },
   },
   'keeps a disruption that somebody else has told': {

@@ -3,7 +3,7 @@ import { formatTime } from '../../base/rfc3339.ts';
 import { isSame } from '../api-client/strategic-diff.ts';
 import { isTerminal } from './pod-phase.ts';
 
-/** Conditions that nobody but the node agent writes. */
+/** Conditions that only the node agent writes. */
 const OWN_CONDITIONS: readonly string[] = [
   'PodScheduled',
   'Ready',
@@ -14,9 +14,9 @@ const OWN_CONDITIONS: readonly string[] = [
   'PodReadyToStartContainers',
   'AllContainersRestarting',
 ];
-/** A condition that the agent sets together with a terminal phase, and others at any time. */
+/** The agent sets this condition with a terminal phase; other components set it at any time. */
 const SHARED_CONDITION = 'DisruptionTarget';
-/** Parts of a status that the agent never writes. */
+/** Fields that the agent never writes. */
 const FOREIGN_FIELDS = [
   'nominatedNodeName',
   'resourceClaimStatuses',
@@ -25,33 +25,33 @@ const FOREIGN_FIELDS = [
 ] as const;
 
 export interface StatusMerge {
-  /** What the API server has. */
+  /** The status at the API server. */
   readonly api: PodStatus;
-  /** What the agent has found. */
+  /** The status that the agent computed. */
   readonly own: PodStatus;
-  /** Containers of the pod may still run, so what it uses is not free yet. */
-  readonly mayRun: boolean;
-  /** It goes to the mirror of a static pod, which may run once more under the same mirror. */
+  /** Containers of the pod may still run, so its resources are in use. */
+  readonly hasRunningContainers: boolean;
+  /** The status of a mirror pod: its static pod may run again under the same mirror pod. */
   readonly isMirror: boolean;
   readonly nowMs: number;
 }
 
 /**
- * The status that the API server is to have.
- * 1. What others write stays: their conditions, and fields that are not the agent's.
- * 2. A terminal phase is told only when no container can run any more, and is never left.
+ * Merges the agent's status into the one at the API server.
+ * 1. Conditions and fields of other components stay.
+ * 2. A terminal phase is sent only when no container can run any more, and is never left.
  * 3. A pod with a terminal phase is not ready.
- * 4. What holds for as long as the pod lives is never taken back: its start, its QoS class, the generation seen.
- * 5. The manifest of a static pod has no status: what its mirror says holds since when it says so, also in the next life
- *    of the agent.
+ * 4. Start time, QoS class and observed generation are never taken back.
+ * 5. The manifest of a static pod has no status: the conditions of its mirror pod keep their transition times, also after
+ *    a restart of the agent.
  */
 export function mergePodStatus(merge: StatusMerge): PodStatus {
   const { api, own } = merge;
   const generation = Math.max(api.observedGeneration ?? 0, own.observedGeneration ?? 0);
   const startTime = api.startTime ?? own.startTime;
   const qosClass = own.qosClass ?? api.qosClass;
-  const phase = phaseOf(merge);
-  const conditions = conditionsOf(merge, phase.phase);
+  const phase = mergedPhase(merge);
+  const conditions = mergedConditions(merge, phase.phase);
   return {
     ...without(own, ['phase', 'reason', 'message', 'conditions', ...FOREIGN_FIELDS]),
     ...phase,
@@ -64,8 +64,8 @@ export function mergePodStatus(merge: StatusMerge): PodStatus {
 }
 
 /**
- * Whether the API server has all that a merged status says, as far as that is worth a request by itself: the times of
- * conditions are not.
+ * Whether the API server has the merged status. Transition times are ignored: a difference in them alone is no reason for
+ * a request.
  */
 export function statusesAgree(api: PodStatus, merged: PodStatus): boolean {
   const timeless = ({ conditions, ...status }: PodStatus): unknown => ({
@@ -75,15 +75,15 @@ export function statusesAgree(api: PodStatus, merged: PodStatus): boolean {
   return isSame(timeless(api), timeless(merged));
 }
 
-function phaseOf({ api, own, mayRun, isMirror }: StatusMerge): Pick<PodStatus, 'phase' | 'reason' | 'message'> {
+function mergedPhase({ api, own, hasRunningContainers: mayRun, isMirror }: StatusMerge): Pick<PodStatus, 'phase' | 'reason' | 'message'> {
   const staysEnded = isTerminal(api.phase) && own.phase !== api.phase && !isMirror;
   const endsTooEarly = !isTerminal(api.phase) && isTerminal(own.phase) && mayRun;
   const { phase = 'Pending', reason, message } = staysEnded || endsTooEarly ? api : own;
   return { phase, ...(reason && { reason }), ...(message && { message }) };
 }
 
-/** In the order in which the API server has them; those it has not come last. */
-function conditionsOf(merge: StatusMerge, phase: string | undefined): PodCondition[] {
+/** In the order of the API server; new ones come last. */
+function mergedConditions(merge: StatusMerge, phase: string | undefined): PodCondition[] {
   const { api, own } = merge;
   const before = api.conditions ?? [];
   const ours = (own.conditions ?? []).filter((condition) => isOurs(condition, merge));
@@ -93,25 +93,25 @@ function conditionsOf(merge: StatusMerge, phase: string | undefined): PodConditi
       (condition) => ourOf(condition.type) ?? (OWN_CONDITIONS.includes(condition.type) ? [] : condition),
     ),
     ...ours.filter(({ type }) => !before.some((condition) => condition.type === type)),
-  ].map((condition) => (isTimedByServer(condition, merge) ? sinceWhen(condition, merge) : condition));
+  ].map((condition) => (isTimedByServer(condition, merge) ? withTransitionTime(condition, merge) : condition));
   return isTerminal(phase) ? merged.map((condition) => unready(condition, phase, merge)) : merged;
 }
 
-function isOurs({ type }: PodCondition, { api, own, mayRun }: StatusMerge): boolean {
+function isOurs({ type }: PodCondition, { api, own, hasRunningContainers: mayRun }: StatusMerge): boolean {
   if (type !== SHARED_CONDITION) return OWN_CONDITIONS.includes(type);
   return !isTerminal(api.phase) && isTerminal(own.phase) && !mayRun;
 }
 
-/** A disruption was held back until the containers had stopped: it holds from when it is told. */
+/** A disruption is sent after the containers have stopped: its transition time is that of the request. */
 function isTimedByServer({ type, status }: PodCondition, { api, isMirror }: StatusMerge): boolean {
   if (type === SHARED_CONDITION) return true;
   return isMirror && api.conditions?.find((before) => before.type === type)?.status === status;
 }
 
-function sinceWhen(condition: PodCondition, { api, nowMs }: StatusMerge): PodCondition {
+function withTransitionTime(condition: PodCondition, { api, nowMs }: StatusMerge): PodCondition {
   const before = api.conditions?.find(({ type }) => type === condition.type);
-  const isNews = before?.status !== condition.status;
-  return { ...condition, lastTransitionTime: isNews ? formatTime(nowMs) : before.lastTransitionTime };
+  const isChanged = before?.status !== condition.status;
+  return { ...condition, lastTransitionTime: isChanged ? formatTime(nowMs) : before.lastTransitionTime };
 }
 
 function unready(condition: PodCondition, phase: 'Succeeded' | 'Failed', { api, nowMs }: StatusMerge): PodCondition {

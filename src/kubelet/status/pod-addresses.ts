@@ -3,17 +3,17 @@ import type { PodStatusView } from './pod-status-view.ts';
 
 type Addresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
 
-/** The addresses of the node and of the pod, primary first; what is not known yet is left out. */
+/** The addresses of the node and of the pod, primary first; unknown ones are left out. */
 export function podAddresses(view: PodStatusView, previous: PodStatus | undefined): Addresses {
   const hostIPs = view.hostIPs.map((ip) => ({ ip }));
-  const podIPs = podIPsOf(view, previous).map((ip) => ({ ip }));
+  const podIPs = computePodIPs(view, previous).map((ip) => ({ ip }));
   const [host] = hostIPs;
   const [pod] = podIPs;
   return { ...(host && { hostIP: host.ip, hostIPs }), ...(pod && { podIP: pod.ip, podIPs }) };
 }
 
-/** A pod keeps its last addresses after its sandbox has stopped: a pod that has ended still shows them. */
-function podIPsOf({ pod, observed, hostIPs }: PodStatusView, previous: PodStatus | undefined): string[] {
+/** A pod keeps its last addresses after its sandbox has stopped. */
+function computePodIPs({ pod, observed, hostIPs }: PodStatusView, previous: PodStatus | undefined): string[] {
   const known = previous?.podIPs?.map(({ ip }) => ip) ?? [];
   if (pod.spec.hostNetwork) {
     const [first] = known;
@@ -25,7 +25,7 @@ function podIPsOf({ pod, observed, hostIPs }: PodStatusView, previous: PodStatus
   return known;
 }
 
-/** One address of each family, first the one of the node's own primary family. */
+/** One address of each family, the node's primary family first. */
 function inNodeOrder(ips: readonly string[], nodeIP: string | undefined): string[] {
   const wantsIPv6 = nodeIP !== undefined && isIPv6(nodeIP);
   return [wantsIPv6, !wantsIPv6].flatMap((family) => ips.filter((ip) => isIPv6(ip) === family).slice(0, 1));

@@ -195,7 +195,7 @@ test('podConditions() put what others set before their own, and look at the read
 
 test('podConditions() tell that the node itself ends a pod, and since when', () => {
   const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
-  const first = podConditions({ ...healthy, verdict });
+  const first = podConditions({ ...healthy, failure: verdict });
   const disruption = {
     type: 'DisruptionTarget',
     status: 'True',
@@ -204,6 +204,6 @@ test('podConditions() tell that the node itself ends a pod, and since when', () 
     lastTransitionTime: NOW,
   };
   assert.deepEqual(first[0], disruption);
-  const later = podConditions({ ...healthy, verdict, previous: { conditions: first }, nowMs: healthy.nowMs + 60_000 });
+  const later = podConditions({ ...healthy, failure: verdict, previous: { conditions: first }, nowMs: healthy.nowMs + 60_000 });
   assert.deepEqual(later[0], disruption);
 });

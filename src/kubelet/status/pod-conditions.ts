@@ -5,24 +5,24 @@ import type { PodFailure } from '../pod/pod-failure.ts';
 import { mayRestartAllContainers, isSidecar } from '../pod/restart-rules.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import { isTerminal, type PodPhase } from './pod-phase.ts';
-import { closedGates } from './readiness-gates.ts';
-import { isCleared, RESTARTING_ALL_CONDITION, restartsAll } from './restart-of-all.ts';
+import { unsatisfiedGates } from './readiness-gates.ts';
+import { areAllRemoved, RESTARTING_ALL_CONDITION, mustRestartAll } from './restart-all-containers.ts';
 
-/** All that the conditions of a pod depend on. */
+/** The input of the conditions of a pod. */
 export interface ConditionsView {
   readonly pod: Pod;
   readonly observed: ObservedPod | undefined;
   readonly statuses: ContainerStatuses;
   readonly phase: PodPhase;
   readonly previous: PodStatus | undefined;
-  readonly verdict?: PodFailure | undefined;
-  /** How far a resize is; absent: nothing is to be told of any. */
+  readonly failure?: PodFailure | undefined;
+  /** Conditions of a resize; absent: there is none. */
   readonly resizing?: readonly PodCondition[] | undefined;
   readonly nowMs: number;
 }
 
-/** What a condition says; who adds the rest knows the pod's generation and the time. */
-type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
+/** A condition without its type, generation and time. */
+type ConditionValue = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 
 const KUBELET_CONDITIONS = [
   'PodReadyToStartContainers',
@@ -32,44 +32,44 @@ const KUBELET_CONDITIONS = [
   'PodScheduled',
 ] as const;
 
-/** These too are kubelet's own. */
+/** Further conditions of kubelet. */
 const RESIZE_CONDITIONS = ['PodResizePending', 'PodResizeInProgress'];
 
 /**
- * First the conditions of others, as the API server has them, then kubelet's own in its order. A condition whose status
- * has not changed keeps the time of its last change.
+ * Conditions of other components as the API server has them, then kubelet's own in its order. A condition whose status has
+ * not changed keeps its transition time.
  */
 export function podConditions(view: ConditionsView): PodCondition[] {
   const foreign = foreignConditions(view);
-  const containersReady = containersReadyVerdict(view);
-  const verdicts: Record<(typeof KUBELET_CONDITIONS)[number], Verdict> = {
-    PodReadyToStartContainers: verdictOf(hasUsableSandbox(view)),
-    Initialized: initializedVerdict(view),
-    Ready: containersReady.status === 'True' ? gatesVerdict(view.pod, foreign) : containersReady,
+  const containersReady = containersReadyValue(view);
+  const values: Record<(typeof KUBELET_CONDITIONS)[number], ConditionValue> = {
+    PodReadyToStartContainers: conditionValue(hasUsableSandbox(view)),
+    Initialized: initializedValue(view),
+    Ready: containersReady.status === 'True' ? readinessGatesValue(view.pod, foreign) : containersReady,
     ContainersReady: containersReady,
-    PodScheduled: verdictOf(true),
+    PodScheduled: conditionValue(true),
   };
   return [
     ...foreign,
     ...(isTerminal(view.phase) ? [] : (view.resizing ?? [])),
-    ...KUBELET_CONDITIONS.map((type) => condition(type, verdicts[type], view)),
+    ...KUBELET_CONDITIONS.map((type) => condition(type, values[type], view)),
     ...restartingCondition(view),
   ];
 }
 
-function condition(type: string, verdict: Verdict, { pod, previous, nowMs }: ConditionsView): PodCondition {
+function condition(type: string, value: ConditionValue, { pod, previous, nowMs }: ConditionsView): PodCondition {
   const before = previous?.conditions?.find((candidate) => candidate.type === type);
-  const unchanged = before?.status === verdict.status ? before.lastTransitionTime : undefined;
+  const unchanged = before?.status === value.status ? before.lastTransitionTime : undefined;
   const { generation } = pod.metadata;
   return {
     type,
-    ...verdict,
+    ...value,
     ...(generation && { observedGeneration: generation }),
     lastTransitionTime: unchanged ?? formatTime(nowMs),
   };
 }
 
-/** Conditions that only the agent sets on one occasion, and then keeps, stand among those of others. */
+/** `DisruptionTarget`, which the agent sets once and keeps, is among the conditions of other components. */
 function foreignConditions(view: ConditionsView): PodCondition[] {
   const { pod, previous } = view;
   const own: readonly string[] = [...KUBELET_CONDITIONS, ...RESIZE_CONDITIONS, RESTARTING_ALL_CONDITION];
@@ -81,27 +81,27 @@ function foreignConditions(view: ConditionsView): PodCondition[] {
 }
 
 function newDisruption(view: ConditionsView): PodCondition | undefined {
-  if (!view.verdict?.disruption) return undefined;
-  const { message } = view.verdict;
+  if (!view.failure?.disruption) return undefined;
+  const { message } = view.failure;
   return condition('DisruptionTarget', { status: 'True', reason: 'TerminationByKubelet', message }, view);
 }
 
-/** Only of pods to which it can happen, and without a generation, as with kubelet. */
+/** Only for pods with a `RestartAllContainers` rule, and without a generation, as in kubelet. */
 function restartingCondition(view: ConditionsView): PodCondition[] {
   if (!mayRestartAllContainers(view.pod.spec)) return [];
-  const { observedGeneration: _, ...rest } = condition(RESTARTING_ALL_CONDITION, restartingVerdict(view), view);
+  const { observedGeneration: _, ...rest } = condition(RESTARTING_ALL_CONDITION, restartingValue(view), view);
   return [rest];
 }
 
-function restartingVerdict({ pod, observed, previous, phase }: ConditionsView): Verdict {
+function restartingValue({ pod, observed, previous, phase }: ConditionsView): ConditionValue {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
-  if (!restartsAll(pod, observed, previous) || isCleared(pod, observed)) return verdictOf(false);
+  if (!mustRestartAll(pod, observed, previous) || areAllRemoved(pod, observed)) return conditionValue(false);
   const message = 'container exited with restart policy rule';
   return { status: 'True', reason: 'RestartAllContainersStarted', message };
 }
 
-/** The newest sandbox is ready, alone, on the right network, and has an address where it needs one. */
+/** The newest sandbox is ready, the only one, on the right network, and has an address where it needs one. */
 function hasUsableSandbox({ pod, observed }: ConditionsView): boolean {
   const [newest, ...older] = observed?.sandboxes ?? [];
   const hostNetwork = pod.spec.hostNetwork ?? false;
@@ -109,15 +109,15 @@ function hasUsableSandbox({ pod, observed }: ConditionsView): boolean {
   return hostNetwork || newest.ips.length > 0;
 }
 
-function initializedVerdict({ pod, statuses, phase, previous }: ConditionsView): Verdict {
+function initializedValue({ pod, statuses, phase, previous }: ConditionsView): ConditionValue {
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
   const hasRegularStarted = statuses.regular.some(({ state }) => state?.running || state?.terminated);
-  if (hasRegularStarted) return verdictOf(true);
+  if (hasRegularStarted) return conditionValue(true);
   const incomplete = (pod.spec.initContainers ?? []).filter((container) => {
     const status = statuses.init.find(({ name }) => name === container.name);
     return !(isSidecar(container) ? status?.started : status?.ready);
   });
-  if (incomplete.length === 0 || wasInitialized(previous)) return verdictOf(true);
+  if (incomplete.length === 0 || wasInitialized(previous)) return conditionValue(true);
   return {
     status: 'False',
     reason: 'ContainersNotInitialized',
@@ -130,7 +130,7 @@ function wasInitialized(previous: PodStatus | undefined): boolean {
   return previous?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
 }
 
-function containersReadyVerdict({ pod, statuses, phase }: ConditionsView): Verdict {
+function containersReadyValue({ pod, statuses, phase }: ConditionsView): ConditionValue {
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   const isReady = ({ name }: { readonly name: string }, among: readonly ContainerStatus[]) =>
@@ -139,7 +139,7 @@ function containersReadyVerdict({ pod, statuses, phase }: ConditionsView): Verdi
     ...(pod.spec.initContainers ?? []).filter((init) => isSidecar(init) && !isReady(init, statuses.init)),
     ...pod.spec.containers.filter((container) => !isReady(container, statuses.regular)),
   ];
-  if (unready.length === 0) return verdictOf(true);
+  if (unready.length === 0) return conditionValue(true);
   return {
     status: 'False',
     reason: 'ContainersNotReady',
@@ -147,14 +147,14 @@ function containersReadyVerdict({ pod, statuses, phase }: ConditionsView): Verdi
   };
 }
 
-/** Of a pod whose containers are ready. */
-function gatesVerdict(pod: Pod, conditions: readonly PodCondition[]): Verdict {
-  const messages = closedGates(pod, conditions);
-  if (messages.length === 0) return verdictOf(true);
+/** The `Ready` condition of a pod whose containers are ready. */
+function readinessGatesValue(pod: Pod, conditions: readonly PodCondition[]): ConditionValue {
+  const messages = unsatisfiedGates(pod, conditions);
+  if (messages.length === 0) return conditionValue(true);
   return { status: 'False', reason: 'ReadinessGatesNotReady', message: messages.join(', ') };
 }
 
-function verdictOf(holds: boolean): Verdict {
+function conditionValue(holds: boolean): ConditionValue {
   return { status: holds ? 'True' : 'False' };
 }
 

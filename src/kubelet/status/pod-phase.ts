@@ -7,18 +7,18 @@ import type {
 } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
 import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
-import { RESTARTING_ALL } from './restart-of-all.ts';
+import { RESTARTING_ALL } from './restart-all-containers.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
-/** All that the phase of a pod depends on. */
+/** The input of the phase of a pod. */
 export interface PhaseView {
   readonly pod: Pod;
-  /** Of init and of regular containers, in any order. */
+  /** Statuses of init and regular containers, in any order. */
   readonly statuses: readonly ContainerStatus[];
   /** The pod has ended: nothing is restarted, whatever the restart policy says. */
   readonly ended: boolean;
-  /** A regular container was made in the current sandbox: sidecars that restart do not make the pod pending again. */
+  /** A regular container was created in the current sandbox: restarting sidecars do not make the pod pending again. */
   readonly initialized: boolean;
 }
 
@@ -26,9 +26,9 @@ export function podPhase(view: PhaseView): PodPhase {
   const { spec } = view.pod;
   const init = (spec.initContainers ?? []).filter((container) => !isSidecar(container));
   const sidecars = (spec.initContainers ?? []).filter(isSidecar);
-  const initStandings = init.map((container) => standingOf(container, view));
-  const sidecarStandings = sidecars.map((container) => standingOf(container, view));
-  const standings = spec.containers.map((container) => standingOf(container, view));
+  const initStandings = init.map((container) => containerStanding(container, view));
+  const sidecarStandings = sidecars.map((container) => containerStanding(container, view));
+  const standings = spec.containers.map((container) => containerStanding(container, view));
 
   if (initStandings.some((standing) => standing.kind === 'stopped' && hasFailedForGood(standing))) return 'Failed';
   if (initStandings.some(({ kind }) => kind !== 'stopped')) return 'Pending';
@@ -45,7 +45,7 @@ export function isTerminal(phase: string | undefined): phase is 'Succeeded' | 'F
 }
 
 /** Every container has ended, and no sidecar runs. */
-function phaseOfStopped(standings: readonly Standing[], { pod, ended }: PhaseView): PodPhase {
+function phaseOfStopped(standings: readonly ContainerStanding[], { pod, ended }: PhaseView): PodPhase {
   const stopped = standings.filter((standing) => standing.kind === 'stopped');
   if (stopped.length === 0) return 'Pending';
   const endsForGood = ended && !isStaticPod(pod); // kubelet gives static pods no terminal phase when they are removed
@@ -53,7 +53,7 @@ function phaseOfStopped(standings: readonly Standing[], { pod, ended }: PhaseVie
   return stopped.every(({ exitCode, waits }) => exitCode === 0 && !waits) ? 'Succeeded' : 'Failed';
 }
 
-type Standing =
+type ContainerStanding =
   | { readonly kind: 'running'; readonly started: boolean }
   | { readonly kind: 'waiting' | 'unknown' }
   | Stopped;
@@ -62,11 +62,11 @@ interface Stopped {
   readonly kind: 'stopped';
   readonly exitCode: number;
   readonly restarts: boolean;
-  /** It is to be started again, but the pod waits with that (`CrashLoopBackOff`). */
+  /** The container waits for its restart (`CrashLoopBackOff`). */
   readonly waits: boolean;
 }
 
-function standingOf(container: Container, { pod, statuses }: PhaseView): Standing {
+function containerStanding(container: Container, { pod, statuses }: PhaseView): ContainerStanding {
   const { state, lastState, started = false } = statuses.find(({ name }) => name === container.name) ?? {};
   if (state?.running) return { kind: 'running', started };
   const ended = state?.terminated ?? (state?.waiting && lastState?.terminated);
@@ -84,7 +84,7 @@ function hasFailedForGood({ exitCode, restarts }: Stopped): boolean {
   return exitCode !== 0 && !restarts;
 }
 
-/** A sidecar that holds up what comes after it. One that ended and restarts does not. */
-function isStarting(standing: Standing): boolean {
+/** A sidecar that blocks the containers after it. One that ended and restarts does not. */
+function isStarting(standing: ContainerStanding): boolean {
   return standing.kind === 'running' ? !standing.started : standing.kind !== 'stopped';
 }

@@ -4,48 +4,48 @@ import type { PodFailure } from '../pod/pod-failure.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import type { PodResources } from '../resources/pod-allocation.ts';
 
-/** Why a container that should run is not: shown as its `waiting` state until it runs. */
-export interface ContainerTrouble {
+/** Why a container could not be started: its `waiting` state until it runs. */
+export interface ContainerStartError {
   /** `ErrImagePull`, `CrashLoopBackOff`, `CreateContainerConfigError`, … */
   readonly reason: string;
   readonly message: string;
 }
 
-/** All that the status of a pod is made from: no clock, no I/O. */
+/** The input of the status of a pod: no clock, no I/O. */
 export interface PodStatusView {
   readonly pod: Pod;
   readonly observed: ObservedPod | undefined;
   readonly probes: ProbeResults;
-  /** The status as last computed: times of unchanged conditions and the last known containers carry over. */
+  /** The last computed status: transition times and the last known containers carry over. */
   readonly previous: PodStatus | undefined;
-  readonly troubles: ReadonlyMap<string, ContainerTrouble>;
-  /** Set when the pod was refused or evicted: overrides phase, reason and message. */
+  readonly startErrors: ReadonlyMap<string, ContainerStartError>;
+  /** Set when the pod was rejected or evicted: overrides phase, reason and message. */
   readonly failure: PodFailure | undefined;
-  /** What the worker is doing with the pod; a terminating pod's containers do not restart. */
+  /** State of the pod worker; containers of a terminating pod do not restart. */
   readonly worker: 'syncing' | 'terminating' | 'terminated';
   readonly nowMs: number;
   /** The node's addresses, primary first; at most one of each family. */
   readonly hostIPs: readonly string[];
-  /** As the runtime names itself (`containerd`): the scheme of container ids. */
+  /** The runtime's own name (`containerd`): the scheme of container ids. */
   readonly runtimeName: string;
   /** Absent: none. */
   readonly features?: StatusFeatures | undefined;
-  /** Absent: the pod has what it was promised. */
+  /** Absent: the pod has its allocated resources. */
   readonly resources?: StatusResources | undefined;
 }
 
-/** What a status tells of the resources of a pod besides what it was promised. */
+/** Resources of a pod that differ from the allocated ones. */
 export interface StatusResources {
-  /** What its containers have; absent: what they were promised. */
+  /** Actuated resources; absent: the allocated ones. */
   readonly actuated?: PodResources | undefined;
-  /** How far a resize is. */
+  /** Conditions of a resize. */
   readonly conditions: readonly PodCondition[];
 }
 
-/** What a status tells only where the node can do it. */
+/** Status fields that depend on features of the node. */
 export interface StatusFeatures {
   /** The feature gate ContainerStopSignals. */
   readonly stopSignals: boolean;
-  /** The runtime handler of the pod can make all that is mounted below a read-only mount read-only too. */
+  /** The runtime handler of the pod supports recursive read-only mounts. */
   readonly recursiveReadOnly: boolean;
 }

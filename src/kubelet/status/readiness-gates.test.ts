@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodCondition } from '../../api/generated/core-v1.ts';
-import { haveGatesMoved } from './readiness-gates.ts';
+import { haveGatesChanged } from './readiness-gates.ts';
 
 function gated(...conditions: readonly PodCondition[]): Pod {
   return {
@@ -27,6 +27,6 @@ const moves: Record<string, readonly [before: Pod, now: Pod, hasMoved: boolean]>
 
 for (const [what, [before, now, hasMoved]] of Object.entries(moves)) {
   test(`haveGatesMoved(): ${hasMoved ? 'yes' : 'no'} for ${what}`, () => {
-    assert.equal(haveGatesMoved(before, now), hasMoved);
+    assert.equal(haveGatesChanged(before, now), hasMoved);
   });
 }

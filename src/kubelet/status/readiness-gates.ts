@@ -1,7 +1,7 @@
 import type { Pod, PodCondition } from '../../api/generated/core-v1.ts';
 
-/** What keeps a pod whose containers are ready from being ready itself: conditions that others have to set. */
-export function closedGates({ spec }: Pod, conditions: readonly PodCondition[]): string[] {
+/** Messages of the readiness gates that are not satisfied: conditions that other components set. */
+export function unsatisfiedGates({ spec }: Pod, conditions: readonly PodCondition[]): string[] {
   return (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
     const status = conditions.find(({ type }) => type === conditionType)?.status;
     const gate = `pod readiness gate ${JSON.stringify(conditionType)}`;
@@ -10,8 +10,8 @@ export function closedGates({ spec }: Pod, conditions: readonly PodCondition[]):
   });
 }
 
-/** Whether others have opened or closed a gate of the pod. */
-export function haveGatesMoved(before: Pod, now: Pod): boolean {
-  const closed = (pod: Pod): string => closedGates(pod, pod.status?.conditions ?? []).join();
+/** Whether a readiness gate of the pod has changed. */
+export function haveGatesChanged(before: Pod, now: Pod): boolean {
+  const closed = (pod: Pod): string => unsatisfiedGates(pod, pod.status?.conditions ?? []).join();
   return closed(before) !== closed(now);
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { isTerminal } from './pod-phase.ts';
 
-/** A status and how often it has changed: who acted on a version knows whether there is a newer one. */
+/** A status and its version: a reader that acted on a version can see whether there is a newer one. */
 export interface VersionedStatus {
   readonly pod: Pod;
   readonly status: PodStatus;
@@ -10,20 +10,20 @@ export interface VersionedStatus {
   readonly version: number;
 }
 
-/** Called at once, in the order of the changes. It must not throw, and not write to the store. */
+/** Called synchronously, in the order of the changes. It must not throw, and not write to the store. */
 export type StatusListener = (changed: VersionedStatus) => void;
 
 /**
- * The status of every pod, as the agent sees it.
- * 1. One writer for each pod: its worker. Everybody else reads.
- * 2. A version stands for one value; writing an equal value changes nothing and tells nobody.
+ * The computed statuses of all pods.
+ * 1. One writer for each pod: its worker. All other components read.
+ * 2. A version stands for one value; writing an equal value changes nothing and calls no listener.
  * 3. A terminal phase is never left: a status with another phase keeps the terminal one, its reason and its message.
  */
 export class StatusStore {
   readonly #pods = new Map<string, VersionedStatus>();
   readonly #listeners = new Set<StatusListener>();
 
-  /** Whether it was a change. */
+  /** Returns whether the status changed. */
   update(pod: Pod, status: PodStatus): boolean {
     const before = this.#pods.get(pod.metadata.uid);
     const next = before ? keepingTerminalPhase(before.status, status) : status;
@@ -38,7 +38,7 @@ export class StatusStore {
     return this.#pods.get(uid);
   }
 
-  /** The pod is gone; a pod that comes with the same uid starts anew. */
+  /** Removes the status; a later pod with the same UID starts at version 1. */
   remove(uid: string): void {
     this.#pods.delete(uid);
   }

@@ -52,7 +52,7 @@ function setUp() {
     random,
     log: silentLog,
     apiPodOf: ({ metadata: { uid } }) => world.seen.get(uid),
-    mayRun: () => world.mayRun,
+    hasRunningContainers: () => world.mayRun,
     podCanBeDeleted: () => world.finished,
   });
   const life = new AbortController();
@@ -114,7 +114,7 @@ test('a status from before the writer ran is sent', async () => {
     random: new SeededRandom(1),
     log: silentLog,
     apiPodOf: ({ metadata: { uid } }) => it.world.seen.get(uid),
-    mayRun: () => true,
+    hasRunningContainers: () => true,
     podCanBeDeleted: () => false,
   });
   await it.stop();

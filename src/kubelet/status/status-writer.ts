@@ -12,7 +12,7 @@ import { mergePodStatus, statusesAgree } from './merge-pod-status.ts';
 import { isTerminal } from './pod-phase.ts';
 import type { StatusStore, VersionedStatus } from './status-store.ts';
 
-/** As often as kubelet looks through all statuses, at the latest. */
+/** The longest delay is the period in which kubelet syncs all statuses. */
 const RETRY = { firstMs: 250, maxMs: 10_000, jitter: 0.5 };
 const STATUS_SHAPE = patchShape('pods').fields?.['status'] ?? {};
 
@@ -22,11 +22,11 @@ export interface StatusWriterDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** What the API server was last seen to have of a pod: itself, or the mirror of a static one. */
+  /** The last observed version of a pod at the API server; for a static pod, its mirror pod. */
   readonly apiPodOf: (pod: Pod) => Pod | undefined;
   /** Containers of the pod may still run. */
-  readonly mayRun: (uid: string) => boolean;
-  /** The pod has ended and nothing that it used is held any more. */
+  readonly hasRunningContainers: (uid: string) => boolean;
+  /** The pod has ended and all its resources are released. */
   readonly podCanBeDeleted: (uid: string) => boolean;
 }
 
@@ -35,39 +35,39 @@ export interface StatusWriter {
   run(signal: AbortSignal): Promise<void>;
 
   /**
-   * Looks at a pod once more: the API server has changed it or its mirror, or it has come further here. To be called
-   * also when a pod is gone, which is then forgotten.
+   * Checks a pod again: it or its mirror pod changed at the API server, or its state changed here. Also called when a pod
+   * is removed, to forget it.
    */
   reconcile(uid: string): void;
 }
 
 /**
- * Lets the API server know the status of every pod.
+ * Writes the statuses of all pods to the API server.
  *
- * 1. One request at a time for each pod. What changes meanwhile is sent with the next one; history is not.
- * 2. A version is sent once, and again only when the API server has something else where the agent is to be believed.
- * 3. Only what differs is sent, for exactly the pod that it was found on: another one of the same name is left alone.
- * 4. A pod that is to be deleted, has ended and told so, and of which nothing is left here, is deleted for good.
- * 5. What fails is tried again, less and less often, with what is true then.
+ * 1. One request at a time for each pod. Changes meanwhile are sent with the next request; intermediate ones are skipped.
+ * 2. A version is sent once, and again only when fields of the agent differ at the API server.
+ * 3. Only differences are sent, with the UID of the pod: a new pod of the same name is not changed.
+ * 4. A deleted pod that has ended, whose final status is sent and whose resources are released, is removed.
+ * 5. A failed request is retried with back-off and the then current status.
  */
 export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   return new Writer(deps);
 }
 
-/** What is known of a pod's counterpart at the API server. */
+/** State of a pod at the API server. */
 interface Counterpart {
-  /** Its newest version that was seen, in an answer or from the watch. */
+  /** The newest version from a response or the watch. */
   readonly pod: Pod;
-  /** Of the status that was sent last; nothing before the first. */
+  /** Version of the last sent status; `undefined` before the first. */
   readonly version: number | undefined;
-  /** It was deleted, or another has its name: there is nothing more to tell it. */
+  /** The pod was deleted, or a new pod has its name: nothing more is sent. */
   readonly isGone: boolean;
 }
 
 class Writer implements StatusWriter {
   readonly #deps: StatusWriterDeps;
   readonly #counterparts = new Map<string, Counterpart>();
-  /** Pods to be looked at. */
+  /** Pods to check. */
   readonly #due = new Set<string>();
   readonly #busy = new Map<string, Promise<void>>();
   readonly #unsubscribe: () => void;
@@ -100,7 +100,7 @@ class Writer implements StatusWriter {
         pause.reset();
       } catch (error) {
         if (signal.aborted) break;
-        log.warn('cannot write the status of a pod, will try again', { pod: this.#nameOf(uid), error });
+        log.warn('cannot write pod status, will try again', { pod: this.#podName(uid), error });
         this.#due.add(uid);
         const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
         await clock.sleep(Math.max(asked, pause.next(random.fraction())), signal).catch(() => undefined);
@@ -117,29 +117,29 @@ class Writer implements StatusWriter {
       this.#counterparts.delete(uid);
       return;
     }
-    const counterpart = withNews(this.#counterparts.get(uid), seen);
+    const counterpart = mergeObserved(this.#counterparts.get(uid), seen);
     this.#counterparts.set(uid, counterpart);
     if (counterpart.isGone) return;
     try {
       const pod = await this.#send(found, counterpart, signal);
       this.#counterparts.set(uid, { pod, version: found.version, isGone: false });
-      const isLastWord = statuses.get(uid)?.version === found.version;
-      if (!isLastWord || !isToBeDeleted(pod) || !this.#deps.podCanBeDeleted(uid)) return;
-      await this.#deps.api.delete(keyOf(pod), { uid: pod.metadata.uid, graceSeconds: 0 }, signal);
+      const isLatest = statuses.get(uid)?.version === found.version;
+      if (!isLatest || !isToBeDeleted(pod) || !this.#deps.podCanBeDeleted(uid)) return;
+      await this.#deps.api.delete(podKey(pod), { uid: pod.metadata.uid, graceSeconds: 0 }, signal);
     } catch (error) {
       if (!(await this.#isGone(uid, counterpart.pod, error, signal))) throw error;
     }
     this.#counterparts.set(uid, { ...counterpart, isGone: true });
   }
 
-  /** The pod as the API server has it then. */
+  /** Returns the pod as the API server has it afterwards. */
   async #send(found: VersionedStatus, { pod, version }: Counterpart, signal: AbortSignal): Promise<Pod> {
-    const { api, clock, mayRun } = this.#deps;
+    const { api, clock, hasRunningContainers: mayRun } = this.#deps;
     const before = pod.status ?? {};
     const after = mergePodStatus({
       api: before,
       own: found.status,
-      mayRun: mayRun(found.pod.metadata.uid),
+      hasRunningContainers: mayRun(found.pod.metadata.uid),
       isMirror: isMirrorPod(pod),
       nowMs: clock.now(),
     });
@@ -147,18 +147,18 @@ class Writer implements StatusWriter {
     const status = strategicDiff(asMap(before), asMap(after), STATUS_SHAPE);
     if (Object.keys(status).length === 0) return pod;
     const patch = { metadata: { uid: pod.metadata.uid }, status };
-    return api.patch(keyOf(pod), patch, { subresource: 'status' }, signal);
+    return api.patch(podKey(pod), patch, { subresource: 'status' }, signal);
   }
 
   /**
-   * Whether the failure means that the pod is not there any more. A server says neither for a wrong UID in a patch
-   * (`Invalid`) nor for a conflict which of several reasons it has, so it is asked.
+   * Whether the error means that the pod is gone. Neither `Invalid` (a wrong UID in a patch) nor `Conflict` says so, so
+   * the pod is read again.
    */
   async #isGone(uid: string, pod: Pod, error: unknown, signal: AbortSignal): Promise<boolean> {
     if (isApiError(error, 'NotFound')) return true;
     if (!isApiError(error, 'Conflict', 'Invalid')) return false;
     try {
-      const now = await this.#deps.api.get(keyOf(pod), signal);
+      const now = await this.#deps.api.get(podKey(pod), signal);
       if (now.metadata.uid !== pod.metadata.uid) return true;
       this.#counterparts.set(uid, { pod: now, version: undefined, isGone: false });
       return false;
@@ -167,14 +167,14 @@ class Writer implements StatusWriter {
     }
   }
 
-  #nameOf(uid: string): string {
+  #podName(uid: string): string {
     const { namespace, name } = this.#deps.statuses.get(uid)?.pod.metadata ?? {};
     return `${namespace}/${name}`;
   }
 }
 
-/** An answer to a request of ours may be ahead of what the watch has told. */
-function withNews(before: Counterpart | undefined, seen: Pod): Counterpart {
+/** The response to a request may be newer than the watch. */
+function mergeObserved(before: Counterpart | undefined, seen: Pod): Counterpart {
   if (before?.pod.metadata.uid !== seen.metadata.uid) return { pod: seen, version: undefined, isGone: false };
   return isOlder(seen, before.pod) ? before : { ...before, pod: seen };
 }
@@ -184,12 +184,12 @@ function isOlder(a: Pod, b: Pod): boolean {
   return /^\d+$/.test(left) && /^\d+$/.test(right) && BigInt(left) < BigInt(right);
 }
 
-/** A mirror goes with its static pod, never by itself. */
+/** A mirror pod is deleted with its static pod only. */
 function isToBeDeleted(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined && !isMirrorPod(pod) && isTerminal(pod.status?.phase);
 }
 
-function keyOf({ metadata: { namespace, name } }: Pod): ObjectKey<'pods'> {
+function podKey({ metadata: { namespace, name } }: Pod): ObjectKey<'pods'> {
   return { resource: 'pods', namespace, name };
 }
 

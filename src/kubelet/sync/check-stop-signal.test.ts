@@ -7,26 +7,26 @@ import { checkStopSignal } from './check-stop-signal.ts';
 import { examplePod } from './config/pod.fixture.ts';
 
 const never = new AbortController().signal;
-const asking = examplePod({ container: { lifecycle: { stopSignal: 'SIGUSR1' } } });
+const podWithSignal = examplePod({ container: { lifecycle: { stopSignal: 'SIGUSR1' } } });
 
-async function eventsOf(pod: typeof asking, stopSignal: Signal, containerStopSignals = true): Promise<string[]> {
+async function eventsOf(pod: typeof podWithSignal, stopSignal: Signal, containerStopSignals = true): Promise<string[]> {
   const events = new PodEvents(new VirtualClock());
-  const told: string[] = [];
-  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
+  const recorded: string[] = [];
+  events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
   const runtime = { containerStatus: async () => ContainerStatusResponse.fromPartial({ status: { stopSignal } }) };
   await checkStopSignal(pod, 'web', 'c1', { runtime, events, settings: { containerStopSignals } }, never);
-  return told;
+  return recorded;
 }
 
-test('a runtime that does not tell the signal back is told of', async () => {
-  assert.deepEqual(await eventsOf(asking, Signal.RUNTIME_DEFAULT), [
+test('checkStopSignal() records an event when the runtime ignores the signal', async () => {
+  assert.deepEqual(await eventsOf(podWithSignal, Signal.RUNTIME_DEFAULT), [
     'Warning StopSignalIgnored: Container web asks to be stopped with SIGUSR1. The runtime does not support that: ' +
       'it will use the signal of the image, or SIGTERM.',
   ]);
 });
 
-test('nothing is told where the signal counts, where none is asked for, and while the gate is off', async () => {
-  assert.deepEqual(await eventsOf(asking, Signal.SIGUSR1), []);
+test('checkStopSignal() records nothing when the signal is set, not requested, or the gate is off', async () => {
+  assert.deepEqual(await eventsOf(podWithSignal, Signal.SIGUSR1), []);
   assert.deepEqual(await eventsOf(examplePod(), Signal.RUNTIME_DEFAULT), []);
-  assert.deepEqual(await eventsOf(asking, Signal.RUNTIME_DEFAULT, false), []);
+  assert.deepEqual(await eventsOf(podWithSignal, Signal.RUNTIME_DEFAULT, false), []);
 });

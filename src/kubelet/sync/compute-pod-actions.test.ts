@@ -1,4 +1,4 @@
-/** Sandboxes, main and ephemeral containers; what init containers need is in plan-init-containers.test.ts. */
+/** Sandboxes, main and ephemeral containers. Init containers: plan-init-containers.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../api/generated/core-v1.ts';
@@ -43,7 +43,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: { sandboxes: [notReady], containers: [seen(web, exited(137))] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
-  'replaces a sandbox that is not ready though an older one is': {
+  'replaces a sandbox that is not ready although an older one is': {
     given: { sandboxes: [{ ...notReady, id: 's1', attempt: 1 }, sandbox] },
     plan: { kind: 'newSandbox', attempt: 2, reason: 'not ready', start: startWeb },
   },
@@ -64,7 +64,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: { sandboxes: [{ ...sandbox, ips: [] }] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'no address', start: startWeb },
   },
-  'wants no address on the host network': {
+  'needs no address on the host network': {
     given: { spec: { hostNetwork: true }, sandboxes: [{ ...sandbox, hostNetwork: true, ips: [] }] },
     plan: NOTHING_TO_DO,
   },
@@ -76,11 +76,11 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: { sandboxes: [{ ...sandbox, hostNetwork: true, ips: [] }] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'network mode changed', start: startWeb },
   },
-  'does not bring back a pod that never restarts': {
+  'does not recreate the sandbox of a pod that never restarts': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, exited(1))] },
     plan: END,
   },
-  'does not bring back a pod that never restarts, whatever its containers may do': {
+  'does not recreate the sandbox of a pod that never restarts, even if its containers may restart': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Always' }] },
       sandboxes: [notReady],
@@ -88,7 +88,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: END,
   },
-  'retries the sandbox of a pod that never restarts while no container was made': {
+  'retries the sandbox of a pod that never restarts while no container was created': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
@@ -96,7 +96,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, created)] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
-  'leaves out what succeeded when a new sandbox is made on failure': {
+  'skips succeeded containers in a new sandbox with OnFailure': {
     given: {
       spec: { restartPolicy: 'OnFailure', containers: [web, log] },
       sandboxes: [notReady],
@@ -104,7 +104,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('main', 'log') },
   },
-  'leaves out what succeeded by the policy of the container': {
+  'skips succeeded containers by the container policy': {
     given: {
       spec: { containers: [{ ...web, restartPolicy: 'OnFailure' }, log] },
       sandboxes: [notReady],
@@ -112,7 +112,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('main', 'log') },
   },
-  'starts what succeeded again by the policy of the container': {
+  'restarts succeeded containers by the container policy': {
     given: {
       spec: { restartPolicy: 'OnFailure', containers: [{ ...web, restartPolicy: 'Always' }, log] },
       sandboxes: [notReady],
@@ -120,15 +120,15 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
-  'ends a pod whose containers all succeeded instead of making a sandbox': {
+  'ends a pod whose containers all succeeded instead of creating a sandbox': {
     given: { spec: { restartPolicy: 'OnFailure' }, sandboxes: [notReady], containers: [seen(web, exited(0))] },
     plan: END,
   },
-  'begins a new sandbox with the first init container': {
+  'starts the first init container in a new sandbox': {
     given: { spec: { initContainers: [first, second] }, sandboxes: [], containers: [] },
     plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: start('init', 'first') },
   },
-  'begins a new sandbox with the first init container, though all of them ran in the old one': {
+  'starts the first init container in a new sandbox, although all of them ran in the old one': {
     given: {
       spec: { initContainers: [first] },
       sandboxes: [notReady],
@@ -136,11 +136,11 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('init', 'first') },
   },
-  'begins a new sandbox with a sidecar': {
+  'starts a sidecar first in a new sandbox': {
     given: { spec: { initContainers: [side, second] }, sandboxes: [], containers: [] },
     plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: start('sidecar', 'side') },
   },
-  'begins a new sandbox without ephemeral containers': {
+  'does not start ephemeral containers in a new sandbox': {
     given: { spec: { ephemeralContainers: [debug] }, sandboxes: [], containers: [] },
     plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: startWeb },
   },
@@ -152,13 +152,13 @@ const killSick = kill('web', 'livenessFailed', 'Container web failed liveness pr
 const killSlow = kill('web', 'startupFailed', 'Container web failed startup probe, will be restarted');
 
 const mains: Record<string, { given: Given; plan: PodPlan }> = {
-  'leaves a healthy pod alone': { given: {}, plan: NOTHING_TO_DO },
-  'starts a container that is missing': { given: { containers: [] }, plan: adjust({ starts: startWeb }) },
-  'starts what is missing beside what runs': {
+  'does nothing for a healthy pod': { given: {}, plan: NOTHING_TO_DO },
+  'starts a missing container': { given: { containers: [] }, plan: adjust({ starts: startWeb }) },
+  'starts a missing container beside a running one': {
     given: { spec: { containers: [web, log] }, containers: [seen(log, running)] },
     plan: adjust({ starts: startWeb }),
   },
-  'keeps the rest of a pod that never restarts': {
+  'keeps the running containers of a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', containers: [web, log] },
       containers: [seen(web, exited(1)), seen(log, running)],
@@ -169,11 +169,11 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, running, 'other')] },
     plan: adjust({ kills: [killChanged], starts: startWeb }),
   },
-  'does not care for the definition of what has ended': {
+  'ignores the definition of an exited container': {
     given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, exited(0), 'other')] },
     plan: END,
   },
-  'puts a changed definition before a failed probe': {
+  'reports a changed definition before a failed probe': {
     given: { containers: [seen(web, running, 'other')], probes: { 'liveness id-web': 'failure' } },
     plan: adjust({ kills: [killChanged], starts: startWeb }),
   },
@@ -189,7 +189,7 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: { restartPolicy: 'Never' }, probes: { 'liveness id-web': 'failure' } },
     plan: END,
   },
-  'kills one whose liveness fails, and keeps the rest of a pod that never restarts': {
+  'kills a container whose liveness fails, and keeps the others of a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', containers: [web, log] },
       containers: [seen(web, running), seen(log, running)],
@@ -201,7 +201,7 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     given: { probes: { 'startup id-web': 'failure' } },
     plan: adjust({ kills: [killSlow], starts: startWeb }),
   },
-  'kills one whose startup probe fails, and keeps the rest of a pod that never restarts': {
+  'kills a container whose startup probe fails, and keeps the others of a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', containers: [web, log] },
       containers: [seen(web, running), seen(log, running)],
@@ -209,12 +209,12 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: adjust({ kills: [kill('web', 'startupFailed', 'Container web failed startup probe')] }),
   },
-  'waits for probes that know nothing yet': {
+  'waits for probes without a result': {
     given: { probes: { 'liveness id-web': 'unknown', 'startup id-web': 'unknown' } },
     plan: NOTHING_TO_DO,
   },
-  'does not care for readiness': { given: { probes: { 'readiness id-web': 'failure' } }, plan: NOTHING_TO_DO },
-  'does not care for what was found of an earlier instance': {
+  'ignores readiness': { given: { probes: { 'readiness id-web': 'failure' } }, plan: NOTHING_TO_DO },
+  'ignores probe results of an earlier instance': {
     given: { probes: { 'liveness id-before': 'failure' } },
     plan: NOTHING_TO_DO,
   },
@@ -225,28 +225,28 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: adjust({ starts: startWeb }),
   },
-  'leaves a container alone that does not restart in a pod that does': {
+  'does not restart a container by its own policy in a pod that restarts': {
     given: {
       spec: { containers: [{ ...web, restartPolicy: 'Never' }, log] },
       containers: [seen(web, exited(1)), seen(log, running)],
     },
     plan: NOTHING_TO_DO,
   },
-  'restarts for an exit code that a rule names': {
+  'restarts for an exit code with a rule': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
       containers: [seen(web, exited(42))],
     },
     plan: adjust({ starts: startWeb }),
   },
-  'ends for an exit code that no rule names': {
+  'ends for an exit code without a rule': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
       containers: [seen(web, exited(1))],
     },
     plan: END,
   },
-  'does not ask rules about a container that is killed': {
+  'does not apply rules to a killed container': {
     given: {
       spec: { containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
       probes: { 'liveness id-web': 'failure' },
@@ -260,7 +260,7 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: adjust({ kills: [killSick], starts: startWeb }),
   },
-  'goes by the newest instance': {
+  'uses the newest instance': {
     given: { spec: { restartPolicy: 'OnFailure' }, containers: [seen(web, exited(0)), seen(web, exited(1))] },
     plan: END,
   },
@@ -279,23 +279,23 @@ const ephemerals: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: { initContainers: [first], ephemeralContainers: [debug] }, containers: [seen(first, running)] },
     plan: adjust({ starts: start('ephemeral', 'debug') }),
   },
-  'never starts an ephemeral container again that has ended': {
+  'never restarts an exited ephemeral container': {
     given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, exited(1))] },
     plan: NOTHING_TO_DO,
   },
-  'never starts an ephemeral container again that could not start': {
+  'never restarts an ephemeral container that failed to start': {
     given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, created)] },
     plan: NOTHING_TO_DO,
   },
-  'leaves an ephemeral container of unknown state alone': {
+  'ignores an ephemeral container of unknown state': {
     given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, unknown)] },
     plan: NOTHING_TO_DO,
   },
-  'leaves an ephemeral container alone whose definition changed': {
+  'ignores a changed definition of an ephemeral container': {
     given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, running, 'other')] },
     plan: NOTHING_TO_DO,
   },
-  'does not let an ephemeral container keep the pod alive': {
+  'ends a pod of which only an ephemeral container runs': {
     given: {
       spec: { restartPolicy: 'Never', ephemeralContainers: [debug] },
       containers: [seen(web, exited(0)), seen(debug, running)],
@@ -312,7 +312,7 @@ for (const [name, { given, plan: expected }] of Object.entries({ ...sandboxes, .
   test(`computePodActions() ${name}`, () => assert.deepEqual(plan(given), expected));
 }
 
-/** What becomes of a main container that does not run as it should, beside one that runs. */
+/** Plans for a main container in each state, beside a running one. */
 const states: Record<string, ObservedContainerState> = {
   created,
   succeeded: exited(0),

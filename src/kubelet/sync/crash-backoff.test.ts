@@ -13,7 +13,7 @@ function fixture() {
   return { clock, backoff, end };
 }
 
-test('CrashBackoff lets the first restart through, then waits 10 s, doubling to the maximum', async () => {
+test('CrashBackoff allows the first restart at once, then waits 10 s, doubling to the maximum', async () => {
   const { clock, backoff, end } = fixture();
   const delays: number[] = [];
   for (let crash = 0; crash < 8; crash++) {
@@ -28,7 +28,7 @@ test('CrashBackoff lets the first restart through, then waits 10 s, doubling to 
   assert.deepEqual(delays, [0, 10, 20, 40, 80, 160, 300, 300]);
 });
 
-test('CrashBackoff begins anew after a long run', async () => {
+test('CrashBackoff resets after a long run', async () => {
   const { clock, backoff, end } = fixture();
   backoff.recordRestart('pod/web', end(), clock);
   await clock.advance(600 * SECOND + 1);
@@ -38,7 +38,7 @@ test('CrashBackoff begins anew after a long run', async () => {
   assert.deepEqual(backoff.remaining('pod/web', end(), clock), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
-test('CrashBackoff counts from the end of the container', async () => {
+test('CrashBackoff counts from the exit of the container', async () => {
   const { clock, backoff, end } = fixture();
   backoff.recordRestart('pod/web', end(), clock);
   await clock.advance(5 * SECOND);
@@ -50,7 +50,7 @@ test('CrashBackoff counts from the end of the container', async () => {
 });
 
 for (const jump of [3600 * SECOND, -3600 * SECOND]) {
-  test(`CrashBackoff keeps a pause as it is when the wall clock jumps by ${jump / SECOND} s`, async () => {
+  test(`CrashBackoff is unaffected when the wall clock jumps by ${jump / SECOND} s`, async () => {
     const { clock, backoff, end } = fixture();
     backoff.recordRestart('pod/web', end(), clock);
     await clock.advance(SECOND);
@@ -62,7 +62,7 @@ for (const jump of [3600 * SECOND, -3600 * SECOND]) {
   });
 }
 
-test('CrashBackoff takes an end in the future for one just now', () => {
+test('CrashBackoff treats an exit in the future as one now', () => {
   const { clock, backoff, end } = fixture();
   backoff.recordRestart('pod/web', end(), clock);
   const pause = backoff.remaining('pod/web', end() + 3600 * SECOND, clock);

@@ -8,9 +8,9 @@ import { type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
 import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import type { Probes } from '../probes/probes.ts';
-import { resizeView } from '../resources/resize-plan.ts';
+import { planResize } from '../resources/resize-plan.ts';
 import { isTerminal } from '../status/pod-phase.ts';
-import { isRestartingAll } from '../status/restart-of-all.ts';
+import { isRestartingAll } from '../status/restart-all-containers.ts';
 import type { KillPodOptions, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
@@ -33,7 +33,7 @@ const LOST_SANDBOX = {
   message: 'The sandbox of the pod was lost before all of its containers had run, and the pod never restarts.',
 } as const;
 
-export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh' | 'tried'> {
+export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh' | 'onStartAttempt'> {
   readonly observed: ObservedPods;
   readonly probes: Probes;
   readonly publisher: PodStatusPublisher;
@@ -70,7 +70,7 @@ class Syncer implements ObservingPodSyncer {
     const { publisher, observed, probes, resizes } = this.#deps;
     const { uid } = pod.metadata;
     await observed.getCurrent(uid, signal);
-    resizes.look(pod, observed.get(uid));
+    resizes.checkProgress(pod, observed.get(uid));
     const status = publisher.publish(pod, 'syncing');
     if (isTerminal(status.phase)) return { kind: 'ended' };
     const activeMs = activeTimeLeft(pod, status, this.#deps.clock.now());
@@ -81,7 +81,7 @@ class Syncer implements ObservingPodSyncer {
     if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#requireNetwork(pod, signal);
     const isFresh = await this.#prepare(pod, plan, signal);
     const failures = await this.#execute(pod, plan, signal);
-    resizes.look(pod, observed.get(uid));
+    resizes.checkProgress(pod, observed.get(uid));
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
     if (plan.kind === 'end') return { kind: 'ended', failure: LOST_SANDBOX };
     return syncOutcome(failures, isFresh, activeMs);
@@ -90,7 +90,7 @@ class Syncer implements ObservingPodSyncer {
   async terminate(pod: Pod, { graceSeconds, failure }: KillPodOptions, signal: AbortSignal): Promise<void> {
     const { observed, probes, publisher } = this.#deps;
     const { uid } = pod.metadata;
-    probes.terminating(pod);
+    probes.onTerminating(pod);
     publisher.publish(pod, 'terminating', failure);
     await this.#stop(pod, await observed.refresh(uid, signal), graceSeconds, signal);
     const left = runningContainers(await observed.refresh(uid, signal));
@@ -131,7 +131,7 @@ class Syncer implements ObservingPodSyncer {
   restart({ metadata: { uid } }: Pod): void {
     const { publisher, timeline, resizes } = this.#deps;
     publisher.forgetEnd(uid);
-    resizes.ended(uid);
+    resizes.onPodEnded(uid);
     timeline.forget(uid);
   }
 
@@ -159,7 +159,7 @@ class Syncer implements ObservingPodSyncer {
     const { observed, probes, records } = this.#deps;
     const { uid } = pod.metadata;
     const seen = observed.get(uid);
-    const resize = resizeView(pod, records.actuated(uid));
+    const resize = planResize(pod, records.actuated(uid));
     return {
       spec: pod.spec,
       sandboxes: seen?.sandboxes ?? [],
@@ -205,14 +205,14 @@ class Syncer implements ObservingPodSyncer {
     const { uid } = pod.metadata;
     if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0 && !plan.resize) return new Map();
     const refresh = (id: string, until: AbortSignal): Promise<ObservedPod | undefined> => observed.refresh(id, until);
-    const tried: ExecuteDeps['onStartAttempt'] = (...start) => this.#startProgress.onStartAttempt(...start);
+    const onStartAttempt: ExecuteDeps['onStartAttempt'] = (...start) => this.#startProgress.onStartAttempt(...start);
     const started: ExecuteDeps['started'] = async (of, name, ...log) => {
       await this.#deps.started(of, name, ...log);
       await this.#startProgress.onContainerRunning(of, name, signal);
     };
     this.#startProgress.begin(pod, plan, signal);
     try {
-      const deps = { ...this.#deps, refresh, started, tried };
+      const deps = { ...this.#deps, refresh, started, onStartAttempt };
       return await this.#withErrorEvent(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
     } catch (error) {
       if (!signal.aborted) this.#deps.publisher.publishInterim(pod, observed.get(uid));

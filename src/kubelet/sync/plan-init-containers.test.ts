@@ -1,4 +1,4 @@
-/** What init containers and sidecars need, and when they let the main containers run. */
+/** Plans for init containers and sidecars, and when main containers may run. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../api/generated/core-v1.ts';
@@ -32,16 +32,16 @@ function killInit(name: string): ReturnType<typeof kill> {
 }
 
 const inits: Record<string, { given: Given; plan: PodPlan }> = {
-  'starts the first one in a sandbox that has none': {
+  'starts the first one in an empty sandbox': {
     given: { spec: both, containers: [] },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'waits for the one that runs': { given: { spec: both, containers: [seen(first, running)] }, plan: NOTHING_TO_DO },
-  'goes on to the next one': {
+  'waits for the running one': { given: { spec: both, containers: [seen(first, running)] }, plan: NOTHING_TO_DO },
+  'continues with the next one': {
     given: { spec: both, containers: [seen(first, exited(0))] },
     plan: adjust({ starts: start('init', 'second') }),
   },
-  'goes by the last one that the runtime knows': {
+  'continues from the last one that the runtime lists': {
     given: { spec: both, containers: [seen(first, exited(1)), seen(second, running)] },
     plan: NOTHING_TO_DO,
   },
@@ -49,38 +49,38 @@ const inits: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: both, containers: [seen(first, exited(0)), seen(second, exited(0))] },
     plan: adjust({ starts: startWeb }),
   },
-  'starts main containers after the last one, whose predecessors are forgotten': {
+  'starts main containers after the last one, whose predecessors are no longer listed': {
     given: { spec: both, containers: [seen(second, exited(0))] },
     plan: adjust({ starts: startWeb }),
   },
-  'repeats one that failed': {
+  'retries one that failed': {
     given: { spec: both, containers: [seen(first, exited(1))] },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'repeats one that failed when only failures restart': {
+  'retries one that failed with OnFailure': {
     given: { spec: { ...both, restartPolicy: 'OnFailure' }, containers: [seen(first, exited(1))] },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'gives up on one that failed in a pod that never restarts': {
+  'fails after one that failed in a pod that never restarts': {
     given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, exited(1))] },
     plan: END,
   },
-  'goes on after one that succeeded in a pod that never restarts': {
+  'continues after one that succeeded in a pod that never restarts': {
     given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, exited(0))] },
     plan: adjust({ starts: start('init', 'second') }),
   },
-  'repeats one that failed by its own policy': {
+  'retries one that failed by its own policy': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [{ ...first, restartPolicy: 'OnFailure' }] },
       containers: [seen(first, exited(1))],
     },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'gives up on one that failed by its own policy': {
+  'fails after one that failed by its own policy': {
     given: { spec: { initContainers: [{ ...first, restartPolicy: 'Never' }] }, containers: [seen(first, exited(1))] },
     plan: END,
   },
-  'repeats one that failed by a rule of its own': {
+  'retries one that failed by its own rule': {
     given: {
       spec: {
         restartPolicy: 'Never',
@@ -90,35 +90,35 @@ const inits: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'repeats one that was created and never started': {
+  'retries one that was created and never started': {
     given: { spec: both, containers: [seen(first, created)] },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'kills one of unknown state before it is repeated': {
+  'kills one of unknown state before retrying it': {
     given: { spec: both, containers: [seen(first, unknown)] },
     plan: adjust({ kills: [killInit('first')], starts: start('init', 'first') }),
   },
-  'gives up on one of unknown state in a pod that never restarts': {
+  'fails after one of unknown state in a pod that never restarts': {
     given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, unknown)] },
     plan: END,
   },
-  'kills one of unknown state before it is repeated by its own policy': {
+  'kills one of unknown state before retrying it by its own policy': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [{ ...first, restartPolicy: 'OnFailure' }] },
       containers: [seen(first, unknown)],
     },
     plan: adjust({ kills: [killInit('first')], starts: start('init', 'first') }),
   },
-  'does not repeat any while a main container runs': { given: { spec: both }, plan: NOTHING_TO_DO },
-  'does not repeat one that failed while a main container runs': {
+  'repeats none while a main container runs': { given: { spec: both }, plan: NOTHING_TO_DO },
+  'does not retry a failed one while a main container runs': {
     given: { spec: both, containers: [seen(second, exited(1)), seen(web, running)] },
     plan: NOTHING_TO_DO,
   },
-  'does not repeat any while a main container is made': {
+  'repeats none while a main container is created': {
     given: { spec: both, containers: [seen(web, created)] },
     plan: adjust({ starts: startWeb }),
   },
-  'repeats all of them when a main container has ended and the runtime has forgotten them': {
+  'repeats all when a main container has exited and the runtime no longer lists them': {
     given: { spec: both, containers: [seen(web, exited(1))] },
     plan: adjust({ starts: start('init', 'first') }),
   },
@@ -126,26 +126,26 @@ const inits: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: both, containers: [{ ...seen(web, running), sandboxId: 'old' }] },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'does not care for their definition': {
+  'ignores changed definitions': {
     given: { spec: both, containers: [seen(first, running, 'other')] },
     plan: NOTHING_TO_DO,
   },
-  'does not care for their probes': {
+  'ignores probe results': {
     given: { spec: both, containers: [seen(first, running)], probes: { 'liveness id-first': 'failure' } },
     plan: NOTHING_TO_DO,
   },
-  'goes by the newest instance': {
+  'uses the newest instance': {
     given: { spec: both, containers: [seen(first, exited(0)), seen(first, exited(1))] },
     plan: adjust({ starts: start('init', 'second') }),
   },
 };
 
 const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
-  'goes on once one runs': {
+  'continues when one runs': {
     given: { spec: { initContainers: [side, second] }, containers: [seen(side, running)] },
     plan: adjust({ starts: start('init', 'second') }),
   },
-  'starts main containers once the last one runs': {
+  'starts main containers when the last one runs': {
     given: { spec: { initContainers: [first, side] }, containers: [seen(first, exited(0)), seen(side, running)] },
     plan: adjust({ starts: startWeb }),
   },
@@ -153,7 +153,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: { initContainers: [probed, second] }, containers: [seen(side, running)] },
     plan: NOTHING_TO_DO,
   },
-  'waits for a startup probe that knows nothing yet': {
+  'waits for a startup probe without a result': {
     given: {
       spec: { initContainers: [probed, second] },
       containers: [seen(side, running)],
@@ -161,7 +161,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: NOTHING_TO_DO,
   },
-  'goes on once the startup probe succeeds': {
+  'continues when the startup probe succeeds': {
     given: {
       spec: { initContainers: [probed] },
       containers: [seen(side, running)],
@@ -180,7 +180,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
       starts: startSide,
     }),
   },
-  'goes on, though liveness fails': {
+  'continues although liveness fails': {
     given: {
       spec: { initContainers: [{ ...side, livenessProbe: {} }, second] },
       containers: [seen(side, running)],
@@ -202,7 +202,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
       starts: startSide,
     }),
   },
-  'makes one anew whose definition changed': {
+  'restarts one whose definition changed': {
     given: {
       spec: { initContainers: [side] },
       containers: [seen(side, running, 'other'), seen(web, running)],
@@ -231,18 +231,18 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: { initContainers: [side] }, containers: [seen(side, created), seen(web, running)] },
     plan: adjust({ starts: startSide }),
   },
-  'kills one of unknown state before it is repeated': {
+  'kills one of unknown state before retrying it': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [side] },
       containers: [seen(side, unknown), seen(web, running)],
     },
     plan: adjust({ kills: [killInit('side')], starts: startSide }),
   },
-  'brings one back that the runtime forgot': {
+  'starts one again that the runtime no longer lists': {
     given: { spec: { initContainers: [side] } },
     plan: adjust({ starts: startSide }),
   },
-  'brings one back that the runtime forgot while a later init container runs': {
+  'starts one again that the runtime no longer lists while a later init container runs': {
     given: { spec: { initContainers: [side, second] }, containers: [seen(second, running)] },
     plan: adjust({ starts: startSide }),
   },
@@ -257,7 +257,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: adjust({ starts: [...startSide, ...startWeb] }),
   },
-  'does not let one keep the pod alive': {
+  'ends a pod of which only a sidecar runs': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [side] },
       containers: [seen(side, running), seen(web, exited(0))],

@@ -1,4 +1,4 @@
-/** What is true of every plan, and of what comes of carrying plans out again and again. */
+/** Properties of every plan, and of executing plans repeatedly. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ function container(name: string, extra: Partial<Container> = {}): Container {
   return { name, image: 'busybox', ...extra };
 }
 
-/** The policy of one container: none of its own, its own, or its own with a rule for the exit code 42. */
+/** The restart policy of one container: unset, set, or set with a rule for exit code 42. */
 const ownPolicies: fc.Arbitrary<Partial<Container>> = fc.oneof(
   fc.constant({}),
   fc.constantFrom(...policies).map((restartPolicy) => ({ restartPolicy })),
@@ -89,7 +89,7 @@ const views: fc.Arbitrary<PodView> = specs.chain((spec) =>
     }),
 );
 
-test('a plan starts nothing that runs and is not killed first, and nothing twice', () => {
+test('a plan starts no running container without killing it, and none twice', () => {
   fc.assert(
     fc.property(views, (view) => {
       const plan = computePodActions(view);
@@ -106,7 +106,7 @@ test('a plan starts nothing that runs and is not killed first, and nothing twice
   );
 });
 
-test('a plan kills only what may run, each once', () => {
+test('a plan kills only containers that may run, each once', () => {
   fc.assert(
     fc.property(views, (view) => {
       const plan = computePodActions(view);
@@ -120,7 +120,7 @@ test('a plan kills only what may run, each once', () => {
   );
 });
 
-test('what a plan kills starts again, unless its policy is against it', () => {
+test('killed containers are started again if their policy allows it', () => {
   fc.assert(
     fc.property(views, (view) => {
       const plan = computePodActions(view);
@@ -136,7 +136,7 @@ test('what a plan kills starts again, unless its policy is against it', () => {
   );
 });
 
-test('ephemeral containers are started once, and never killed or removed by a plan that goes on with the pod', () => {
+test('ephemeral containers are started once, and never killed or removed while the pod continues', () => {
   fc.assert(
     fc.property(views, (view) => {
       const plan = computePodActions(view);
@@ -154,7 +154,7 @@ test('ephemeral containers are started once, and never killed or removed by a pl
   );
 });
 
-test('when all begin anew every instance goes once, what is the cause last', () => {
+test('when all containers restart, every instance is removed once, the trigger last', () => {
   fc.assert(
     fc.property(views, (view) => {
       const plan = computePodActions(view);
@@ -200,7 +200,7 @@ test('there is nothing to do for a pod in its desired state', () => {
   );
 });
 
-test('main containers start only when every init container is through, and in the order of the spec', () => {
+test('main containers start in spec order, after every init container has completed', () => {
   fc.assert(
     fc.property(views, (view) => {
       const starts = startsOf(computePodActions(view));
@@ -218,7 +218,7 @@ test('main containers start only when every init container is through, and in th
   );
 });
 
-test('carrying plans out leads every pod to rest: as it should be, or ended', () => {
+test('executing plans brings every pod to rest: running as desired, or ended', () => {
   const worlds = fc.record({
     view: views,
     codes: fc.array(fc.constantFrom(0, 0, 0, 1, 42), { minLength: 6, maxLength: 6 }),
@@ -239,7 +239,7 @@ test('carrying plans out leads every pod to rest: as it should be, or ended', ()
   );
 });
 
-/** A pod whose containers do as they are told: main ones and sidecars run on, init containers end with their codes. */
+/** A scripted pod: main containers and sidecars keep running, init containers exit with their codes. */
 class Model {
   view: PodView;
 
@@ -315,7 +315,7 @@ function startsOf(plan: PodPlan): readonly ContainerStart[] {
   return 'start' in plan ? plan.start : [];
 }
 
-/** Whether the end of some container lets all begin anew. */
+/** Whether the exit of some container restarts all containers. */
 function hasCause(spec: PodSpec, containers: ReadonlyMap<string, ObservedContainer>): boolean {
   return [...containers.values()].some((each) => isCause(spec, each));
 }

@@ -1,4 +1,4 @@
-/** All containers of a pod begin anew after one has ended in the way that its rule names. */
+/** All containers of a pod restart after one has exited as its rule says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../api/generated/core-v1.ts';
@@ -28,7 +28,7 @@ function remove(name: string, stopFirst = false, id = `id-${name}`) {
 }
 
 const cases: Record<string, { given: Given; plan: PodPlan }> = {
-  'removes main containers, then init containers, then the one that is the cause': {
+  'removes main containers, then init containers, then the trigger': {
     given: {
       spec,
       containers: [seen(trigger, exited(42)), seen(web, running), seen(side, running), seen(first, exited(0))],
@@ -38,14 +38,14 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
       groups: [[remove('web', true)], [remove('first'), remove('side', true)], [remove('log')]],
     },
   },
-  'removes an init container last that is the cause': {
+  'removes an init container last that is the trigger': {
     given: {
       spec: { initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [rule] }], containers: [web] },
       containers: [seen(first, exited(42)), seen(web, exited(0))],
     },
     plan: { kind: 'removeAll', groups: [[remove('web')], [remove('first')]] },
   },
-  'stops what may run before it is removed': {
+  'stops containers that may run before removing them': {
     given: { spec, containers: [seen(trigger, exited(42)), seen(web, unknown), seen(side, created)] },
     plan: { kind: 'removeAll', groups: [[remove('web', true)], [remove('side', true)], [remove('log')]] },
   },
@@ -63,18 +63,18 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
       groups: [[remove('log', false, 'before')], [remove('log'), remove('log', false, 'long ago')]],
     },
   },
-  'goes on with what is left after a crash': {
+  'continues after a crash': {
     given: { spec, containers: [seen(trigger, exited(42))] },
     plan: { kind: 'removeAll', groups: [[remove('log')]] },
   },
-  'leaves ephemeral containers alone, and starts none': {
+  'keeps ephemeral containers, and starts none': {
     given: {
       spec: { ...spec, ephemeralContainers: [{ name: 'debug' }, { name: 'shell' }] },
       containers: [seen(trigger, exited(42)), seen({ name: 'debug' }, running)],
     },
     plan: { kind: 'removeAll', groups: [[remove('log')]] },
   },
-  'makes a sandbox first where that is lost, and starts nothing in it': {
+  'creates a lost sandbox first, and starts nothing in it': {
     given: { spec, sandboxes: [notReady], containers: [seen(trigger, exited(42)), seen(web, exited(137))] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: [] },
   },
@@ -86,6 +86,6 @@ for (const [name, { given, plan: expected }] of Object.entries(cases)) {
   });
 }
 
-test('computePodActions() begins with the first init container once all are removed', () => {
+test('computePodActions() starts the first init container when all are removed', () => {
   assert.deepEqual(plan({ spec, containers: [] }), { ...NOTHING_TO_DO, start: start('init', 'first') });
 });

@@ -10,12 +10,12 @@ const cases: Record<
   string,
   { given?: Given; resizes?: Record<string, ContainerResize>; pod?: boolean; plan: Omit<PodPlan, 'kind'> }
 > = {
-  'leaves a pod alone that has what it was promised': { plan: { kill: [], start: [] } },
-  'gives a running container other resources': {
+  'changes nothing when the pod has its allocated resources': { plan: { kill: [], start: [] } },
+  'updates a running container': {
     resizes: { web: 'update' },
     plan: { kill: [], start: [], resize: { update: ['web'] } },
   },
-  'starts a container anew that wants that, and leaves its neighbour alone': {
+  'restarts a container whose policy requires it, and no other': {
     given: { spec: { containers: [web, log] }, containers: [seen(web, running), seen(log, running)] },
     resizes: { web: 'restart' },
     plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: [] } },
@@ -25,12 +25,12 @@ const cases: Record<
     resizes: { web: 'restart', log: 'update' },
     plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: ['log'] } },
   },
-  'starts a container anew that may never restart otherwise': {
+  'restarts a container that otherwise never restarts': {
     given: { spec: { restartPolicy: 'Never' } },
     resizes: { web: 'restart' },
     plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: [] } },
   },
-  'does not resize who is killed for another reason; it starts with what it is to have': {
+  'does not update a container that is killed for another reason: it starts with its new resources': {
     given: { probes: { 'liveness id-web': 'failure' } },
     resizes: { web: 'update' },
     plan: {
@@ -39,27 +39,27 @@ const cases: Record<
       resize: { update: [] },
     },
   },
-  'makes room for who starts with more': {
+  'resizes the pod for a container that starts with more': {
     given: { containers: [seen(web, exited(1))] },
     resizes: { web: 'update' },
     plan: { kill: [], start: start('main', 'web'), resize: { update: [] } },
   },
-  'has nothing to do for an init container that is through': {
+  'ignores an init container that has completed': {
     given: { spec: { initContainers: [first] }, containers: [seen(first, exited(0)), seen(web, running)] },
     resizes: { first: 'update' },
     plan: { kill: [], start: [] },
   },
-  'resizes an init container that runs': {
+  'updates a running init container': {
     given: { spec: { initContainers: [first] }, containers: [seen(first, running)] },
     resizes: { first: 'update' },
     plan: { kill: [], start: [], resize: { update: ['first'] } },
   },
-  'starts a sidecar anew': {
+  'restarts a sidecar': {
     given: { spec: { initContainers: [side] }, containers: [seen(side, running), seen(web, running)] },
     resizes: { side: 'restart', web: 'update' },
     plan: { kill: [restart('side')], start: start('sidecar', 'side'), resize: { update: ['web'] } },
   },
-  'resizes a pod as a whole': { pod: true, plan: { kill: [], start: [], resize: { update: [] } } },
+  'resizes pod-level resources': { pod: true, plan: { kill: [], start: [], resize: { update: [] } } },
 };
 
 for (const [what, { given = {}, resizes = {}, pod = false, plan: expected }] of Object.entries(cases)) {

@@ -3,7 +3,7 @@ import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../pod/observed-pod.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
-import type { ResizeView } from '../resources/resize-plan.ts';
+import type { ResizePlan } from '../resources/resize-plan.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { ContainerKill, ContainerRole, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
@@ -54,7 +54,7 @@ export interface Given {
   containers?: ObservedContainer[];
   restartsAll?: boolean;
   probes?: Partial<Record<`${ProbeKind} ${string}`, ProbeResult>>;
-  resize?: ResizeView;
+  resize?: ResizePlan;
 }
 
 /** By default a pod with one running main container and nothing to do. */

@@ -7,7 +7,7 @@ import type { PodFailure } from '../pod/pod-failure.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import { computePodStatus } from '../status/compute-pod-status.ts';
 import { isTerminal } from '../status/pod-phase.ts';
-import type { ContainerTrouble, PodStatusView, StatusFeatures, StatusResources } from '../status/pod-status-view.ts';
+import type { ContainerStartError, PodStatusView, StatusFeatures, StatusResources } from '../status/pod-status-view.ts';
 import type { StatusStore } from '../status/status-store.ts';
 
 export interface PublisherDeps {
@@ -25,7 +25,7 @@ export interface PublisherDeps {
 /** Computes and stores pod statuses. Remembers why containers did not start. */
 export class PodStatusPublisher {
   readonly #deps: PublisherDeps;
-  readonly #startErrors = new Map<string, ReadonlyMap<string, ContainerTrouble>>();
+  readonly #startErrors = new Map<string, ReadonlyMap<string, ContainerStartError>>();
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
@@ -62,7 +62,7 @@ export class PodStatusPublisher {
       ...now,
       probes,
       previous: statuses.get(uid)?.status,
-      troubles: this.#startErrors.get(uid) ?? new Map(),
+      startErrors: this.#startErrors.get(uid) ?? new Map(),
       nowMs: clock.now(),
       hostIPs,
       runtimeName,

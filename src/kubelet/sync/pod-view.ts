@@ -1,7 +1,7 @@
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../pod/observed-pod.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
-import type { ResizeView } from '../resources/resize-plan.ts';
+import type { ResizePlan } from '../resources/resize-plan.ts';
 
 /** Everything that a plan may read: no clock, no feature gate, no I/O. */
 export interface PodView {
@@ -16,7 +16,7 @@ export interface PodView {
   readonly restartsAll: boolean;
   readonly probes: ProbeResults;
   /** How actuated and allocated resources differ; absent when they match. */
-  readonly resize?: ResizeView | undefined;
+  readonly resize?: ResizePlan | undefined;
 }
 
 /** The restart policy of the container, else of the pod. */

@@ -30,7 +30,7 @@ const stopped: ObservedPod = {
   inspectedAt: 0,
 };
 
-/** An init container as the runtime remembers it; nothing else is looked at. */
+/** An init container as observed; other fields are not read. */
 function past(id: string, name: string, state: ObservedContainer['state'] = 'exited'): ObservedContainer {
   const terminationMessageFile = `/root/pods/u/containers/${name}/${id}`;
   return { id, name, state, logPath: `/logs/${name}/${id}.log`, terminationMessageFile } as ObservedContainer;
@@ -84,19 +84,19 @@ async function removedBy(remove: typeof pruneInitContainers): Promise<{ ids: str
   return { ids, logs };
 }
 
-test('pruneInitContainers() leaves of each init container what runs and how it last ended, and those logs', async () => {
+test('pruneInitContainers() keeps running init containers, the last exited one of each, and their logs', async () => {
   const { ids, logs } = await removedBy(pruneInitContainers);
   assert.deepEqual(new Set(ids), new Set(['1', '0', '6']));
   assert.deepEqual(new Set(logs), new Set(['2.log', '8.log', '7.log', '9.log', '5.log']));
 });
 
-test('removeInitContainers() leaves nothing of any init container', async () => {
+test('removeInitContainers() removes all init containers with their logs', async () => {
   const { ids, logs } = await removedBy(removeInitContainers);
   assert.deepEqual(new Set(ids), new Set(['2', '1', '0', '8', '7', '6']));
   assert.deepEqual(new Set(logs), new Set(['9.log', '5.log']));
 });
 
-/** The calls that it takes to remove a stopped pod from a runtime that has its own mind about sandboxes. */
+/** The calls that remove a stopped pod from a runtime with these errors for sandboxes. */
 async function removalCalls(removeSandbox: (isStopped: boolean) => CriError | undefined): Promise<string[]> {
   const host = createMemoryHost();
   const calls: string[] = [];
@@ -120,7 +120,7 @@ async function removalCalls(removeSandbox: (isStopped: boolean) => CriError | un
   return calls;
 }
 
-test('removePod() removes the links to the logs of its containers, and no other', async () => {
+test('removePod() removes the log links of its containers and no others', async () => {
   const host = createMemoryHost();
   const { runtime } = createFakeRuntime(host).cri;
   const names = [logLinkName(pod, 'a', 'id-a'), logLinkName(pod, 'other', 'id-c')];
@@ -135,16 +135,16 @@ test('removePod() removes the links to the logs of its containers, and no other'
   );
 });
 
-test('removePod() removes the containers, then the sandbox, which was stopped before', async () => {
+test('removePod() removes the containers, then the stopped sandbox', async () => {
   assert.deepEqual(await removalCalls(() => undefined), ['remove id-a', 'remove id-b', 'remove s1']);
 });
 
-test('removePod() is content with a sandbox that is gone', async () => {
+test('removePod() succeeds when the sandbox is gone', async () => {
   const gone = new CriError('NotFound', 'no such sandbox', { method: 'RemovePodSandbox' });
   assert.deepEqual(await removalCalls(() => gone), ['remove id-a', 'remove id-b', 'remove s1']);
 });
 
-test('removePod() stops a sandbox that the runtime does not let go', async () => {
+test('removePod() stops a sandbox that cannot be removed', async () => {
   const open = new CriError('Unknown', 'network namespace is not fully closed', { method: 'RemovePodSandbox' });
   assert.deepEqual((await removalCalls((isStopped) => (isStopped ? undefined : open))).slice(2), [
     'remove s1',

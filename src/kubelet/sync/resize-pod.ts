@@ -26,7 +26,7 @@ export interface ResizeDeps {
   readonly hostFacts: HostFacts;
   readonly records: ResourceRecords;
   readonly resizes: PodResizes;
-  readonly cgroups: Pick<PodCgroups, 'settle'>;
+  readonly cgroups: Pick<PodCgroups, 'applyAllocated'>;
 }
 
 /** Resizes the pod. Returns the error, which is already recorded as an event and condition. */
@@ -43,7 +43,7 @@ export async function tryResize(
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof CriError ? goErrorText(error) : errorText(error);
-    deps.resizes.failed(pod, message);
+    deps.resizes.onResizeFailed(pod, message);
     return new Error(`cannot resize the pod: ${message}`, { cause: error });
   }
 }
@@ -66,10 +66,10 @@ async function resizePod(
     const linux = containerResources(pod, container, deps.settings, deps.hostFacts);
     const request = UpdateContainerResourcesRequest.fromPartial({ containerId, linux });
     await deps.runtime.updateContainerResources(request, signal);
-    await deps.records.actuate(pod, container);
+    await deps.records.recordActuated(pod, container);
   }
-  await deps.cgroups.settle(pod);
-  await deps.records.actuatePod(pod);
+  await deps.cgroups.applyAllocated(pod);
+  await deps.records.recordPodActuated(pod);
 }
 
 interface ContainerUpdate {

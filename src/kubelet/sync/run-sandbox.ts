@@ -19,19 +19,19 @@ export interface SandboxDeps {
   readonly events: PodEvents;
   readonly settings: SandboxSettings & DnsSettings;
   readonly hostFacts: HostFacts;
-  readonly runtimeHandlers: Pick<RuntimeHandlers, 'handlerOf'>;
+  readonly runtimeHandlers: Pick<RuntimeHandlers, 'lookupHandler'>;
   readonly userNamespaces: UserNamespaceOfPod;
 }
 
 /** Assigns the user namespace of a pod. Rejects with kubelet's message when it is not available. */
 export interface UserNamespaceOfPod {
-  of(pod: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace>;
+  namespaceFor(pod: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace>;
 }
 
 /** Creates a sandbox for the pod and returns its id. Rejects with a `PodError` with the runtime's message. */
 export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, signal: AbortSignal): Promise<string> {
   return deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, async () => {
-    const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.handlerOf(pod, signal), signal);
+    const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.lookupHandler(pod, signal), signal);
     const { config, warnings } = await podSandboxConfig(pod, { attempt, runtimeHandler }, deps, signal);
     for (const { reason, message } of warnings) deps.events.record(pod, 'Warning', reason, message);
     const { podSandboxId } = await asSandboxError(
@@ -61,7 +61,7 @@ export async function podSandboxConfig(
   const { settings, hostFacts } = deps;
   return asSandboxError(async () => {
     const { config: dns, warnings } = podDns(pod, settings, await nodeResolvConf(deps));
-    const userNamespace = await deps.userNamespaces.of(pod, runtimeHandler, signal);
+    const userNamespace = await deps.userNamespaces.namespaceFor(pod, runtimeHandler, signal);
     const config = sandboxConfig({ pod, attempt, dns, userNamespace, settings, host: hostFacts });
     return { config, warnings };
   }, signal);

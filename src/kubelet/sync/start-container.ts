@@ -42,7 +42,7 @@ export interface StartDeps extends StopDeps {
   /** Called when the container runs. `logPath` is relative to the pod's log directory. Must not reject. */
   readonly started: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
   /** Records the resources that the container starts with. */
-  readonly records: Pick<ResourceRecords, 'actuate'>;
+  readonly records: Pick<ResourceRecords, 'recordActuated'>;
   /** Objects and files that the container's environment variables refer to. */
   readonly envSources: (
     context: ContainerStartContext,
@@ -105,7 +105,7 @@ async function buildConfig(
   const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
   const restartCount = await nextRestartCount(pod, container.name, observed, settings.podLogsDir, deps.fs);
   const mounts = await deps.mounts(context, container, environment, signal);
-  await deps.records.actuate(pod, container);
+  await deps.records.recordActuated(pod, container);
   return containerConfig({
     pod,
     container,

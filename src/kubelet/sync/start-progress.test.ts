@@ -13,9 +13,9 @@ const pod: Pod = {
 const start = ['a', 'b'].map((name) => ({ name, role: 'main' }) as const);
 const FIRST: PodPlan = { kind: 'newSandbox', attempt: 0, reason: 'none yet', start };
 
-/** What is shown, as the ids of the containers, and the troubles that were noted. */
+/** Records what is published and probed, as container ids, and the start results. */
 function watched(...ids: string[]) {
-  // Nothing else is looked at.
+  // No other fields are read.
   const containers = ids.map((id) => ({ id, name: id.slice(0, 1) }) as ObservedContainer);
   const seen: ObservedPod = { ...pod.metadata, sandboxes: [], containers, inspectedAt: 0 };
   const shown: string[] = [];
@@ -26,7 +26,7 @@ function watched(...ids: string[]) {
     observed: {
       get: () => (isThere ? seen : undefined),
       refresh: async () => {
-        shown.push('look');
+        shown.push('inspect');
         return seen;
       },
     },
@@ -43,7 +43,7 @@ function watched(...ids: string[]) {
   return { starting, shown, life, appear };
 }
 
-test('a container is shown and probed once its start has ended, the last one by its worker', () => {
+test('a container is published and probed when its start has completed, the last one by its worker', () => {
   const { starting, shown, life, appear } = watched('a1', 'b1');
   starting.begin(pod, FIRST, life.signal);
   appear();
@@ -53,7 +53,7 @@ test('a container is shown and probed once its start has ended, the last one by 
   assert.deepEqual(shown, ['probe ', 'show ', 'b started', 'probe b1', 'show b1', 'a RunContainerError']);
 });
 
-test('what was there before the pass is always shown', () => {
+test('containers from before the sync are always published', () => {
   const { starting, shown, life, appear } = watched('a1', 'b1');
   appear();
   starting.begin(pod, { kind: 'adjust', kill: [], start }, life.signal);
@@ -61,7 +61,7 @@ test('what was there before the pass is always shown', () => {
   assert.deepEqual(shown, ['probe a1 b1', 'show a1 b1']);
 });
 
-test('nothing is shown of a pass that was asked to stop', () => {
+test('nothing is published for an aborted sync', () => {
   const { starting, shown, life, appear } = watched('a1', 'b1');
   starting.begin(pod, FIRST, life.signal);
   life.abort();
@@ -70,14 +70,14 @@ test('nothing is shown of a pass that was asked to stop', () => {
   assert.deepEqual(shown, ['a started']);
 });
 
-test('nothing is shown meanwhile of a sandbox that is replaced', () => {
+test('nothing is published while a sandbox is replaced', () => {
   const { starting, shown, life, appear } = watched('a1', 'b1');
   starting.begin(pod, { kind: 'newSandbox', attempt: 1, reason: 'not ready', start }, life.signal);
   appear();
   assert.deepEqual(shown, []);
 });
 
-test('nothing is shown after the pass', () => {
+test('nothing is published after the sync', () => {
   const { starting, shown, life, appear } = watched('a1', 'b1');
   starting.begin(pod, FIRST, life.signal);
   starting.end('u');
@@ -89,23 +89,23 @@ const withHook: Pod = {
   ...pod,
   spec: { containers: [{ name: 'a', image: 'busybox', lifecycle: { postStart: { sleep: { seconds: 1 } } } }] },
 };
-const looks: Record<string, { of: Pod; plan: PodPlan; tried: string[]; shown: string[] }> = {
-  'while another one is started': { of: pod, plan: FIRST, tried: [], shown: ['look'] },
-  'while its hook runs': { of: withHook, plan: { ...FIRST, start: start.slice(0, 1) }, tried: [], shown: ['look'] },
-  'while its hook runs in a sandbox that is replaced': {
+const inspections: Record<string, { of: Pod; plan: PodPlan; attempted: string[]; shown: string[] }> = {
+  'while another one starts': { of: pod, plan: FIRST, attempted: [], shown: ['inspect'] },
+  'while its hook runs': { of: withHook, plan: { ...FIRST, start: start.slice(0, 1) }, attempted: [], shown: ['inspect'] },
+  'while its hook runs in a replaced sandbox': {
     of: withHook,
     plan: { ...FIRST, attempt: 1, reason: 'not ready' },
-    tried: [],
-    shown: ['look'],
+    attempted: [],
+    shown: ['inspect'],
   },
-  'not when it is the last: its worker looks': { of: pod, plan: FIRST, tried: ['b'], shown: [] },
+  'not when it is the last: its worker inspects the pod': { of: pod, plan: FIRST, attempted: ['b'], shown: [] },
 };
 
-for (const [name, { of, plan, tried, shown: expected }] of Object.entries(looks)) {
-  test(`a pod is looked at when a container runs, ${name}`, async () => {
+for (const [name, { of, plan, attempted, shown: expected }] of Object.entries(inspections)) {
+  test(`a pod is inspected when a container runs, ${name}`, async () => {
     const { starting, shown, life } = watched('a1', 'b1');
     starting.begin(of, plan, life.signal);
-    for (const each of tried) starting.onStartAttempt(of, each, undefined);
+    for (const each of attempted) starting.onStartAttempt(of, each, undefined);
     shown.length = 0;
     await starting.onContainerRunning(of, 'a', life.signal);
     assert.deepEqual(shown, expected);

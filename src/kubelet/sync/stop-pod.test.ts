@@ -22,14 +22,14 @@ const cases: Record<string, { running: string[]; free?: string[]; inTurn: string
     running: ['proxy', 'log', 'a', 'b'],
     inTurn: [['a', 'b'], ['log'], ['proxy']],
   },
-  'lets nobody wait for an init container': { running: ['proxy', 'init'], free: ['init'], inTurn: [['proxy']] },
-  'lets nobody wait for an ephemeral container': {
+  'makes no container wait for an init container': { running: ['proxy', 'init'], free: ['init'], inTurn: [['proxy']] },
+  'makes no container wait for an ephemeral container': {
     running: ['debug', 'a', 'proxy'],
     free: ['debug'],
     inTurn: [['a'], ['proxy']],
   },
-  'leaves out what does not run': { running: ['log'], inTurn: [['log']] },
-  'lets nobody wait for what the spec does not know': { running: ['old', 'proxy'], free: ['old'], inTurn: [['proxy']] },
+  'omits containers that do not run': { running: ['log'], inTurn: [['log']] },
+  'makes no container wait for one that is not in the spec': { running: ['old', 'proxy'], free: ['old'], inTurn: [['proxy']] },
   'has nothing to do for a stopped pod': { running: [], inTurn: [] },
 };
 

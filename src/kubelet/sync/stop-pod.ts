@@ -6,7 +6,7 @@ import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
-import { afterPreStop } from '../hooks/pre-stop.ts';
+import { runPreStopThen } from '../hooks/pre-stop.ts';
 import type { HookDeps } from '../hooks/run-hook.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
@@ -116,7 +116,7 @@ export async function stopContainer(
       asKillError('KillContainer', name, runtime.stopContainer({ containerId: id, timeout }, signal), signal),
     );
   };
-  await afterPreStop({ pod, id, name, graceSeconds }, deps, stop, signal);
+  await runPreStopThen({ pod, id, name, graceSeconds }, deps, stop, signal);
 }
 
 /** Waits for `turn`, at most `ms`. A rejected `turn` waits for the whole time. */

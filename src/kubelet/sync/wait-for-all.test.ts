@@ -7,14 +7,14 @@ const late = async (work: () => void): Promise<void> => {
   work();
 };
 
-test('allOf() waits for all, also when the first fails', async () => {
+test('waitForAll() waits for all, also when the first fails', async () => {
   const done: string[] = [];
   const failure = new Error('first');
   await assert.rejects(waitForAll([Promise.reject(failure), late(() => void done.push('second'))]), failure);
   assert.deepEqual(done, ['second']);
 });
 
-test('allOf() tells several failures, each once, also those that came in a bundle', async () => {
+test('waitForAll() throws several errors, each once, and flattens aggregates', async () => {
   const [a, b] = [new Error('a'), new Error('b')];
   const both = waitForAll([Promise.reject(a), Promise.reject(b)]);
   await assert.rejects(waitForAll([Promise.reject(a), both, Promise.reject(b)]), (error) => {

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 
 /** What a token is to be like; a projection of a volume says so too. */
-export interface TokenWish {
+export interface TokenOptions {
   /** Absent: the API server itself. */
   readonly audience?: string | undefined;
   /** Absent: as long as the API server thinks right. */
@@ -13,7 +13,7 @@ export interface TokenWish {
 /** Tokens by which pods are known to others, wherever they come from. */
 export interface PodTokens {
   /** One that is good for now. Rejects with a `TokenError`. */
-  token(pod: Pod, wish: TokenWish, signal: AbortSignal): Promise<string>;
+  token(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<string>;
   /** Nothing of the pod runs any more. */
   forget(uid: string): void;
 }

@@ -7,7 +7,7 @@ import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
-import { NO_TOKENS, type TokenWish } from './pod-tokens.ts';
+import { NO_TOKENS, type TokenOptions } from './pod-tokens.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 
 const LIFE = new AbortController().signal;
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 /** Whatever the jitter, an hour's token is fresh before and due after. */
 const FRESH_MS = 47 * MINUTE_MS;
 const DUE_MS = 48 * MINUTE_MS + 1;
-const HOUR: TokenWish = { expirationSeconds: 3600 };
+const HOUR: TokenOptions = { expirationSeconds: 3600 };
 
 async function setUp() {
   const clock = new VirtualClock();
@@ -32,7 +32,7 @@ async function setUp() {
   const log: Log = { debug: line, info: line, warn: line, error: line };
   const life = new AbortController();
   const changed = (uid: string): void => void woken.push(uid);
-  const tokens = new ServiceAccountTokens({ api, changed, clock, random, log }, life.signal);
+  const tokens = new ServiceAccountTokens({ api, onChange: changed, clock, random, log }, life.signal);
   const pod = await create('web');
   return { clock, api, asked, woken, logged, life, tokens, pod, create };
 

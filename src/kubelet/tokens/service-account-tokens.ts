@@ -5,9 +5,9 @@ import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, ServiceAccountKey } from '../api-client/api-server.ts';
-import { type PodTokens, TokenError, type TokenWish } from './pod-tokens.ts';
+import { type PodTokens, TokenError, type TokenOptions } from './pod-tokens.ts';
 import { tokenKey } from './token-key.ts';
-import { type TokenLife, tokenLife } from './token-life.ts';
+import { type TokenLifetime, tokenLifetime } from './token-life.ts';
 
 /** The API server's own default. */
 const DEFAULT_SECONDS = 3600;
@@ -15,7 +15,7 @@ const DEFAULT_SECONDS = 3600;
 export interface ServiceAccountTokensDeps {
   readonly api: Pick<ApiServer, 'createToken'>;
   /** A pod's token is another than before. */
-  readonly changed: (uid: string) => void;
+  readonly onChange: (uid: string) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -28,7 +28,7 @@ interface TokenRequest {
   readonly spec: TokenRequestSpec;
 }
 
-interface HeldToken extends TokenLife {
+interface CachedToken extends TokenLifetime {
   readonly uid: string;
   readonly token: string;
 }
@@ -44,7 +44,7 @@ interface HeldToken extends TokenLife {
 export class ServiceAccountTokens implements PodTokens {
   readonly #deps: ServiceAccountTokensDeps;
   readonly #life: AbortSignal;
-  readonly #held = new Map<string, HeldToken>();
+  readonly #cache = new Map<string, CachedToken>();
   readonly #renewing = new Set<string>();
 
   /** Renewals end with `life`. */
@@ -53,9 +53,9 @@ export class ServiceAccountTokens implements PodTokens {
     this.#life = life;
   }
 
-  async token(pod: Pod, wish: TokenWish, signal: AbortSignal): Promise<string> {
-    const request = requestFor(pod, wish);
-    const held = this.#held.get(request.key);
+  async token(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<string> {
+    const request = tokenRequest(pod, options);
+    const held = this.#cache.get(request.key);
     const nowMs = this.#deps.clock.now();
     if (!held || nowMs > held.expiresMs) return this.#fetch(request, held, signal);
     if (nowMs > held.renewMs && !this.#renewing.has(request.key)) void this.#renew(request, held);
@@ -63,13 +63,13 @@ export class ServiceAccountTokens implements PodTokens {
   }
 
   forget(uid: string): void {
-    for (const [key, held] of this.#held) if (held.uid === uid) this.#held.delete(key);
+    for (const [key, held] of this.#cache) if (held.uid === uid) this.#cache.delete(key);
   }
 
-  async #fetch(request: TokenRequest, expired: HeldToken | undefined, signal: AbortSignal): Promise<string> {
+  async #fetch(request: TokenRequest, expired: CachedToken | undefined, signal: AbortSignal): Promise<string> {
     try {
-      const fresh = await this.#ask(request, signal);
-      this.#held.set(request.key, fresh);
+      const fresh = await this.#request(request, signal);
+      this.#cache.set(request.key, fresh);
       return fresh.token;
     } catch (error) {
       signal.throwIfAborted();
@@ -78,14 +78,14 @@ export class ServiceAccountTokens implements PodTokens {
     }
   }
 
-  async #renew(request: TokenRequest, held: HeldToken): Promise<void> {
+  async #renew(request: TokenRequest, held: CachedToken): Promise<void> {
     const { key, uid } = request;
     this.#renewing.add(key);
     try {
-      const fresh = await this.#ask(request, this.#life);
-      if (this.#held.get(key) !== held) return; // the pod has gone meanwhile
-      this.#held.set(key, fresh);
-      this.#deps.changed(uid);
+      const fresh = await this.#request(request, this.#life);
+      if (this.#cache.get(key) !== held) return; // the pod has gone meanwhile
+      this.#cache.set(key, fresh);
+      this.#deps.onChange(uid);
     } catch (error) {
       if (!this.#life.aborted) this.#deps.log.warn('cannot renew a service account token', { key, error });
     } finally {
@@ -93,18 +93,18 @@ export class ServiceAccountTokens implements PodTokens {
     }
   }
 
-  async #ask({ account, spec, uid }: TokenRequest, signal: AbortSignal): Promise<HeldToken> {
+  async #request({ account, spec, uid }: TokenRequest, signal: AbortSignal): Promise<CachedToken> {
     const { api, clock, random } = this.#deps;
     const { token, expirationTimestamp } = await api.createToken(account, spec, signal);
     const expiresMs = parseTime(expirationTimestamp);
     const { expirationSeconds = DEFAULT_SECONDS } = spec;
-    return { uid, token, ...tokenLife(expiresMs, expirationSeconds, clock.now(), random.fraction()) };
+    return { uid, token, ...tokenLifetime(expiresMs, expirationSeconds, clock.now(), random.fraction()) };
   }
 }
 
-function requestFor({ metadata, spec }: Pod, wish: TokenWish): TokenRequest {
+function tokenRequest({ metadata, spec }: Pod, options: TokenOptions): TokenRequest {
   const { namespace, name, uid } = metadata;
-  const { audience, expirationSeconds, accountUid } = wish;
+  const { audience, expirationSeconds, accountUid } = options;
   const account = { namespace, name: spec.serviceAccountName ?? '', uid: accountUid };
   const wanted = {
     ...(audience && { audiences: [audience] }),

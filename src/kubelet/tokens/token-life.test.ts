@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tokenLife } from './token-life.ts';
+import { tokenLifetime } from './token-life.ts';
 
 const NOW_MS = 1_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -34,6 +34,6 @@ const cases: Record<string, { asked: number; lifeMs: number; fraction?: number; 
 for (const [name, { asked, lifeMs, fraction = 0, renewedAfterMs }] of Object.entries(cases)) {
   test(`tokenLife() ${name}`, () => {
     const expiresMs = NOW_MS + lifeMs;
-    assert.deepEqual(tokenLife(expiresMs, asked, NOW_MS, fraction), { expiresMs, renewMs: NOW_MS + renewedAfterMs });
+    assert.deepEqual(tokenLifetime(expiresMs, asked, NOW_MS, fraction), { expiresMs, renewMs: NOW_MS + renewedAfterMs });
   });
 }

@@ -8,23 +8,23 @@ const space = { first: unit, length: 4 * unit, perPod: unit };
 
 test('IdRanges.take() gives out every range once, then refuses', () => {
   const ranges = new IdRanges(space);
-  const firsts = ['a', 'b', 'c', 'd'].map((uid) => ranges.take(uid).first);
+  const firsts = ['a', 'b', 'c', 'd'].map((uid) => ranges.allocate(uid).first);
   assert.deepEqual(firsts, [unit, 2 * unit, 3 * unit, 4 * unit]);
-  assert.throws(() => ranges.take('e'), { message: 'could not find an empty slot to allocate a user namespace' });
+  assert.throws(() => ranges.allocate('e'), { message: 'could not find an empty slot to allocate a user namespace' });
 });
 
 test('IdRanges.take() gives a range that came back last', () => {
   const ranges = new IdRanges(space);
-  ranges.take('a');
+  ranges.allocate('a');
   ranges.release('a');
-  assert.equal(ranges.take('b').first, 2 * unit);
+  assert.equal(ranges.allocate('b').first, 2 * unit);
 });
 
 test('IdRanges.take() gives a pod what it has', () => {
   const ranges = new IdRanges(space);
-  assert.deepEqual(ranges.take('a'), ranges.take('a'));
+  assert.deepEqual(ranges.allocate('a'), ranges.allocate('a'));
   ranges.release('a');
-  const others = ['b', 'c', 'd', 'e'].map((uid) => ranges.take(uid).first);
+  const others = ['b', 'c', 'd', 'e'].map((uid) => ranges.allocate(uid).first);
   assert.equal(new Set(others).size, 4);
 });
 
@@ -32,7 +32,7 @@ test('IdRanges.record() keeps a range from others', () => {
   const ranges = new IdRanges(space);
   ranges.record('a', { first: unit, length: unit });
   ranges.record('a', { first: unit, length: unit });
-  assert.equal(ranges.take('b').first, 2 * unit);
+  assert.equal(ranges.allocate('b').first, 2 * unit);
 });
 
 const refusals: Record<string, { first: number; length?: number; uid?: string; why: string }> = {
@@ -64,10 +64,10 @@ test('IdRanges never gives a range to two pods, and all that came back can be ha
           model.delete(pod);
         } else if (!model.has(pod)) {
           if (model.size === 4) {
-            assert.throws(() => ranges.take(String(pod)));
+            assert.throws(() => ranges.allocate(String(pod)));
             continue;
           }
-          const { first, length } = ranges.take(String(pod));
+          const { first, length } = ranges.allocate(String(pod));
           assert.ok(![...model.values()].includes(first));
           assert.ok(first >= space.first && first + length <= space.first + space.length);
           model.set(pod, first);

@@ -19,7 +19,7 @@ export class IdRanges {
   }
 
   /** A free range for the pod, or the one that it has; throws when there is none. */
-  take(uid: string): IdRange {
+  allocate(uid: string): IdRange {
     const { first, length, perPod } = this.#space;
     const known = this.#owned.get(uid);
     if (known !== undefined) return { first: known, length: perPod };

@@ -16,15 +16,15 @@ export interface KubeletIdsDeps {
  */
 export async function kubeletIds(perPod: number, deps: KubeletIdsDeps, signal: AbortSignal): Promise<IdRange> {
   if (!(await hasUser(deps.fs))) return defaultIdRange(perPod);
-  const uids = await subIds([USER], deps, signal);
+  const uids = await runGetsubids([USER], deps, signal);
   if (uids === undefined) return defaultIdRange(perPod);
   if (uids.exitCode !== 0) {
     throw new Error(`error retrieving additional uids for user "${USER}": exit status ${uids.exitCode}`);
   }
-  const gids = await subIds(['-g', USER], deps, signal);
+  const gids = await runGetsubids(['-g', USER], deps, signal);
   if (gids?.exitCode !== 0) throw new Error(`error retrieving additional gids for user "${USER}"`);
-  const text = textOf(uids);
-  if (text !== textOf(gids)) throw new Error(`mismatched subuids and subgids for user "${USER}"`);
+  const text = stdoutText(uids);
+  if (text !== stdoutText(gids)) throw new Error(`mismatched subuids and subgids for user "${USER}"`);
   return parseSubIds(text);
 }
 
@@ -33,7 +33,7 @@ async function hasUser(fs: FileSystem): Promise<boolean> {
   return (await fs.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${USER}:`));
 }
 
-async function subIds(
+async function runGetsubids(
   args: readonly string[],
   { processes }: KubeletIdsDeps,
   signal: AbortSignal,
@@ -46,6 +46,6 @@ async function subIds(
   }
 }
 
-function textOf({ stdout }: CommandResult): string {
+function stdoutText({ stdout }: CommandResult): string {
   return new TextDecoder().decode(stdout);
 }

@@ -19,12 +19,12 @@ export function parseMappings(text: string): IdRange {
   const gids = mappings(file, 'gidMappings');
   const [uid] = uids;
   const [gid] = gids;
-  if (uids.length !== 1 || uid === undefined) throw invalid('no more than one mapping allowed.');
-  if (gids.length !== 1 || gid === undefined) throw invalid('GID and UID mappings should be identical.');
+  if (uids.length !== 1 || uid === undefined) throw invalidMappings('no more than one mapping allowed.');
+  if (gids.length !== 1 || gid === undefined) throw invalidMappings('GID and UID mappings should be identical.');
   if (uid.hostId !== gid.hostId || uid.containerId !== gid.containerId || uid.length !== gid.length) {
-    throw invalid('GID and UID mapping should be identical');
+    throw invalidMappings('GID and UID mapping should be identical');
   }
-  if (uid.containerId !== 0) throw invalid('UID 0 must be mapped');
+  if (uid.containerId !== 0) throw invalidMappings('UID 0 must be mapped');
   return { first: uid.hostId, length: uid.length };
 }
 
@@ -37,20 +37,20 @@ function parseJson(text: string): unknown {
 }
 
 function mappings(file: unknown, field: string): IdMapping[] {
-  const list = fieldOf(file, field);
+  const list = jsonField(file, field);
   return Array.isArray(list) ? list.map(mapping) : [];
 }
 
 function mapping(value: unknown): IdMapping {
-  const number = (field: string): number => Number(fieldOf(value, field) ?? 0);
+  const number = (field: string): number => Number(jsonField(value, field) ?? 0);
   return { hostId: number('hostId'), containerId: number('containerId'), length: number('length') };
 }
 
-function fieldOf(value: unknown, field: string): unknown {
+function jsonField(value: unknown, field: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.entries(value).find(([name]) => name === field)?.[1];
 }
 
-function invalid(why: string): Error {
+function invalidMappings(why: string): Error {
   return new Error(`invalid user namespace configuration: ${why}`);
 }

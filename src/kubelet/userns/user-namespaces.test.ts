@@ -36,33 +36,33 @@ function mapped(first: number): UserNamespace {
 test('a pod that says nothing has the users of the machine', async () => {
   const { namespaces } = await fresh();
   const expected = UserNamespace.fromPartial({ mode: NamespaceMode.NODE });
-  assert.deepEqual(await namespaces.of(examplePod(), '', never), expected);
-  assert.deepEqual(await namespaces.of(examplePod({ spec: { hostUsers: true } }), '', never), expected);
+  assert.deepEqual(await namespaces.namespaceFor(examplePod(), '', never), expected);
+  assert.deepEqual(await namespaces.namespaceFor(examplePod({ spec: { hostUsers: true } }), '', never), expected);
 });
 
 test('each pod has a range of its own, and the same one each time', async () => {
   const { namespaces, host } = await fresh();
-  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
-  assert.deepEqual(await namespaces.of(podOf('u2'), '', never), mapped(2 * unit));
-  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
+  assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(unit));
+  assert.deepEqual(await namespaces.namespaceFor(podOf('u2'), '', never), mapped(2 * unit));
+  assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(unit));
   assert.match(await host.fs.readText('/var/lib/kubelet/pods/u2/userns'), /"hostId":131072/);
 });
 
 test('after a restart every pod has what it had, and nobody else gets it', async () => {
   const { namespaces, start } = await fresh();
-  await namespaces.of(podOf('u1'), '', never);
+  await namespaces.namespaceFor(podOf('u1'), '', never);
   const again = start();
-  assert.deepEqual(await again.of(podOf('u2'), '', never), mapped(2 * unit));
-  assert.deepEqual(await again.of(podOf('u1'), '', never), mapped(unit));
+  assert.deepEqual(await again.namespaceFor(podOf('u2'), '', never), mapped(2 * unit));
+  assert.deepEqual(await again.namespaceFor(podOf('u1'), '', never), mapped(unit));
 });
 
 test('a range that was given back belongs to nobody, on disk neither', async () => {
   const { namespaces, start, host } = await fresh();
-  await namespaces.of(podOf('u1'), '', never);
+  await namespaces.namespaceFor(podOf('u1'), '', never);
   await namespaces.release(podOf('u1'));
   await namespaces.release(podOf('u1'));
   assert.equal(await host.fs.stat('/var/lib/kubelet/pods/u1/userns'), undefined);
-  assert.deepEqual(await start().of(podOf('u2'), '', never), mapped(unit));
+  assert.deepEqual(await start().namespaceFor(podOf('u2'), '', never), mapped(unit));
 });
 
 test('ids that the machine set aside for kubelet are taken, and no others', async () => {
@@ -73,7 +73,7 @@ test('ids that the machine set aside for kubelet are taken, and no others', asyn
     stdout('0: kubelet 1048576 7208960\n');
     return 0;
   });
-  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(1_048_576));
+  assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(1_048_576));
 });
 
 test('a range that could not be kept on disk is nobody’s, there neither', async () => {
@@ -86,7 +86,7 @@ test('a range that could not be kept on disk is nobody’s, there neither', asyn
     await write(...args);
     throw new Error('no sync');
   };
-  await assert.rejects(namespaces.of(podOf('u1'), '', never), { message: 'create user namespace: no sync' });
+  await assert.rejects(namespaces.namespaceFor(podOf('u1'), '', never), { message: 'create user namespace: no sync' });
   assert.equal(await fs.stat(file), undefined);
 });
 
@@ -110,28 +110,28 @@ const refusals: Record<string, { known: HandlerKnowledge; handler?: string; why:
 for (const [name, { known, handler = '', why }] of Object.entries(refusals)) {
   test(`a pod cannot have users of its own when ${name}`, async () => {
     const { namespaces } = await fresh(known);
-    await assert.rejects(namespaces.of(podOf('u1'), handler, never), { message: why });
+    await assert.rejects(namespaces.namespaceFor(podOf('u1'), handler, never), { message: why });
   });
 }
 
 test('a file that nobody understands stops the next pod, until it is gone', async () => {
   const { namespaces, host } = await fresh();
   await host.fs.writeFile('/var/lib/kubelet/pods/u3/userns', '{}');
-  await assert.rejects(namespaces.of(podOf('u1'), '', never), {
+  await assert.rejects(namespaces.namespaceFor(podOf('u1'), '', never), {
     message:
       'record pod mappings for existing pod "u3": invalid user namespace configuration: no more than one mapping allowed.',
   });
   await host.fs.remove('/var/lib/kubelet/pods/u3/userns');
-  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
+  assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(unit));
 });
 
 test('a pod whose folder goes while the ranges of earlier runs are read holds up no other', async () => {
   const { namespaces, start, host } = await fresh();
-  await namespaces.of(podOf('u3'), '', never);
+  await namespaces.namespaceFor(podOf('u3'), '', never);
   const { readText } = host.fs;
   host.fs.readText = async (path) => {
     if (path.includes('/u3/')) await host.fs.removeTree('/var/lib/kubelet/pods/u3');
     return readText.call(host.fs, path);
   };
-  assert.deepEqual(await start().of(podOf('u1'), '', never), mapped(unit));
+  assert.deepEqual(await start().namespaceFor(podOf('u1'), '', never), mapped(unit));
 });

@@ -41,9 +41,9 @@ export class UserNamespaces implements PodStep {
   }
 
   /** What the runtime is told of the pod's users. Rejects in kubelet's words when it cannot have what it asks for. */
-  async of({ spec, metadata }: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace> {
+  async namespaceFor({ spec, metadata }: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace> {
     if (spec.hostUsers !== false) return UserNamespace.fromPartial({ mode: NamespaceMode.NODE });
-    await this.#needSupport(runtimeHandler, signal);
+    await this.#requireSupport(runtimeHandler, signal);
     const { first, length } = await this.#rangeOf(metadata.uid);
     const mapping = { hostId: first, containerId: 0, length };
     return UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] });
@@ -59,27 +59,27 @@ export class UserNamespaces implements PodStep {
     ranges?.release(metadata.uid);
   }
 
-  async #needSupport(handler: string, signal: AbortSignal): Promise<void> {
+  async #requireSupport(handler: string, signal: AbortSignal): Promise<void> {
     const known = await this.#deps.features.refresh(handler, signal);
     if (known !== 'unlisted' && known.userNamespaces) return;
-    const who = handler === '' ? 'runtime' : `RuntimeClass handler "${handler}"`;
-    const why = known === 'unlisted' ? `: the handler "${handler}" is not known` : '';
-    const message = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${why}`;
+    const subject = handler === '' ? 'runtime' : `RuntimeClass handler "${handler}"`;
+    const detail = known === 'unlisted' ? `: the handler "${handler}" is not known` : '';
+    const message = `can't set \`spec.hostUsers: false\`, ${subject} does not support user namespaces${detail}`;
     throw new CausedError(message, { kind: 'userNamespacesUnsupported' });
   }
 
   async #rangeOf(uid: string): Promise<IdRange> {
     const ranges = await this.#allRanges();
-    const kept = await telling('user namespace', async () => {
+    const kept = await withContext('user namespace', async () => {
       const range = await this.#read(uid);
       if (range) ranges.record(uid, range);
       return range;
     });
-    return kept ?? telling('create user namespace', () => this.#newRange(uid, ranges));
+    return kept ?? withContext('create user namespace', () => this.#newRange(uid, ranges));
   }
 
   async #newRange(uid: string, ranges: IdRanges): Promise<IdRange> {
-    const range = ranges.take(uid);
+    const range = ranges.allocate(uid);
     const path = this.#file(uid);
     try {
       await this.#deps.fs.writeAtomic(path, mappingsText(range), { mode: 0o600 });
@@ -106,11 +106,11 @@ export class UserNamespaces implements PodStep {
 
   async #restore(): Promise<IdRanges> {
     const { rootDir, maxPods, userNamespaceIdsPerPod = IDS_PER_POD } = this.#deps.settings;
-    const ids = await telling('kubelet mappings', () => kubeletIds(userNamespaceIdsPerPod, this.#deps, this.#life));
+    const ids = await withContext('kubelet mappings', () => kubeletIds(userNamespaceIdsPerPod, this.#deps, this.#life));
     const ranges = new IdRanges(idSpace(ids, userNamespaceIdsPerPod, maxPods));
     for (const { name, kind } of await this.#deps.fs.readDirectory(`${rootDir}/pods`)) {
       if (kind !== 'directory' || name.startsWith('.')) continue;
-      await telling(`record pod mappings for existing pod "${name}"`, async () => {
+      await withContext(`record pod mappings for existing pod "${name}"`, async () => {
         const kept = await this.#read(name);
         if (kept) ranges.record(name, kept);
       });
@@ -119,12 +119,12 @@ export class UserNamespaces implements PodStep {
   }
 
   async #read(uid: string): Promise<IdRange | undefined> {
-    const text = await this.#textOf(uid);
+    const text = await this.#readFile(uid);
     return text === '' ? undefined : parseMappings(text);
   }
 
   /** Empty when there is no file; another pod's may be removed at any moment. */
-  async #textOf(uid: string): Promise<string> {
+  async #readFile(uid: string): Promise<string> {
     try {
       return await this.#deps.fs.readText(this.#file(uid));
     } catch (error) {
@@ -138,7 +138,7 @@ export class UserNamespaces implements PodStep {
   }
 }
 
-async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
+async function withContext<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -3,7 +3,7 @@ import { errorText } from '../../base/error-text.ts';
 import { Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { recursiveReadOnly } from '../sync/config/recursive-read-only.ts';
-import type { HostVolume } from './pod-volumes.ts';
+import type { HostVolume } from './volume-plugin.ts';
 
 const ETC_HOSTS = '/etc/hosts';
 

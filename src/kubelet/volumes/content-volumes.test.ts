@@ -26,7 +26,7 @@ function secret(data: Readonly<Record<string, string>>): Secret {
 
 function machine(given: Partial<PodVolumesDeps> = {}) {
   const host = createMemoryHost();
-  const objects = new ManifestObjects({ changed: () => undefined });
+  const objects = new ManifestObjects({ onChange: () => undefined });
   objects.set('file', NO_OBJECTS);
   const set = (configMaps: readonly ConfigMap[], secrets: readonly Secret[] = []) =>
     objects.set('file', { configMaps, secrets, runtimeClasses: [] });

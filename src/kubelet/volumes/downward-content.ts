@@ -22,19 +22,19 @@ export function downwardContent(
   context: DownwardContext,
 ): VolumeContent {
   const files = new Map<string, VolumeFile>();
-  const troubles: unknown[] = [];
+  const errors: unknown[] = [];
   for (const item of items) {
     try {
-      files.set(item.path, { data: Buffer.from(textOfFile(item, context)), mode: item.mode ?? defaultMode });
+      files.set(item.path, { data: Buffer.from(fileText(item, context)), mode: item.mode ?? defaultMode });
     } catch (error) {
-      troubles.push(error);
+      errors.push(error);
     }
   }
-  if (troubles.length > 0) throw new AggregateError(troubles, troubles.map(errorText).join(', '));
+  if (errors.length > 0) throw new AggregateError(errors, errors.map(errorText).join(', '));
   return files;
 }
 
-function textOfFile({ fieldRef, resourceFieldRef }: DownwardAPIVolumeFile, context: DownwardContext): string {
+function fileText({ fieldRef, resourceFieldRef }: DownwardAPIVolumeFile, context: DownwardContext): string {
   if (fieldRef) return fieldText(fieldRef.fieldPath, context.pod);
   return resourceFieldRef ? resourceText(resourceFieldRef, context) : '';
 }

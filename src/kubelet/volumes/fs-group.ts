@@ -8,7 +8,7 @@ const ENTER_AND_KEEP_GROUP = 0o2110;
  * Gives everything below `path` to a group: it may read, and write unless the volume is read-only; what is made in a
  * folder later belongs to it too. Folders come after what is in them, so a tree whose root is done is done as a whole.
  */
-export async function giveToGroup(
+export async function setVolumeOwnership(
   fs: FileSystem,
   path: string,
   group: number,

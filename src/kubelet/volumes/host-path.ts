@@ -1,5 +1,6 @@
 import type { HostPathVolumeSource } from '../../api/generated/core-v1.ts';
 import type { FileKind, FileSystem } from '../../host/file-system.ts';
+import { volumePlugin } from './volume-plugin.ts';
 
 const EXPECTED: Readonly<Record<string, { readonly kind: FileKind; readonly name: string }>> = {
   Directory: { kind: 'directory', name: 'a directory' },
@@ -11,17 +12,27 @@ const EXPECTED: Readonly<Record<string, { readonly kind: FileKind; readonly name
   BlockDevice: { kind: 'blockDevice', name: 'a block device' },
 };
 
-/** Checks that the path is what the volume's type says, and makes it where the type says so. */
-export async function prepareHostPath(fs: FileSystem, { path, type = '' }: HostPathVolumeSource): Promise<string> {
+/** A path of the host. */
+export const hostPathPlugin = volumePlugin({
+  name: 'kubernetes.io/host-path',
+  supportsRelabel: false,
+  source: ({ hostPath }) => hostPath,
+  async setUp(source, _setup, { fs }) {
+    await checkHostPath(fs, source);
+    return { path: source.path, readOnly: false };
+  },
+});
+
+/** Checks that the path has the type that the volume declares, and creates it for the `OrCreate` types. */
+async function checkHostPath(fs: FileSystem, { path, type = '' }: HostPathVolumeSource): Promise<void> {
   if (path.split('/').includes('..')) throw new Error(`invalid HostPath \`${path}\`: must not contain '..'`);
-  if (type === '') return path;
+  if (type === '') return;
   const expected = Object.hasOwn(EXPECTED, type) ? EXPECTED[type] : undefined;
   if (!expected) throw new Error(`${type} is an invalid volume type`);
   const found = await fs.stat(path);
   if (!found && type === 'DirectoryOrCreate') await fs.makeDirectory(path, 0o755);
-  // Appending never cuts short what another has just made.
+  // Appending does not truncate a file that another process has just created.
   else if (!found && type === 'FileOrCreate') await fs.appendFile(path, '');
   else if (found?.kind !== expected.kind)
     throw new Error(`hostPath type check failed: ${path} is not ${expected.name}`);
-  return path;
 }

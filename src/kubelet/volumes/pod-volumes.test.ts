@@ -21,7 +21,7 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
   await fs.makeDirectory('/srv/folder');
   await fs.writeFile('/srv/file', 'content', { mode: 0o600 });
   fs.createSocket('/srv/socket', 0o600);
-  const objects = new ManifestObjects({ changed: () => undefined });
+  const objects = new ManifestObjects({ onChange: () => undefined });
   objects.set('file', NO_OBJECTS);
   const events = new PodEvents(clock);
   const told: string[] = [];

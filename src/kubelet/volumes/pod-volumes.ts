@@ -7,49 +7,32 @@ import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
-import { type ContentVolume, contentVolume } from './content-sources.ts';
-import { type ContentVolumeDeps, type PlacedContent, prepareContent, refreshContent } from './content-volume.ts';
-import { prepareEmptyDir } from './empty-dir.ts';
-import { prepareHostPath } from './host-path.ts';
 import { innermostFirst, mountPointsBelow } from './mount-points.ts';
 import { pluginsDirectory, subPathsDirectory, volumesDirectory } from './volume-paths.ts';
-import { shownContent } from './write-content.ts';
+import type { HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
+import { findVolumePlugin, VOLUME_PLUGINS } from './volume-plugins.ts';
 
-export interface PodVolumesDeps extends ContentVolumeDeps {
+export interface PodVolumesDeps extends VolumePluginDeps {
   readonly events: PodEvents;
 }
 
-/** A volume as containers get it. */
-export interface HostVolume {
-  /** On the host. */
-  readonly path: string;
-  /** Whatever the container says. */
-  readonly readOnly: boolean;
-}
-
-interface PlacedVolume extends HostVolume {
-  /** What is there as long as nobody takes the volume away; absent: it is the machine's own. */
-  readonly mark?: string;
-  /** Of a volume whose content may change by itself. */
-  readonly content?: { readonly volume: ContentVolume; readonly placed: PlacedContent };
+interface PodVolume extends MountedVolume {
   /** The content is that of an earlier version of the pod. */
   readonly isStale?: boolean;
 }
 
-type ContentOnHost = PlacedVolume & Required<Pick<PlacedVolume, 'content'>>;
-
 /**
- * The volumes of pods, on the host.
+ * Sets up and removes the volumes of pods, through the plugins of `VOLUME_PLUGINS`.
  *
- * 1. `prepare` may be repeated: what is in place stays as it is, also when it could not be made today.
- * 2. `refresh` touches only what is made of objects that are others now; what cannot be had any more stays as it was.
- * 3. `release` is safe without `prepare`; it finds what there is on the machine, not in the pod's spec.
- * 4. Nothing is ever removed through a mount: a volume that cannot be unmounted stays, and `release` rejects.
+ * 1. `prepare` may be repeated. A volume that is already set up stays usable if it cannot be set up again.
+ * 2. `refresh` rewrites only content whose objects have changed. Content stays as it is if an object is not available.
+ * 3. `release` is safe without `prepare`: it finds mounts and directories on the host, not in the pod's spec.
+ * 4. Nothing is removed through a mount: if a volume cannot be unmounted, `release` rejects and its files stay.
  */
 export class PodVolumes implements PodStep {
   readonly name = 'volumes';
   readonly #deps: PodVolumesDeps;
-  readonly #placed = new Map<string, ReadonlyMap<string, PlacedVolume>>();
+  readonly #mounted = new Map<string, ReadonlyMap<string, PodVolume>>();
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
@@ -60,45 +43,47 @@ export class PodVolumes implements PodStep {
     const volumes = mountedVolumes(pod);
     const folder = podDirectory(this.#deps.settings.rootDir, pod.metadata.uid);
     const mountPoints = volumes.length > 0 ? await mountPointsBelow(folder, this.#deps) : [];
-    const place = (volume: Volume): Promise<PlacedVolume> =>
-      this.#place(pod, volume, mountPoints, signal).catch((error: unknown) => this.#keep(pod, volume, error, signal));
-    const { done, failures } = await forEach(volumes, place, signal);
-    this.#refuse(pod, failures);
-    this.#placed.set(pod.metadata.uid, done);
+    const setUp = (volume: Volume): Promise<PodVolume> =>
+      this.#setUp(pod, volume, mountPoints, signal).catch((error: unknown) =>
+        this.#keepPrevious(pod, volume, error, signal),
+      );
+    const { done, errors } = await settleAll(volumes, setUp, signal);
+    this.#throwMountErrors(pod, errors);
+    this.#mounted.set(pod.metadata.uid, done);
   }
 
   isStale(uid: string): boolean {
-    return [...(this.#placed.get(uid)?.values() ?? [])].some(({ isStale = false }) => isStale);
+    return [...(this.#mounted.get(uid)?.values() ?? [])].some(({ isStale = false }) => isStale);
   }
 
   async refresh(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
-    const before = this.#placed.get(uid) ?? new Map<string, PlacedVolume>();
+    const before = this.#mounted.get(uid) ?? new Map<string, PodVolume>();
     if (!(await this.#areInPlace(before.values()))) return this.prepare(pod, signal);
-    const changing = [...before].flatMap(([name, volume]) => {
+    const refreshable = [...before].flatMap(([name, volume]) => {
       const { content } = volume;
-      return content ? [{ name, update: () => this.#update(pod, { ...volume, content }, signal) }] : [];
+      return content ? [{ name, refresh: () => refreshed(pod, volume, content, signal) }] : [];
     });
-    const { done, failures } = await forEach(changing, ({ update }) => update(), signal);
-    this.#placed.set(uid, new Map([...before, ...done]));
-    this.#refuse(pod, failures);
+    const { done, errors } = await settleAll(refreshable, ({ refresh }) => refresh(), signal);
+    this.#mounted.set(uid, new Map([...before, ...done]));
+    this.#throwMountErrors(pod, errors);
   }
 
   /** Volumes of a prepared pod, by name. */
   volumes(uid: string): ReadonlyMap<string, HostVolume> {
-    return this.#placed.get(uid) ?? new Map();
+    return this.#mounted.get(uid) ?? new Map();
   }
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
     await this.releaseByUid(pod.metadata.uid, signal);
   }
 
-  /** For a pod of which nothing but its folder is known. */
+  /** Releases a pod of which only the directory is known. */
   async releaseByUid(uid: string, signal: AbortSignal): Promise<void> {
     const { fs, mounts, settings } = this.#deps;
     const { rootDir } = settings;
-    this.#placed.delete(uid);
-    this.#deps.tokens.forget(uid);
+    this.#mounted.delete(uid);
+    for (const plugin of VOLUME_PLUGINS) plugin.tearDown?.(uid, this.#deps);
     const own = [subPathsDirectory(rootDir, uid), volumesDirectory(rootDir, uid)];
     const mountPoints = await mountPointsBelow(podDirectory(rootDir, uid), this.#deps);
     const ours = mountPoints.filter((each) => own.some((folder) => each.startsWith(`${folder}/`)));
@@ -106,67 +91,59 @@ export class PodVolumes implements PodStep {
       signal.throwIfAborted();
       await waitForAll(group.map((path) => mounts.unmount(path)));
     }
-    // First what says that volumes are ready: half-removed ones must not look it.
+    // The ready files go first: a half-removed volume must not count as set up.
     await fs.removeTree(pluginsDirectory(rootDir, uid));
     for (const folder of own) await fs.removeTree(folder);
   }
 
-  async #place(pod: Pod, volume: Volume, mountPoints: readonly string[], signal: AbortSignal): Promise<PlacedVolume> {
-    const { name, hostPath, emptyDir } = volume;
-    if (hostPath) return { path: await prepareHostPath(this.#deps.fs, hostPath), readOnly: false };
-    if (emptyDir) {
-      const folder = { name, type: 'emptyDir', source: emptyDir } as const;
-      const path = await prepareEmptyDir(pod, folder, mountPoints, this.#deps);
-      return { path, readOnly: false, mark: path };
-    }
-    const content = contentVolume(volume);
-    if (!content) throw unsupported(volume);
-    const placed = await prepareContent(pod, content, mountPoints, this.#deps, signal);
-    const { path } = placed;
-    return { path, readOnly: true, mark: shownContent(path), content: { volume: content, placed } };
+  async #setUp(pod: Pod, volume: Volume, mountPoints: readonly string[], signal: AbortSignal): Promise<PodVolume> {
+    const plugin = findVolumePlugin(volume);
+    if (!plugin) throw unsupportedVolume(volume);
+    return plugin.setUp({ pod, volume, mountPoints }, this.#deps, signal);
   }
 
-  async #update(pod: Pod, before: ContentOnHost, signal: AbortSignal): Promise<PlacedVolume> {
-    const { volume, placed } = before.content;
-    const now = await refreshContent(pod, volume, placed, this.#deps, signal);
-    return { ...before, content: { volume, placed: now }, isStale: false };
-  }
-
-  /** What an earlier version of the pod got serves this one too, as in kubelet; that it is old is told. */
-  async #keep(pod: Pod, { name }: Volume, trouble: unknown, signal: AbortSignal): Promise<PlacedVolume> {
-    const kept = this.#placed.get(pod.metadata.uid)?.get(name);
-    if (signal.aborted || !kept || !(await this.#areInPlace([kept]))) throw trouble;
-    const { reason, message, podCause } = mountError(name, trouble);
+  /** Uses the volume of an earlier version of the pod, as kubelet does, and records an event. */
+  async #keepPrevious(pod: Pod, { name }: Volume, error: unknown, signal: AbortSignal): Promise<PodVolume> {
+    const kept = this.#mounted.get(pod.metadata.uid)?.get(name);
+    if (signal.aborted || !kept || !(await this.#areInPlace([kept]))) throw error;
+    const { reason, message, podCause } = mountError(name, error);
     this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
     if (!kept.content) return kept;
-    // Whatever is found next time, it is not what the content was made of for this version.
-    const { volume, placed } = kept.content;
-    return { ...kept, content: { volume, placed: { ...placed, sources: [] } }, isStale: true };
+    return { ...kept, content: kept.content.invalidated(), isStale: true };
   }
 
-  async #areInPlace(volumes: Iterable<PlacedVolume>): Promise<boolean> {
-    const marks = Array.from(volumes).flatMap(({ mark }) => mark ?? []);
-    const found = await Promise.all(marks.map((mark) => this.#deps.fs.stat(mark)));
+  async #areInPlace(volumes: Iterable<PodVolume>): Promise<boolean> {
+    const markers = Array.from(volumes).flatMap(({ marker }) => marker ?? []);
+    const found = await Promise.all(markers.map((marker) => this.#deps.fs.stat(marker)));
     return !found.includes(undefined);
   }
 
-  /** Each volume has an event of its own. */
-  #refuse(pod: Pod, failures: readonly PodError[]): void {
-    const [first, ...others] = failures;
+  /** Several errors are recorded as one event for each volume. */
+  #throwMountErrors(pod: Pod, errors: readonly PodError[]): void {
+    const [first, ...others] = errors;
     if (first === undefined) return;
     if (others.length === 0) throw first;
-    for (const { reason, message, podCause } of failures) {
+    for (const { reason, message, podCause } of errors) {
       this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
     }
-    const message = failures.map((error) => error.message).join(', ');
-    // Several volumes failed: the typed cause names the first one, the message has the errors of all.
+    const message = errors.map((error) => error.message).join(', ');
+    // The typed cause names the first volume, the message has the errors of all.
     const { podCause } = first;
     const cause = podCause?.kind === 'volumeFailed' ? { podCause: { ...podCause, cause: undefined } } : {};
     throw new PodError('FailedMount', message, { silent: true, ...cause });
   }
 }
 
-/** Those that some container mounts; the others might as well not be there. */
+async function refreshed(
+  pod: Pod,
+  volume: PodVolume,
+  content: RefreshableContent,
+  signal: AbortSignal,
+): Promise<PodVolume> {
+  return { ...volume, content: await content.refresh(pod, signal), isStale: false };
+}
+
+/** The volumes that at least one container mounts. The others are not set up. */
 function mountedVolumes({ spec }: Pod): readonly Volume[] {
   const { volumes = [] } = spec;
   const names = new Set(allContainers(spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
@@ -174,26 +151,26 @@ function mountedVolumes({ spec }: Pod): readonly Volume[] {
 }
 
 interface Outcomes {
-  readonly done: ReadonlyMap<string, PlacedVolume>;
-  readonly failures: readonly PodError[];
+  readonly done: ReadonlyMap<string, PodVolume>;
+  readonly errors: readonly PodError[];
 }
 
-/** Side by side: one that has to wait for its objects does not hold up the others. */
-async function forEach<T extends Pick<Volume, 'name'>>(
+/** Works on all volumes at once, so that a volume that waits for its objects does not delay the others. */
+async function settleAll<T extends Pick<Volume, 'name'>>(
   volumes: readonly T[],
-  work: (volume: T) => Promise<PlacedVolume>,
+  work: (volume: T) => Promise<PodVolume>,
   signal: AbortSignal,
 ): Promise<Outcomes> {
   const outcomes = await Promise.allSettled(volumes.map(work));
   signal.throwIfAborted();
-  const done = new Map<string, PlacedVolume>();
-  const failures: PodError[] = [];
+  const done = new Map<string, PodVolume>();
+  const errors: PodError[] = [];
   for (const [index, { name }] of volumes.entries()) {
     const outcome = outcomes[index];
     if (outcome?.status === 'fulfilled') done.set(name, outcome.value);
-    else failures.push(mountError(name, outcome?.reason));
+    else errors.push(mountError(name, outcome?.reason));
   }
-  return { done, failures };
+  return { done, errors };
 }
 
 function mountError(name: string, cause: unknown): PodError {
@@ -203,7 +180,7 @@ function mountError(name: string, cause: unknown): PodError {
   return new PodError('FailedMount', message, { cause, podCause });
 }
 
-function unsupported({ name, ...source }: Volume): PodError {
+function unsupportedVolume({ name, ...source }: Volume): PodError {
   const type = Object.entries(source).find(([, value]) => value !== undefined)?.[0] ?? 'none';
   const message = `volume "${name}" is of type ${type}, which is not supported yet`;
   return new PodError('FailedMount', message, { podCause: { kind: 'volumeFailed', volume: name, cause: undefined } });

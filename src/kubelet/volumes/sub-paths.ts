@@ -5,14 +5,14 @@ import { expandEnv } from '../../base/env-expand.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { PodError } from '../pod/pod-error.ts';
-import type { HostVolume } from './pod-volumes.ts';
+import type { HostVolume } from './volume-plugin.ts';
 import { subPathsDirectory } from './volume-paths.ts';
 
 /** What a place has of its volume's mode, as in kubelet: the sticky bit of a volume in memory is not part of it. */
 const INHERITED = 0o2777;
 
 /** The value of one of the container's environment variables. */
-export type Variable = (name: string) => string | undefined;
+export type EnvLookup = (name: string) => string | undefined;
 
 export interface SubPathsDeps {
   readonly fs: FileSystem;
@@ -29,7 +29,7 @@ export async function bindSubPaths(
   pod: Pod,
   container: Container,
   volumes: ReadonlyMap<string, HostVolume>,
-  variable: Variable,
+  variable: EnvLookup,
   deps: SubPathsDeps,
 ): Promise<ReadonlyMap<number, string>> {
   const bound = new Map<number, string>();
@@ -39,41 +39,41 @@ export async function bindSubPaths(
     const subPath = subPathOf(mount, variable);
     if (subPath === '' || !volume) continue;
     const target = `${folder}/${mount.name}/${container.name}/${index}`;
-    const place = `volumeMount "${mount.name}" of container "${container.name}"`;
+    const mountText = `volumeMount "${mount.name}" of container "${container.name}"`;
     // What is on the host is not the user's to know: the cause stays behind.
-    const make = makePlace(volume.path, subPath, deps);
-    await orRefuse(make, mount.name, `failed to create subPath directory for ${place}`);
-    const bind = bindPlace(volume.path, subPath, target, deps);
-    await orRefuse(bind, mount.name, `failed to prepare subPath for ${place}`);
+    const make = makeSubPath(volume.path, subPath, deps);
+    await withSubPathError(make, mount.name, `failed to create subPath directory for ${mountText}`);
+    const bind = bindSubPath(volume.path, subPath, target, deps);
+    await withSubPathError(bind, mount.name, `failed to prepare subPath for ${mountText}`);
     bound.set(index, target);
   }
   return bound;
 }
 
 /** Empty: the whole volume. Throws for a path that could lead out of it. */
-export function subPathOf(mount: VolumeMount, variable: Variable): string {
-  const subPath = mount.subPathExpr ? expanded(mount.subPathExpr, variable) : (mount.subPath ?? '');
-  if (subPath.startsWith('/')) throw refusal(`error SubPath \`${subPath}\` must not be an absolute path`);
+export function subPathOf(mount: VolumeMount, variable: EnvLookup): string {
+  const subPath = mount.subPathExpr ? expandSubPath(mount.subPathExpr, variable) : (mount.subPath ?? '');
+  if (subPath.startsWith('/')) throw configError(`error SubPath \`${subPath}\` must not be an absolute path`);
   if (subPath.split('/').includes('..')) {
-    throw refusal(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+    throw configError(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
   }
   return subPath;
 }
 
 /** A name without a value would make a place that others share. */
-function expanded(expression: string, variable: Variable): string {
+function expandSubPath(expression: string, variable: EnvLookup): string {
   const missing = new Set<string>();
   const text = expandEnv(expression, (name) => {
     const value = variable(name);
     if (!value) missing.add(name);
     return value;
   });
-  if (missing.size > 0) throw refusal(`missing value for ${[...missing].sort(byCodePoint).join(', ')}`);
+  if (missing.size > 0) throw configError(`missing value for ${[...missing].sort(byCodePoint).join(', ')}`);
   return text;
 }
 
 /** A place that is not there becomes a folder like its volume, before the runtime makes one that only root may use. */
-async function makePlace(volume: string, subPath: string, { fs }: SubPathsDeps): Promise<void> {
+async function makeSubPath(volume: string, subPath: string, { fs }: SubPathsDeps): Promise<void> {
   const isThere = await fs.stat(`${volume}/${subPath}`).then(
     (found) => found !== undefined,
     () => true, // it cannot be told, and nothing is made over it
@@ -83,12 +83,12 @@ async function makePlace(volume: string, subPath: string, { fs }: SubPathsDeps):
   await fs.makeDirectoryBeneath(volume, subPath, mode & INHERITED);
 }
 
-async function bindPlace(volume: string, subPath: string, target: string, deps: SubPathsDeps): Promise<void> {
+async function bindSubPath(volume: string, subPath: string, target: string, deps: SubPathsDeps): Promise<void> {
   await deps.fs.makeDirectory(dirname(target), 0o750);
   await deps.mounts.bindBeneath(volume, subPath, target);
 }
 
-async function orRefuse(work: Promise<void>, volume: string, message: string): Promise<void> {
+async function withSubPathError(work: Promise<void>, volume: string, message: string): Promise<void> {
   try {
     await work;
   } catch (cause) {
@@ -97,6 +97,6 @@ async function orRefuse(work: Promise<void>, volume: string, message: string): P
   }
 }
 
-function refusal(message: string): PodError {
+function configError(message: string): PodError {
   return new PodError('CreateContainerConfigError', message, { eventMessage: `Error: ${message}` });
 }

@@ -1,40 +1,37 @@
 import { podDirectory } from '../pod/pod-paths.ts';
 
-/** Volumes that live below kubelet's root, each in the folder of its type. */
-const TYPE_FOLDERS = {
-  emptyDir: 'kubernetes.io~empty-dir',
-  configMap: 'kubernetes.io~configmap',
-  secret: 'kubernetes.io~secret',
-  downwardAPI: 'kubernetes.io~downward-api',
-  projected: 'kubernetes.io~projected',
-} as const;
+export const EMPTY_DIR_PLUGIN = 'kubernetes.io/empty-dir';
 
-export type OwnVolumeType = keyof typeof TYPE_FOLDERS;
-
-/** Where kubelet keeps the volumes of a pod that live below its root. */
+/** The directory of the pod's volumes. */
 export function volumesDirectory(rootDir: string, podUid: string): string {
   return `${podDirectory(rootDir, podUid)}/volumes`;
 }
 
-/** What is known of a pod's volumes besides their content. */
+/** The directory of the state that plugins keep of the pod's volumes. */
 export function pluginsDirectory(rootDir: string, podUid: string): string {
   return `${podDirectory(rootDir, podUid)}/plugins`;
 }
 
-/** Where places inside volumes are bound to for the containers that want no more than those. */
+/** The directory of the bind mounts of `subPath` mounts. */
 export function subPathsDirectory(rootDir: string, podUid: string): string {
   return `${podDirectory(rootDir, podUid)}/volume-subpaths`;
 }
 
-export function volumePath(rootDir: string, podUid: string, type: OwnVolumeType, volumeName: string): string {
-  return `${volumesDirectory(rootDir, podUid)}/${TYPE_FOLDERS[type]}/${volumeName}`;
+/** `…/volumes/kubernetes.io~empty-dir/cache` */
+export function volumePath(rootDir: string, podUid: string, pluginName: string, volumeName: string): string {
+  return `${volumesDirectory(rootDir, podUid)}/${pluginFolder(pluginName)}/${volumeName}`;
 }
 
 /**
- * Its being there says that the folder of the volume was set up completely. Every type stands on an empty folder, which
- * has a name of its own where it is not the whole volume.
+ * A file that exists once the directory of the volume is set up completely. Other plugins stand on an empty directory
+ * too; their file is named `wrapped_…`, as in kubelet.
  */
-export function readyFile(rootDir: string, podUid: string, type: OwnVolumeType, volumeName: string): string {
-  const name = type === 'emptyDir' ? volumeName : `wrapped_${volumeName}`;
-  return `${pluginsDirectory(rootDir, podUid)}/${TYPE_FOLDERS.emptyDir}/${name}/ready`;
+export function readyFile(rootDir: string, podUid: string, pluginName: string, volumeName: string): string {
+  const name = pluginName === EMPTY_DIR_PLUGIN ? volumeName : `wrapped_${volumeName}`;
+  return `${pluginsDirectory(rootDir, podUid)}/${pluginFolder(EMPTY_DIR_PLUGIN)}/${name}/ready`;
+}
+
+/** `kubernetes.io/empty-dir` → `kubernetes.io~empty-dir`. */
+function pluginFolder(pluginName: string): string {
+  return pluginName.replaceAll('/', '~');
 }

@@ -5,7 +5,7 @@ import { formatTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
-import { giveToGroup } from './fs-group.ts';
+import { setVolumeOwnership } from './fs-group.ts';
 import type { VolumeContent, VolumeFile } from './volume-content.ts';
 
 const DATA = '..data';
@@ -13,10 +13,10 @@ const NEW_DATA = '..data_tmp';
 /** `..2026_11_15_13_30_00.1234567890` */
 const VERSION = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
 /** As many files are written or read at a time. */
-const AT_ONCE = 32;
+const BATCH_SIZE = 32;
 const ROOT_GROUP = 0;
-const LONGEST_NAME = 255;
-const LONGEST_PATH = 4096;
+const MAX_NAME_BYTES = 255;
+const MAX_PATH_BYTES = 4096;
 
 export interface WriteContentDeps {
   readonly fs: FileSystem;
@@ -39,48 +39,48 @@ export async function writeContent(
   group: number | undefined,
   deps: WriteContentDeps,
 ): Promise<void> {
-  const files = validContent(content);
-  if (!(await shows(folder, files, deps.fs))) await writeVersion(folder, files, group, deps);
-  await showNames(folder, files, deps.fs);
-  await removeLeftovers(folder, deps.fs);
+  const files = validateContent(content);
+  if (!(await isUpToDate(folder, files, deps.fs))) await writeVersion(folder, files, group, deps);
+  await updateVisibleLinks(folder, files, deps.fs);
+  await removeOldVersions(folder, deps.fs);
 }
 
 /** Leads to the version of the content that a volume shows; nothing is there before its first one. */
-export function shownContent(folder: string): string {
+export function currentDataPath(folder: string): string {
   return `${folder}/${DATA}`;
 }
 
 /** Throws kubelet's message for a path that leads out of the volume, or into kubelet's own names. */
-function validContent(content: VolumeContent): VolumeContent {
+function validateContent(content: VolumeContent): VolumeContent {
   return new Map([...content].map(([path, file]) => [cleanPath(path), file] as const));
 }
 
 /** `./sub//name/` is `sub/name`, and is looked at as such too. */
 function cleanPath(path: string): string {
   const clean = posix.resolve('/', path).slice(1);
-  const fault = pathFault(path) ?? pathFault(clean);
-  if (fault !== undefined) throw new Error(`invalid path: ${fault}`);
+  const error = pathError(path) ?? pathError(clean);
+  if (error !== undefined) throw new Error(`invalid path: ${error}`);
   return clean;
 }
 
-function pathFault(path: string): string | undefined {
+function pathError(path: string): string | undefined {
   if (path === '') return 'must not be empty: ""';
   if (path.startsWith('/')) return `must be relative path: ${path}`;
-  if (Buffer.byteLength(path) > LONGEST_PATH) return `must be less than or equal to ${LONGEST_PATH} characters`;
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `must be less than or equal to ${MAX_PATH_BYTES} characters`;
   const names = path.split('/');
   if (names.includes('..')) return `must not contain '..': ${path}`;
-  if (names.some((name) => Buffer.byteLength(name) > LONGEST_NAME)) {
-    return `filenames must be less than or equal to ${LONGEST_NAME} characters`;
+  if (names.some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
+    return `filenames must be less than or equal to ${MAX_NAME_BYTES} characters`;
   }
   return path.startsWith('..') ? `must not start with '..': ${path}` : undefined;
 }
 
-async function shows(folder: string, content: VolumeContent, fs: FileSystem): Promise<boolean> {
-  const present = shownContent(folder);
+async function isUpToDate(folder: string, content: VolumeContent, fs: FileSystem): Promise<boolean> {
+  const present = currentDataPath(folder);
   if ((await fs.stat(present))?.kind !== 'directory') return false;
   const paths = await filesBelow(present, fs);
   if (paths.length !== content.size || !paths.every((path) => content.has(path))) return false;
-  const same = await mapInBatches([...content], AT_ONCE, async ([path, { data }]) => {
+  const same = await mapInBatches([...content], BATCH_SIZE, async ([path, { data }]) => {
     return Buffer.compare(await fs.readFile(`${present}/${path}`), data) === 0;
   });
   return !same.includes(false);
@@ -105,12 +105,12 @@ async function writeVersion(
   const at = `${folder}/${version}`;
   try {
     await fs.makeDirectory(at, 0o755);
-    for (const subfolder of foldersOf(content)) await fs.makeDirectory(`${at}/${subfolder}`, 0o755);
-    await mapInBatches([...content], AT_ONCE, ([path, file]) => writeOwned(`${at}/${path}`, file, fs));
-    if (group !== undefined) await giveToGroup(fs, at, group, 'read');
+    for (const subfolder of parentFolders(content)) await fs.makeDirectory(`${at}/${subfolder}`, 0o755);
+    await mapInBatches([...content], BATCH_SIZE, ([path, file]) => writeFileWithOwner(`${at}/${path}`, file, fs));
+    if (group !== undefined) await setVolumeOwnership(fs, at, group, 'read');
     await fs.remove(`${folder}/${NEW_DATA}`);
     await fs.symbolicLink(version, `${folder}/${NEW_DATA}`);
-    await fs.rename(`${folder}/${NEW_DATA}`, shownContent(folder));
+    await fs.rename(`${folder}/${NEW_DATA}`, currentDataPath(folder));
   } catch (error) {
     // A full disk is short of this space too. What cannot be removed now is a leftover for the next call.
     await fs.removeTree(at).catch(() => undefined);
@@ -118,7 +118,7 @@ async function writeVersion(
   }
 }
 
-async function writeOwned(path: string, { data, mode, owner }: VolumeFile, fs: FileSystem): Promise<void> {
+async function writeFileWithOwner(path: string, { data, mode, owner }: VolumeFile, fs: FileSystem): Promise<void> {
   await fs.writeFile(path, data, { mode });
   if (owner !== undefined) await fs.changeOwner(path, owner, ROOT_GROUP);
 }
@@ -129,7 +129,7 @@ function versionName(nowMs: number, random: Random): string {
 }
 
 /** Shallow ones first. */
-function foldersOf(content: VolumeContent): readonly string[] {
+function parentFolders(content: VolumeContent): readonly string[] {
   const folders = [...content.keys()].flatMap((path) => {
     const names = path.split('/').slice(0, -1);
     return names.map((_, index) => names.slice(0, index + 1).join('/'));
@@ -138,7 +138,7 @@ function foldersOf(content: VolumeContent): readonly string[] {
 }
 
 /** The names that users see. What stands there and is no link of ours is the place of another volume. */
-async function showNames(folder: string, content: VolumeContent, fs: FileSystem): Promise<void> {
+async function updateVisibleLinks(folder: string, content: VolumeContent, fs: FileSystem): Promise<void> {
   const owners = new Map([...content].map(([path, { owner }]) => [path.split('/')[0] ?? path, owner]));
   const entries = (await fs.readDirectory(folder)).filter(({ name }) => !name.startsWith('..'));
   for (const { name, kind } of entries) {
@@ -146,15 +146,15 @@ async function showNames(folder: string, content: VolumeContent, fs: FileSystem)
   }
   const there = new Set(entries.map(({ name }) => name));
   const missing = [...owners].filter(([name]) => !there.has(name));
-  await mapInBatches(missing, AT_ONCE, async ([name, owner]) => {
+  await mapInBatches(missing, BATCH_SIZE, async ([name, owner]) => {
     await fs.symbolicLink(`${DATA}/${name}`, `${folder}/${name}`);
     if (owner !== undefined) await fs.changeOwner(`${folder}/${name}`, owner, ROOT_GROUP);
   });
 }
 
 /** Versions that are not shown any more, or never were. */
-async function removeLeftovers(folder: string, fs: FileSystem): Promise<void> {
-  const present = await fs.readLink(shownContent(folder));
+async function removeOldVersions(folder: string, fs: FileSystem): Promise<void> {
+  const present = await fs.readLink(currentDataPath(folder));
   for (const { name } of await fs.readDirectory(folder)) {
     const isOld = VERSION.test(name) && name !== present;
     if (isOld || name === NEW_DATA) await fs.removeTree(`${folder}/${name}`);

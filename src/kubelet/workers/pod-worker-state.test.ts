@@ -6,22 +6,22 @@ import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worke
 const terminating: PodWorkerState = { phase: 'terminating', graceSeconds: 30 };
 
 const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next: PodWorkerState }> = {
-  'starts a pod whose name is free': {
+  'starts a pod that is unblocked': {
     state: { phase: 'waiting' },
     event: { type: 'unblocked' },
     next: { phase: 'syncing' },
   },
-  'ends a pod that never started': {
+  'terminates a pod that never started': {
     state: { phase: 'waiting' },
     event: { type: 'killRequested', graceSeconds: 5 },
     next: { phase: 'terminating', graceSeconds: 5 },
   },
-  'ends a syncing pod': {
+  'terminates a syncing pod': {
     state: { phase: 'syncing' },
     event: { type: 'killRequested', graceSeconds: 30 },
     next: terminating,
   },
-  'ends a pod whose containers are done': {
+  'terminates a pod whose containers have exited': {
     state: { phase: 'syncing' },
     event: { type: 'podEnded', graceSeconds: 30 },
     next: terminating,
@@ -31,14 +31,14 @@ const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next
     event: { type: 'killRequested', graceSeconds: 2 },
     next: { phase: 'terminating', graceSeconds: 2 },
   },
-  'never lengthens it': { state: terminating, event: { type: 'killRequested', graceSeconds: 60 }, next: terminating },
-  'grants one second at least': {
+  'never lengthens the grace period': { state: terminating, event: { type: 'killRequested', graceSeconds: 60 }, next: terminating },
+  'grants at least one second': {
     state: terminating,
     event: { type: 'killRequested', graceSeconds: 0 },
     next: { phase: 'terminating', graceSeconds: 1 },
   },
-  'does not start a pod that is ending': { state: terminating, event: { type: 'unblocked' }, next: terminating },
-  'is terminated once nothing runs': {
+  'does not start a terminating pod': { state: terminating, event: { type: 'unblocked' }, next: terminating },
+  'is terminated when no container runs': {
     state: terminating,
     event: { type: 'containersStopped' },
     next: { phase: 'terminated' },
@@ -48,12 +48,12 @@ const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next
     event: { type: 'killRequested', graceSeconds: 1 },
     next: { phase: 'terminated' },
   },
-  'is finished once everything is given back': {
+  'is finished when all resources are released': {
     state: { phase: 'terminated' },
     event: { type: 'resourcesReleased' },
     next: { phase: 'finished' },
   },
-  'does not believe that containers stopped while it syncs': {
+  'ignores stopped containers while syncing': {
     state: { phase: 'syncing' },
     event: { type: 'containersStopped' },
     next: { phase: 'syncing' },
@@ -66,7 +66,7 @@ for (const [name, { state, event, next }] of Object.entries(cases)) {
 
 const ORDER = ['waiting', 'syncing', 'terminating', 'terminated', 'finished'];
 
-test('nextState() never moves a phase back, nor a grace period up', () => {
+test('nextState() never moves back to an earlier phase, nor lengthens a grace period', () => {
   const grace = fc.integer({ min: -5, max: 100 });
   const event = fc.oneof(
     fc.record({ type: fc.constantFrom('killRequested' as const, 'podEnded' as const), graceSeconds: grace }),

@@ -14,7 +14,7 @@ function pod(uid: string, name = uid): Pod {
   };
 }
 
-/** A syncer that writes down what it is asked, and does as it is told. */
+/** A syncer that records its calls and returns scripted results. */
 class ScriptedSyncer implements PodSyncer {
   readonly calls: string[] = [];
   outcome: () => Promise<SyncOutcome> = async () => ({ kind: 'settled' });
@@ -76,7 +76,7 @@ function setUp() {
 
 const forever = new Promise<never>(() => undefined);
 
-test('a pod is synced at once, then again in its own time', async () => {
+test('a pod is synced at once, then periodically', async () => {
   const { clock, syncer, workers } = setUp();
   workers.update(pod('a'));
   await clock.advance(0);
@@ -87,7 +87,7 @@ test('a pod is synced at once, then again in its own time', async () => {
   assert.equal(syncer.calls.length, 2);
 });
 
-test('a wake during a pass leads to one more pass', async () => {
+test('wakes during a sync lead to one more sync', async () => {
   const { clock, syncer, workers } = setUp();
   const first = Promise.withResolvers<SyncOutcome>();
   syncer.outcome = () => first.promise;
@@ -100,7 +100,7 @@ test('a wake during a pass leads to one more pass', async () => {
   assert.deepEqual(syncer.calls, ['sync a', 'sync a']);
 });
 
-test('the end of a pause wakes the pod to the millisecond', async () => {
+test('a pod is synced exactly when its back-off ends', async () => {
   const { clock, syncer, workers } = setUp();
   syncer.outcome = async () => ({ kind: 'settled', resyncAfterMs: 10_000 });
   workers.update(pod('a'));
@@ -110,7 +110,7 @@ test('the end of a pause wakes the pod to the millisecond', async () => {
   assert.equal(syncer.calls.length, 2);
 });
 
-test('a failed pass is tried again after 10 s and some', async () => {
+test('a failed sync is retried after 10 s plus jitter', async () => {
   const { clock, syncer, workers } = setUp();
   syncer.outcome = async () => {
     throw new Error('no');
@@ -122,7 +122,7 @@ test('a failed pass is tried again after 10 s and some', async () => {
   assert.equal(syncer.calls.length, 2);
 });
 
-test('a removed pod goes all the way, and its running pass is cut short', async () => {
+test('a removed pod is terminated, released and purged, and its sync is aborted', async () => {
   const { clock, syncer, workers, gone } = setUp();
   syncer.outcome = () => forever;
   workers.update(pod('a'));
@@ -133,7 +133,7 @@ test('a removed pod goes all the way, and its running pass is cut short', async 
   assert.equal(workers.all.size, 0);
 });
 
-test('a shorter grace period takes the place of a longer one under way, a longer one does not', async () => {
+test('a grace period is shortened while the pod terminates, and never lengthened', async () => {
   const { clock, syncer, workers } = setUp();
   syncer.terminated = () => forever;
   workers.update(pod('a'));
@@ -147,7 +147,7 @@ test('a shorter grace period takes the place of a longer one under way, a longer
   assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'terminate a in 5 s']);
 });
 
-test('a pod that ended by itself keeps its traces until it leaves its source', async () => {
+test('a pod that ended by itself is purged only when it leaves its source', async () => {
   const { clock, syncer, workers, gone } = setUp();
   syncer.outcome = async () => ({ kind: 'ended' });
   workers.update(pod('a'));
@@ -160,7 +160,7 @@ test('a pod that ended by itself keeps its traces until it leaves its source', a
   assert.deepEqual(gone, ['a']);
 });
 
-test('a pod waits for the end of the one that has its name', async () => {
+test('a pod waits until the older pod with its name is finished', async () => {
   const { clock, syncer, workers } = setUp();
   const end = Promise.withResolvers<void>();
   syncer.terminated = () => end.promise;
@@ -175,7 +175,7 @@ test('a pod waits for the end of the one that has its name', async () => {
   assert.deepEqual(syncer.calls.slice(2), ['release old', 'sync new', 'purge old']);
 });
 
-test('a UID that comes back while it ends starts anew afterwards', async () => {
+test('a UID that comes back while it terminates starts again afterwards', async () => {
   const { clock, syncer, workers, gone } = setUp();
   const end = Promise.withResolvers<void>();
   syncer.terminated = () => end.promise;
@@ -189,7 +189,7 @@ test('a UID that comes back while it ends starts anew afterwards', async () => {
   assert.deepEqual(gone, []);
 });
 
-test('a UID that comes back while it ends is restarted with its dead containers if it always restarts', async () => {
+test('a UID that comes back while it terminates keeps its dead containers if it always restarts', async () => {
   for (const [isAdmitted, last] of [
     [true, 'restart a'],
     [false, 'purge a'],
@@ -210,7 +210,7 @@ test('a UID that comes back while it ends is restarted with its dead containers 
   }
 });
 
-test('a removal takes the wish to start anew back', async () => {
+test('a removal drops the successor', async () => {
   const { clock, syncer, workers, gone } = setUp();
   const end = Promise.withResolvers<void>();
   syncer.terminated = () => end.promise;
@@ -224,7 +224,7 @@ test('a removal takes the wish to start anew back', async () => {
   assert.deepEqual(gone, ['a']);
 });
 
-test('the end of the agent ends no pod', async () => {
+test('stopping the agent terminates no pod', async () => {
   const { clock, syncer, workers, life } = setUp();
   syncer.outcome = () => forever;
   workers.update(pod('a'));
@@ -234,7 +234,7 @@ test('the end of the agent ends no pod', async () => {
   assert.deepEqual(syncer.calls, ['sync a']);
 });
 
-test('a pod whose last traces cannot be removed does not keep its name', async () => {
+test('a pod that cannot be purged releases its name', async () => {
   const { clock, syncer, workers, gone } = setUp();
   workers.update(pod('old', 'web'));
   await clock.advance(0);
@@ -248,23 +248,23 @@ test('a pod whose last traces cannot be removed does not keep its name', async (
   assert.deepEqual(gone, []);
 });
 
-test('a pod that the node kills says why, and who asked learns when nothing of it runs', async () => {
+test('killAndWait() sets the failure and resolves when no container runs', async () => {
   const { clock, syncer, workers, gone } = setUp();
   const end = Promise.withResolvers<void>();
   syncer.terminated = () => end.promise;
   workers.update(pod('a'));
   await clock.advance(0);
-  const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
-  let isOver = false;
-  void workers.killAndWait('a', { graceSeconds: 5, failure: verdict }).then(() => {
-    isOver = true;
+  const failure = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
+  let isDone = false;
+  void workers.killAndWait('a', { graceSeconds: 5, failure }).then(() => {
+    isDone = true;
   });
   await clock.advance(0);
-  assert.equal(isOver, false);
+  assert.equal(isDone, false);
   end.resolve();
   await clock.advance(0);
-  assert.equal(isOver, true);
-  assert.deepEqual(workers.all.get('a')?.state, { phase: 'finished', verdict });
+  assert.equal(isDone, true);
+  assert.deepEqual(workers.all.get('a')?.state, { phase: 'finished', failure });
   assert.deepEqual(gone, [], 'its source still has it');
-  await workers.killAndWait('unknown', { graceSeconds: 5, failure: verdict });
+  await workers.killAndWait('unknown', { graceSeconds: 5, failure });
 });

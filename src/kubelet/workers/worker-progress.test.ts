@@ -13,35 +13,35 @@ const pod: Pod = {
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 };
 
-/** A pod whose first pass comes to `outcome`, and which is never done with stopping. */
+/** A pod whose syncs return `outcome`, and whose termination never completes. */
 async function setUp(outcome: () => Promise<SyncOutcome>) {
   const clock = new VirtualClock();
   const began = clock.now();
   const syncer: PodSyncer = {
     sync: outcome,
-    terminate: (_pod, _ending, signal) =>
+    terminate: (_pod, _options, signal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
     release: async () => undefined,
     purge: async () => undefined,
     restart() {},
   };
   const random = new SeededRandom(1);
-  const news = { onPhase() {}, onGone() {}, admission: () => assert.fail() };
-  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, ...news };
+  const callbacks = { onPhase() {}, onGone() {}, admission: () => assert.fail() };
+  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, ...callbacks };
   const workers = new PodWorkers(deps, new AbortController().signal);
   workers.update(pod);
   await clock.advance(0);
-  /** With times in milliseconds since the beginning. */
+  /** Times in milliseconds since the start of the test. */
   const progress = (): WorkerProgress => {
-    const told = workers.all.get('u1')?.progress ?? assert.fail();
+    const current = workers.all.get('u1')?.progress ?? assert.fail();
     const since = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms - began));
     return {
-      ...told,
-      phaseSinceMs: told.phaseSinceMs - began,
-      nextSyncMs: since(told.nextSyncMs),
-      backoffEndsMs: since(told.backoffEndsMs),
-      graceEndsMs: since(told.graceEndsMs),
-      lastError: told.lastError && { ...told.lastError, atMs: told.lastError.atMs - began },
+      ...current,
+      phaseSinceMs: current.phaseSinceMs - began,
+      nextSyncMs: since(current.nextSyncMs),
+      backoffEndsMs: since(current.backoffEndsMs),
+      graceEndsMs: since(current.graceEndsMs),
+      lastError: current.lastError && { ...current.lastError, atMs: current.lastError.atMs - began },
     };
   };
   return { clock, workers, progress };
@@ -56,29 +56,29 @@ const NOTHING: WorkerProgress = {
   lastError: undefined,
 };
 
-test('a worker at work has no next pass', async () => {
+test('a worker has no next sync while it syncs', async () => {
   const { progress } = await setUp(() => new Promise(() => undefined));
   assert.deepEqual(progress(), NOTHING);
 });
 
-test('a worker tells when a back-off ends, and that it only looks before', async () => {
+test('a worker reports the end of a back-off and the next periodic sync', async () => {
   const { progress } = await setUp(async () => ({ kind: 'settled', resyncAfterMs: 300_000 }));
-  const { nextSyncMs: nextPassMs = 0, ...rest } = progress();
-  assert.deepEqual(rest, { ...withoutNextPass(NOTHING), pauseEndsMs: 300_000 });
-  assert.ok(nextPassMs >= 60_000 && nextPassMs < 90_000);
+  const { nextSyncMs = 0, ...rest } = progress();
+  assert.deepEqual(rest, { ...withoutNextSync(NOTHING), backoffEndsMs: 300_000 });
+  assert.ok(nextSyncMs >= 60_000 && nextSyncMs < 90_000);
 });
 
-test('a worker tells what failed, how often in a row, and when it tries again', async () => {
+test('a worker reports the last error, how often it occurred, and the next retry', async () => {
   const { clock, progress } = await setUp(async () => {
     throw new Error('no network');
   });
-  const { nextSyncMs: nextPassMs = 0, ...rest } = progress();
-  assert.deepEqual(rest, { ...withoutNextPass(NOTHING), failure: { error: 'no network', atMs: 0, inARow: 1 } });
-  await clock.advance(nextPassMs + 1);
+  const { nextSyncMs = 0, ...rest } = progress();
+  assert.deepEqual(rest, { ...withoutNextSync(NOTHING), lastError: { error: 'no network', atMs: 0, consecutive: 1 } });
+  await clock.advance(nextSyncMs + 1);
   assert.equal(progress().lastError?.consecutive, 2);
 });
 
-test('a worker tells since when its pod ends, and when the grace period is over', async () => {
+test('a worker reports since when its pod terminates, and the end of the grace period', async () => {
   const { clock, workers, progress } = await setUp(async () => ({ kind: 'settled' }));
   await clock.advance(1000);
   workers.terminate('u1', { graceSeconds: 30, removed: true });
@@ -89,6 +89,6 @@ test('a worker tells since when its pod ends, and when the grace period is over'
   assert.deepEqual(progress(), { ...NOTHING, phaseSinceMs: 1000, removed: true, graceEndsMs: 8000 });
 });
 
-function withoutNextPass({ nextSyncMs: _, ...rest }: WorkerProgress): Omit<WorkerProgress, 'nextSyncMs'> {
+function withoutNextSync({ nextSyncMs: _, ...rest }: WorkerProgress): Omit<WorkerProgress, 'nextSyncMs'> {
   return rest;
 }

@@ -1,4 +1,4 @@
-import { invalidField, failedPrecondition } from '../../cri/field-error.ts';
+import { failedPrecondition, invalidField } from '../../cri/field-error.ts';
 import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
 import type { CdiEdits, CdiSpec } from './cdi-spec.ts';
 

@@ -27,7 +27,10 @@ async function build(files: Record<string, string>, config: Config): Promise<Oci
   for (const folder of ['/etc/cdi', '/run/cdi', '/dev', validRequest().rootfs]) await fs.makeDirectory(folder);
   fs.createDevice('/dev/gpu0', 'characterDevice', { major: 195, minor: 0 }, 0o660);
   for (const [path, text] of Object.entries(files)) await fs.writeFile(path, text);
-  const builder = createSpecBuilder({ seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] }, fs);
+  const builder = createSpecBuilder(
+    { seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] },
+    fs,
+  );
   return builder(validRequest({ container: containerConfig(config) }), new AbortController().signal);
 }
 
@@ -80,7 +83,7 @@ devices:
     - {hookName: createContainer, path: /bin/hook, args: [hook, -x], env: [A=b], timeout: 3}
 `;
 
-test('a CDI specification of a later folder wins, also when it is YAML', async () => {
+test('a CDI specification of a later directory takes precedence, also as YAML', async () => {
   const files = { '/etc/cdi/acme.json': JSON.stringify(GPU), '/run/cdi/acme.yaml': YAML, '/run/cdi/README': '!' };
   const before = await build({}, {});
   assert.deepEqual(differences(before, await build(files, gpu0)), {
@@ -90,11 +93,11 @@ test('a CDI specification of a later folder wins, also when it is YAML', async (
   });
 });
 
-const refusals: Record<string, { files: Record<string, string>; code: string; message: string }> = {
-  'that two files of one folder know': {
+const rejections: Record<string, { files: Record<string, string>; code: string; message: string }> = {
+  'that two files of one directory define': {
     files: { '/etc/cdi/a.json': JSON.stringify(GPU), '/etc/cdi/b.json': JSON.stringify(GPU) },
     code: 'FailedPrecondition',
-    message: 'CDI_devices: CDI device acme.com/gpu=0 stands in /etc/cdi/a.json and in /etc/cdi/b.json',
+    message: 'CDI_devices: CDI device acme.com/gpu=0 is defined in /etc/cdi/a.json and in /etc/cdi/b.json',
   },
   'whose file is broken': {
     files: { '/etc/cdi/a.yaml': 'cdiVersion: "9"' },
@@ -113,8 +116,8 @@ const refusals: Record<string, { files: Record<string, string>; code: string; me
   },
 };
 
-for (const [name, { files, code, message }] of Object.entries(refusals)) {
-  test(`a CDI device is refused ${name}`, async () => {
+for (const [name, { files, code, message }] of Object.entries(rejections)) {
+  test(`a CDI device is rejected ${name}`, async () => {
     await assert.rejects(build(files, gpu0), { code, message });
   });
 }
@@ -124,16 +127,16 @@ const broken: Record<string, { spec: unknown; message: string }> = {
   'no object': { spec: [], message: 'specification: expected object' },
   'no version': { spec: { kind: 'a/b' }, message: 'cdiVersion: expected text' },
   'a kind without a class': { spec: { ...GPU, kind: 'acme' }, message: 'kind "acme" is not of the form vendor/class' },
-  'no devices': { spec: { ...GPU, devices: [] }, message: 'devices: none' },
-  'a device twice': {
+  'no devices': { spec: { ...GPU, devices: [] }, message: 'devices: must not be empty' },
+  'a duplicate device': {
     spec: { ...GPU, devices: [{ name: 'a' }, { name: 'a' }] },
-    message: 'devices[1].name: "a" stands there twice',
+    message: 'devices[1].name: duplicate name "a"',
   },
   'a device with a blank': {
     spec: { ...GPU, devices: [{ name: 'a b' }] },
     message: 'devices[0].name: invalid name "a b"',
   },
-  'an edit that nobody knows': {
+  'an unknown edit': {
     spec: edited({ netDevices: [] }),
     message: 'containerEdits.netDevices: not supported',
   },
@@ -145,7 +148,7 @@ const broken: Record<string, { spec: unknown; message: string }> = {
     spec: edited({ hooks: [{ hookName: 'x', path: '/x' }] }),
     message: 'containerEdits.hooks[0].hookName: unknown hook "x"',
   },
-  'a mount of nothing': {
+  'a mount without a source': {
     spec: edited({ mounts: [{ containerPath: '/x' }] }),
     message: 'containerEdits.mounts[0].hostPath: expected text',
   },
@@ -156,7 +159,7 @@ const broken: Record<string, { spec: unknown; message: string }> = {
 };
 
 for (const [name, { spec, message }] of Object.entries(broken)) {
-  test(`parseCdiSpec() refuses ${name}`, () => {
+  test(`parseCdiSpec() rejects ${name}`, () => {
     assert.throws(() => parseCdiSpec(spec), { message });
   });
 }

@@ -1,4 +1,4 @@
-import { jsonInteger, jsonArray, jsonObject, jsonString } from '../../base/json-values.ts';
+import { jsonArray, jsonInteger, jsonObject, jsonString } from '../../base/json-values.ts';
 import type { OciHooks } from '../oci/oci-spec.ts';
 import { type CdiDeviceNode, type CdiEdits, type CdiHook, type CdiMount, type CdiSpec, NO_EDITS } from './cdi-spec.ts';
 

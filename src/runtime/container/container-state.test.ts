@@ -6,7 +6,7 @@ import { type ContainerEvent, failedStart, monitoredExit, nextContainerState } f
 const running: ContainerRecordState = { phase: 'running', pid: 7, startedAtNs: 100n, bootId: 'b' };
 const end = { finishedAtNs: 200n, exitCode: 3, reason: 'Error', message: '' };
 const exited: ContainerRecordState = { phase: 'exited', startedAtNs: 50n, ...end };
-const lives: readonly ContainerRecordState[] = [
+const states: readonly ContainerRecordState[] = [
   { phase: 'creating' },
   { phase: 'created' },
   { phase: 'starting' },
@@ -14,7 +14,7 @@ const lives: readonly ContainerRecordState[] = [
   exited,
 ];
 
-/** For each event what becomes of creating, created, starting, running and exited; a dot: it stays as it is. */
+/** The next state of creating, created, starting, running and exited for each event; a dot: unchanged. */
 const table: ReadonlyArray<readonly [ContainerEvent, ReadonlyArray<ContainerRecordState | '.'>]> = [
   [{ type: 'created' }, [{ phase: 'created' }, '.', '.', '.', '.']],
   [{ type: 'startBegan' }, ['.', { phase: 'starting' }, '.', '.', '.']],
@@ -33,15 +33,15 @@ const table: ReadonlyArray<readonly [ContainerEvent, ReadonlyArray<ContainerReco
 ];
 
 for (const [event, becomes] of table) {
-  for (const [index, state] of lives.entries()) {
+  for (const [index, state] of states.entries()) {
     const expected = becomes[index] === '.' ? state : becomes[index];
-    test(`nextLife() of ${state.phase}, ${event.type}`, () => {
+    test(`nextContainerState() of ${state.phase}, ${event.type}`, () => {
       assert.deepEqual(nextContainerState(state, event), expected);
     });
   }
 }
 
-test('nextLife() lets nothing end before it began', () => {
+test('nextContainerState() never finishes a container before its start', () => {
   assert.deepEqual(nextContainerState(running, { type: 'ended', ...end, finishedAtNs: 99n }), {
     phase: 'exited',
     ...end,
@@ -50,24 +50,24 @@ test('nextLife() lets nothing end before it began', () => {
   });
 });
 
-test('endAsTold() names the reason as kubelet expects it', () => {
-  const told = (exitCode: number, oomKilled: boolean) =>
+test('monitoredExit() uses the reasons that kubelet expects', () => {
+  const exitOf = (exitCode: number, oomKilled: boolean) =>
     monitoredExit({ kind: 'exited', exitCode, oomKilled, finishedAtMs: 5 }, 9n);
-  assert.deepEqual(told(0, false), {
+  assert.deepEqual(exitOf(0, false), {
     type: 'ended',
     finishedAtNs: 5_000_000n,
     exitCode: 0,
     reason: 'Completed',
     message: '',
   });
-  assert.equal(told(1, false).reason, 'Error');
-  assert.equal(told(137, true).reason, 'OOMKilled');
+  assert.equal(exitOf(1, false).reason, 'Error');
+  assert.equal(exitOf(137, true).reason, 'OOMKilled');
   const { message, ...lost } = monitoredExit({ kind: 'monitorLost' }, 9n);
   assert.deepEqual(lost, { type: 'ended', finishedAtNs: 9n, exitCode: 255, reason: 'Unknown' });
   assert.match(message, /monitor .* is gone/);
 });
 
-test('a start that failed is no success', () => {
+test('failedStart() has a non-zero exit code', () => {
   assert.deepEqual(failedStart('no such file', 4n), {
     type: 'ended',
     finishedAtNs: 4n,

@@ -48,7 +48,7 @@ test('a container from its creation to its removal', async () => {
   assert.deepEqual(await leftovers(world), []);
   await assert.rejects(statusOf(world, containerId), { code: 'NotFound' });
   assert.deepEqual(
-    world.told.map(({ type }) => type),
+    world.events.map(({ type }) => type),
     [
       ContainerEventType.CONTAINER_CREATED_EVENT,
       ContainerEventType.CONTAINER_STARTED_EVENT,
@@ -59,7 +59,7 @@ test('a container from its creation to its removal', async () => {
   assert.deepEqual(world.warnings, []);
 });
 
-test('the status tells what was asked for, and what the image is', async () => {
+test('the status reports the request and the image', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world, { labels: { a: 'b' }, stopSignal: Signal.SIGUSR1 });
   const status = await statusOf(world, id);
@@ -77,7 +77,7 @@ test('the status tells what was asked for, and what the image is', async () => {
   assert.deepEqual(runtimeSpec.linux.seccomp, { defaultAction: 'SCMP_ACT_ERRNO' });
 });
 
-test('the end of a container is seen, with its code and reason, and its processes are not left behind', async () => {
+test('the exit of a container is recorded with code and reason, and its processes are killed', async () => {
   const world = await createContainerWorld();
   const [done, killed, shared] = await Promise.all([
     runContainer(world),
@@ -94,18 +94,18 @@ test('the end of a container is seen, with its code and reason, and its processe
   world.oci.exit(killed, 137, true);
   world.oci.exit(shared, 3);
   await world.host.clock.advance(0);
-  const told = async (id: string) => {
+  const exitOf = async (id: string) => {
     const { exitCode, reason } = await statusOf(world, id);
     return [exitCode, reason];
   };
-  assert.deepEqual(await told(done), [0, 'Completed']);
-  assert.deepEqual(await told(killed), [137, 'OOMKilled']);
-  assert.deepEqual(await told(shared), [3, 'Error']);
+  assert.deepEqual(await exitOf(done), [0, 'Completed']);
+  assert.deepEqual(await exitOf(killed), [137, 'OOMKilled']);
+  assert.deepEqual(await exitOf(shared), [3, 'Error']);
   assert.deepEqual(killedAll, [shared]);
   assert.deepEqual([...world.oci.containers.keys()], []);
 });
 
-test('a monitor that is gone is told: the container is killed, its end is unknown', async () => {
+test('a container whose monitor is gone is killed, and its exit is unknown', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
   world.oci.loseMonitor(id);
@@ -119,7 +119,7 @@ test('a monitor that is gone is told: the container is killed, its end is unknow
   );
 });
 
-test('an end that cannot be recorded at once is recorded later', async () => {
+test('an exit that cannot be recorded at once is recorded later', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
   world.host.fs.faults.failNext('writeReplacing', 'EIO');
@@ -134,7 +134,7 @@ for (const [where, fullFolder] of [
   ['the disk', '/lib'],
   ['every file system', ''],
 ] as const) {
-  test(`a container ends and goes while ${where} is full`, async () => {
+  test(`a container exits and is removed while ${where} is full`, async () => {
     const world = await createContainerWorld();
     const id = await runContainer(world);
     world.host.fs.fullFolder = fullFolder;
@@ -147,7 +147,7 @@ for (const [where, fullFolder] of [
   });
 }
 
-test('an exit code that had no space on the disk is known to the next start', async () => {
+test('an exit code that had no space on the disk is known to the next process', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
   world.host.fs.fullFolder = '/lib';
@@ -158,15 +158,15 @@ test('an exit code that had no space on the disk is known to the next start', as
   assert.deepEqual([state, exitCode], [ContainerState.CONTAINER_EXITED, 7]);
 });
 
-test('one that ends before anybody watches has ended', async () => {
+test('a container that exits before it is watched is recorded as exited', async () => {
   const world = await createContainerWorld();
   world.oci.onStart = () => ({ kind: 'exits', exitCode: 4 });
   const id = await runContainer(world);
   await world.host.clock.advance(0);
-  assert.deepEqual([(await statusOf(world, id)).exitCode, world.told.length], [4, 3]);
+  assert.deepEqual([(await statusOf(world, id)).exitCode, world.events.length], [4, 3]);
 });
 
-test('a stop asks with the chosen signal, and kills after its time', async () => {
+test('a stop sends the stop signal, and kills after the grace period', async () => {
   const world = await createContainerWorld();
   world.oci.onStart = () => ({ kind: 'runs', ignores: [3] });
   const id = await runContainer(world);
@@ -179,7 +179,7 @@ test('a stop asks with the chosen signal, and kills after its time', async () =>
   assert.equal((await statusOf(world, id)).exitCode, 137);
 });
 
-test('a stop without time kills at once, and one of what is not there or has ended does nothing', async () => {
+test('a stop without a grace period kills at once; a stop of an unknown or exited container does nothing', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
   const { signals } = world.oci.containers.get(id) ?? {};
@@ -189,7 +189,7 @@ test('a stop without time kills at once, and one of what is not there or has end
   assert.deepEqual(signals, [9]);
 });
 
-test('of two stops the shorter one counts, and the container is asked once', async () => {
+test('of two stops the shorter grace period counts, and the stop signal is sent once', async () => {
   const world = await createContainerWorld();
   world.oci.onStart = () => ({ kind: 'runs', ignores: [3] });
   const id = await runContainer(world);
@@ -204,7 +204,7 @@ test('of two stops the shorter one counts, and the container is asked once', asy
   assert.deepEqual(signals, [3, 9]);
 });
 
-test('who gives up waiting for a stop leaves the container its time', async () => {
+test('an aborted stop does not shorten the grace period', async () => {
   const world = await createContainerWorld();
   world.oci.onStart = () => ({ kind: 'runs', ignores: [3] });
   const id = await runContainer(world);
@@ -217,7 +217,7 @@ test('who gives up waiting for a stop leaves the container its time', async () =
   assert.equal((await statusOf(world, id)).state, ContainerState.CONTAINER_RUNNING);
 });
 
-test('what cannot be killed is told after a time, and can be stopped later', async () => {
+test('a container that cannot be killed is an error after a timeout, and can be stopped later', async () => {
   const world = await createContainerWorld();
   world.oci.onStart = () => ({ kind: 'runs', ignores: [3, 9] });
   const id = await runContainer(world);
@@ -256,7 +256,7 @@ test('a stop during the start waits for it, and stops what it started', async ()
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('a removal during a stop kills at once, and two removals are one', async () => {
+test('a removal during a stop kills at once, and concurrent removals count as one', async () => {
   const world = await createContainerWorld();
   world.oci.onStart = () => ({ kind: 'runs', ignores: [3] });
   const id = await runContainer(world);
@@ -265,7 +265,7 @@ test('a removal during a stop kills at once, and two removals are one', async ()
   await Promise.all([remove(world, id), remove(world, id), stopped]);
   await remove(world, id);
   assert.deepEqual(await leftovers(world), []);
-  assert.equal(world.told.filter(({ type }) => type === ContainerEventType.CONTAINER_DELETED_EVENT).length, 1);
+  assert.equal(world.events.filter(({ type }) => type === ContainerEventType.CONTAINER_DELETED_EVENT).length, 1);
 });
 
 test('a removal that fails half-way can be repeated', async () => {
@@ -280,7 +280,7 @@ test('a removal that fails half-way can be repeated', async () => {
   }
 });
 
-test('the containers of a sandbox are stopped and removed together, whatever they do', async () => {
+test('the containers of a sandbox are stopped and removed together, in any state', async () => {
   const world = await createContainerWorld();
   await runContainer(world);
   const creating = world.containers.verbs.createContainer(createRequest({ metadata: { name: 'new' } }), signal);
@@ -295,13 +295,13 @@ test('the containers of a sandbox are stopped and removed together, whatever the
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('plugins hear of an end once, however it came, and their wishes for others are met', async () => {
-  const heard: string[] = [];
+test('plugins are notified of each exit once, and their updates of other containers are applied', async () => {
+  const notified: string[] = [];
   let other = '';
   const world = await createContainerWorld({
     nri: {
       stopContainer: async (_pod, { id }) => {
-        heard.push(id);
+        notified.push(id);
         return [{ containerId: other, resources: { devices: [], cpu: { shares: 9 } }, ignoreFailure: false }];
       },
       postStartContainer: () => Promise.reject(new Error('too late to refuse')),
@@ -314,8 +314,8 @@ test('plugins hear of an end once, however it came, and their wishes for others 
   world.oci.exit(byItself, 0);
   await world.host.clock.advance(0);
   await remove(world, asked);
-  assert.deepEqual(heard, [asked, byItself]);
+  assert.deepEqual(notified, [asked, byItself]);
   assert.deepEqual(world.oci.containers.get(other)?.resources?.cpu, { shares: 9 });
   await world.containers.nri.evict(other, 'for a test', signal);
-  assert.deepEqual(heard.at(-1), other);
+  assert.deepEqual(notified.at(-1), other);
 });

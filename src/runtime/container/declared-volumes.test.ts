@@ -14,7 +14,7 @@ async function image() {
   return { fs, mounts };
 }
 
-test('makeDeclaredVolumes() binds folders of the root file system, and makes those that are missing', async () => {
+test('makeDeclaredVolumes() binds directories of the root filesystem, and creates missing ones', async () => {
   const { fs, mounts } = await image();
   const idMap = {
     uids: [{ containerId: 0, hostId: 70000, length: 65536 }],
@@ -35,7 +35,7 @@ test('makeDeclaredVolumes() binds folders of the root file system, and makes tho
   assert.deepEqual(await owner('/b/rootfs/run/data'), [0, 0]);
 });
 
-test('makeDeclaredVolumes() refuses links to the root, /dev, /proc and /sys', async () => {
+test('makeDeclaredVolumes() rejects links to the root, /dev, /proc and /sys', async () => {
   const { fs, mounts } = await image();
   await fs.makeDirectory('/b/rootfs/proc');
   for (const [index, target] of ['/', '/proc', '/proc/self', '../sys', '/dev'].entries()) {

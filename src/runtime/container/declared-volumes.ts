@@ -21,8 +21,8 @@ export async function makeDeclaredVolumes(
   { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
   signal: AbortSignal,
 ): Promise<void> {
-  const fault = invalidVolumesReason(volumes.map(({ containerPath }) => containerPath)); // checked before anything is bound
-  if (fault !== undefined) throw invalidField('image', fault);
+  const error = invalidVolumesReason(volumes.map(({ containerPath }) => containerPath)); // checked before anything is bound
+  if (error !== undefined) throw invalidField('image', error);
   const root = mapOwner({ uid: 0, gid: 0 }, idMap);
   for (const { containerPath, hostPath } of volumes) {
     signal.throwIfAborted();

@@ -36,20 +36,20 @@ async function statusOf({ containers }: ContainerWorld, containerId: string) {
   return (await containers.verbs.containerStatus({ containerId, verbose: false }, signal)).status;
 }
 
-test('a container that runs goes on through a restart of the agent, and its end is seen', async () => {
+test('a running container survives a restart of the agent, and its exit is observed', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
   await world.restart();
   const container = world.oci.containers.get(id);
   assert.deepEqual([container?.signals, container?.end], [[], undefined]);
-  assert.equal(container?.leftoverExecsKilled, 1, 'nobody waits for execs of the earlier life');
+  assert.equal(container?.leftoverExecsKilled, 1, 'execs of the previous process are killed');
   assert.equal((await statusOf(world, id))?.state, ContainerState.CONTAINER_RUNNING);
   world.oci.exit(id, 9);
   await world.host.clock.advance(0);
   assert.equal((await statusOf(world, id))?.exitCode, 9);
 });
 
-test('one that ended while nobody watched is told as the monitor knows it', async () => {
+test('an exit between two processes is reported as the monitor recorded it', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
   const close = world.restart();
@@ -62,7 +62,7 @@ test('one that ended while nobody watched is told as the monitor knows it', asyn
   assert.deepEqual([status?.exitCode, status?.finishedAt], [5, finishedAt]);
 });
 
-test('a restart of the machine ends what ran and what was to run, and nothing else', async () => {
+test('a reboot marks running and created containers as exited, and leaves the others unchanged', async () => {
   const world = await createContainerWorld();
   const ran = await runContainer(world);
   const { containerId: created } = await world.containers.verbs.createContainer(
@@ -80,19 +80,19 @@ test('a restart of the machine ends what ran and what was to run, and nothing el
   }
   await world.host.fs.removeTree('/run');
   await world.restart();
-  const told = async (id: string) => {
+  const exitOf = async (id: string) => {
     const status = await statusOf(world, id);
     return [status?.state, status?.exitCode, status?.reason, status?.message];
   };
   const exited = ContainerState.CONTAINER_EXITED;
-  assert.deepEqual(await told(ran), [exited, 255, 'Unknown', 'the machine was restarted while the container ran']);
-  assert.deepEqual((await told(created)).slice(0, 3), [exited, 255, 'Unknown']);
-  assert.deepEqual(await told(done), [exited, 0, 'Completed', '']);
+  assert.deepEqual(await exitOf(ran), [exited, 255, 'Unknown', 'the machine was restarted while the container ran']);
+  assert.deepEqual((await exitOf(created)).slice(0, 3), [exited, 255, 'Unknown']);
+  assert.deepEqual(await exitOf(done), [exited, 0, 'Completed', '']);
   await world.containers.ofSandbox.removeAll('pod1', signal);
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('what is created is mounted again and can be started', async () => {
+test('a created container is remounted and can be started', async () => {
   const world = await createContainerWorld();
   const { containerId } = await world.containers.verbs.createContainer(createRequest(), signal);
   world.snapshots.mounted.clear();
@@ -101,7 +101,7 @@ test('what is created is mounted again and can be started', async () => {
   await world.containers.verbs.startContainer({ containerId }, signal);
 });
 
-test('what was being made is taken away, also when that fails at first', async () => {
+test('a container being created is deleted, also if that fails at first', async () => {
   const world = await createContainerWorld({ nri: { createContainer: () => new Promise(() => {}) } });
   void world.containers.verbs.createContainer(createRequest(), signal);
   await world.host.clock.advance(0);
@@ -128,7 +128,7 @@ async function interruptedStart(before: boolean): Promise<{ world: ContainerWorl
   return { world, containerId };
 }
 
-test('a start that was interrupted after the container ran has succeeded', async () => {
+test('a start that was interrupted after the program started counts as started', async () => {
   const { world, containerId } = await interruptedStart(false);
   await world.restart();
   assert.equal((await statusOf(world, containerId))?.state, ContainerState.CONTAINER_RUNNING);
@@ -138,7 +138,7 @@ test('a start that was interrupted after the container ran has succeeded', async
   assert.equal((await statusOf(world, containerId))?.exitCode, 3);
 });
 
-test('a start that was interrupted, of a container that has ended since, tells its end', async () => {
+test('an interrupted start of a container that has exited since reports its exit', async () => {
   const { world, containerId } = await interruptedStart(false);
   world.oci.exit(containerId, 3);
   await world.restart();
@@ -146,7 +146,7 @@ test('a start that was interrupted, of a container that has ended since, tells i
   assert.equal((await statusOf(world, containerId))?.exitCode, 3);
 });
 
-test('a start that was interrupted before the container ran can be tried again', async () => {
+test('a start that was interrupted before the program started can be repeated', async () => {
   const { world, containerId } = await interruptedStart(true);
   await world.restart();
   assert.equal((await statusOf(world, containerId))?.state, ContainerState.CONTAINER_CREATED);
@@ -154,14 +154,14 @@ test('a start that was interrupted before the container ran can be tried again',
   assert.equal((await statusOf(world, containerId))?.state, ContainerState.CONTAINER_RUNNING);
 });
 
-test('what no record speaks of goes, but not what belongs to a sandbox', async () => {
+test('orphans without a record are removed, but not those of a sandbox', async () => {
   const world = await createContainerWorld();
   const kept = await runContainer(world);
   const lost = await runContainer(world, { metadata: { name: 'lost' } });
   await world.host.fs.writeFile(`/lib/containers/${lost}.json`, '{');
   await world.host.fs.makeDirectory('/run/containers/stray/rootfs');
   await world.host.fs.makeDirectory('/run/containers/pod1');
-  world.snapshots.layers.add('layer-of-nobody');
+  world.snapshots.layers.add('orphan-layer');
   await world.restart();
   assert.deepEqual(
     (await world.host.fs.readDirectory('/run/containers')).map(({ name }) => name),

@@ -70,7 +70,7 @@ export function resolveTargetPid(
   const options = config.linux?.securityContext?.namespaceOptions;
   if (options?.pid !== NamespaceMode.TARGET) return undefined;
   const field = 'config.linux.security_context.namespace_options.target_id';
-  if (options.targetId === '') throw invalidField(field, 'the mode TARGET needs a container');
+  if (options.targetId === '') throw invalidField(field, 'mode TARGET requires a container');
   const target = containers.find(options.targetId);
   if (!target) throw new CriError('NotFound', `${field}: container ${JSON.stringify(options.targetId)} not found`);
   if (target.sandboxId !== sandboxId) {

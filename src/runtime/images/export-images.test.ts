@@ -33,32 +33,32 @@ async function image(files: FakeFiles, more: Partial<FakeImage> = {}): Promise<F
 
 const gone = { kind: 'characterDevice', major: 1, minor: 3 } as const;
 const layers: Record<string, () => Promise<Uint8Array>> = {
-  'files, folders and links': () =>
+  'files, directories and links': () =>
     buildLayer({ a: null, 'a/b': 'text', s: { kind: 'symlink', target: '/a' }, h: { kind: 'hardLink', target: 'a/b' } }),
-  'marks and devices': () => buildLayer({ 'a/.wh..wh..opq': '', '.wh.b': 'with content', tty: gone }),
+  'whiteouts and devices': () => buildLayer({ 'a/.wh..wh..opq': '', '.wh.b': 'with content', tty: gone }),
   'names with dots, and absolute': async () => buildLayer({ './a/../b': 'x', '/etc/passwd': 'y' }),
-  'a file behind a link': () =>
+  'a file below a link': () =>
     buildLayer({ real: null, link: { kind: 'symlink', target: '/real' }, 'link/file': 'through it' }),
-  'a name that is no UTF-8': () => buildLayer({ 'a\udcff': 'text', b: { kind: 'symlink', target: '\udce9' } }),
+  'a name that is not UTF-8': () => buildLayer({ 'a\udcff': 'text', b: { kind: 'symlink', target: '\udce9' } }),
   'a file that comes twice': async () => twice({ a: 'first', b: 'between' }, { a: 'second', c: '' }),
   'a file that comes three times, once empty': async () => twice({ a: 'first' }, { a: '' }, { a: 'third' }),
   'a file that becomes a link': async () => twice({ a: 'first' }, { a: { kind: 'symlink', target: 'b' } }),
-  'a file that becomes a folder': async () => twice({ a: 'first' }, { a: null, 'a/b': 'x' }),
-  'a link that a file takes the place of': async () => twice({ a: { kind: 'symlink', target: 'b' } }, { a: 'x' }),
-  'a file with two names, of which one is written again': async () =>
+  'a file that becomes a directory': async () => twice({ a: 'first' }, { a: null, 'a/b': 'x' }),
+  'a link replaced by a file': async () => twice({ a: { kind: 'symlink', target: 'b' } }, { a: 'x' }),
+  'a file with two names, one of them written again': async () =>
     twice({ a: 'first', b: { kind: 'hardLink', target: 'a' } }, { a: 'second' }),
-  'nothing but an end': async () => new Uint8Array(1024),
-  'a long end': async () => Buffer.concat([await buildLayer({ a: 'x' }), Buffer.alloc(20_480)]),
+  'only an end marker': async () => new Uint8Array(1024),
+  'long padding': async () => Buffer.concat([await buildLayer({ a: 'x' }), Buffer.alloc(20_480)]),
 };
 
-/** Archives without their ends, one after the other. */
+/** Concatenates archives without their end markers. */
 async function twice(...parts: readonly FakeFiles[]): Promise<Uint8Array> {
   const all = await Promise.all(parts.map(buildLayer));
   return Buffer.concat([...all.map((part) => part.subarray(0, -1024)), new Uint8Array(1024)]);
 }
 
 for (const [name, make] of Object.entries(layers)) {
-  test(`archive() brings a layer back byte for byte: ${name}`, async () => {
+  test(`archive() rebuilds a layer byte for byte: ${name}`, async () => {
     const layer = await make();
     const { storage } = await world({ names: ['app:1'], layers: [layer] });
     const saved = await save(storage, ['app:1']);
@@ -71,7 +71,7 @@ for (const [name, make] of Object.entries(layers)) {
   });
 }
 
-test('archive() holds blobs that images share once, and the names that were asked for', async () => {
+test('archive() contains shared blobs once, and the requested names', async () => {
   const base = await buildLayer({ base: 'b' });
   const one: FakeImage = { names: ['app:1', 'reg.local:5000/app:2'], layers: [base] };
   const two: FakeImage = { names: ['two:1'], layers: [base, await buildLayer({ more: 'm' })] };
@@ -95,7 +95,7 @@ test('archive() holds blobs that images share once, and the names that were aske
   );
 });
 
-test('archive() is what Docker reads, too', async () => {
+test('archive() is readable by Docker', async () => {
   const given = await image({ file: 'x' });
   const { storage } = await world(given);
   const saved = Buffer.from(await save(storage, ['app:1'])).toString('latin1');
@@ -105,7 +105,7 @@ test('archive() is what Docker reads, too', async () => {
   assert.deepEqual(entry, { Config: `blobs/sha256/${id}`, RepoTags: ['app:1'], Layers: layer });
 });
 
-const refusals: Record<
+const rejected: Record<
   string,
   {
     given: () => Promise<FakeImage>;
@@ -113,11 +113,11 @@ const refusals: Record<
     want: object;
   }
 > = {
-  'an image that is not here': {
+  'a missing image': {
     given: () => image({}, { names: ['other:1'] }),
     want: { code: 'NotFound', message: 'image "app:1" not found' },
   },
-  'a layer of an earlier version': {
+  'a layer stored by an earlier version': {
     given: () => image({ file: 'x' }),
     change: async ({ host, layer }) => {
       const { frame: _, ...file } = JSON.parse(await host.fs.readText(`${layer}.json`));
@@ -125,11 +125,11 @@ const refusals: Record<
     },
     want: { code: 'FailedPrecondition', message: /docker\.io\/library\/app:1 cannot be saved.*removed and pulled/ },
   },
-  'a layer whose folder with files gave way to another member': {
+  'a layer with a directory that another member replaced': {
     given: async () => ({ names: ['app:1'], layers: [await twice({ 'a/file': 'lost' }, { a: 'x' })] }),
     want: { code: 'FailedPrecondition', message: /cannot be saved/ },
   },
-  'an image that goes in this moment': {
+  'an image that is removed meanwhile': {
     given: () => image({ file: 'x' }),
     change: async ({ host }) => {
       for (const { name } of await host.fs.readDirectory('/storage/images')) {
@@ -138,7 +138,7 @@ const refusals: Record<
     },
     want: { code: 'NotFound', message: /was removed meanwhile/ },
   },
-  'a file that has lost its end': {
+  'a file that became shorter': {
     given: () => image({ file: 'text' }),
     change: ({ host, layer }) => host.fs.writeFile(`${layer}/file`, 'te'),
     want: { code: 'DataLoss', message: /files of a layer were changed/ },
@@ -149,8 +149,8 @@ const refusals: Record<
     want: { code: 'DataLoss', message: /files of a layer were changed/ },
   },
 };
-for (const [name, { given, change, want }] of Object.entries(refusals)) {
-  test(`archive() refuses ${name}`, async () => {
+for (const [name, { given, change, want }] of Object.entries(rejected)) {
+  test(`archive() rejects ${name}`, async () => {
     const wrong = await given();
     const { host, storage } = await world(wrong);
     const [chain = ''] = chainIds(wrong.layers.map(digestOf));
@@ -159,7 +159,7 @@ for (const [name, { given, change, want }] of Object.entries(refusals)) {
   });
 }
 
-test('archive() keeps the layers until it is read', async () => {
+test('archive() holds the layers until it has been read', async () => {
   const { host, storage } = await world(await image({ file: 'x'.repeat(2000) }));
   const reading = storage.exporter.archive(['app:1'], signal)[Symbol.asyncIterator]();
   const first = await reading.next();
@@ -177,7 +177,7 @@ test('archive() keeps the layers until it is read', async () => {
   );
 });
 
-test('a configuration that is no text is refused', async () => {
+test('a configuration that is not UTF-8 is rejected', async () => {
   const config = Buffer.concat([buildConfig(await image({})), Buffer.from([0xff])]);
   const archive = await buildArchive([
     ['c.json', config],

@@ -29,7 +29,7 @@ export interface ImageIngest {
   /**
    * Unpacks the missing layers, verifies all layers and records the image, which makes it visible. Existing layers are
    * not opened and are reported at once.
-   * Rejects with `DigestError`, `TarError`, `CutOffError` or `SyntaxError` for an invalid image, with the error of
+   * Rejects with `DigestError`, `TarError`, `UnexpectedEofError` or `SyntaxError` for an invalid image, with the error of
    * `open` or `failed`, or with the signal's reason. Nothing is kept of an image that is invalid or for which there is
    * no space; otherwise complete layers are kept for the next attempt.
    */

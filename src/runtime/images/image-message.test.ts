@@ -17,7 +17,7 @@ const cases: Record<string, ReturnType<typeof uid> | ReturnType<typeof username>
   '1000': uid(1000n),
   '1000:0': uid(1000n),
   '2147483647': uid(2_147_483_647n),
-  // Numbers that no process can have: kubelet does not take a user name for one that is not root.
+  // Beyond the kernel's limit: kubelet never accepts a user name as non-root.
   '2147483648': username('2147483648'),
   '4294967295': username('4294967295'),
   '4294967296': username('4294967296'),

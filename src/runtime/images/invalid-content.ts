@@ -3,7 +3,7 @@ import { TarError } from './archive/tar-header.ts';
 
 /** The received content is invalid; the message names its source. */
 export class InvalidContentError extends Error {
-  override readonly name = 'WrongContentError';
+  override readonly name = 'InvalidContentError';
 }
 
 /** Whether the content itself is invalid, so that the same bytes would fail again. */

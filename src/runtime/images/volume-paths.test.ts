@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAX_VOLUMES, invalidVolumesReason } from './volume-paths.ts';
 
-const refused = [
+const rejected = [
   '/',
   '',
   '.',
@@ -22,18 +22,18 @@ const refused = [
 ];
 const accepted = ['/data', '/data/', 'data', '/sys/fs/cgroup', '/dev/shm', '/process', '/var/proc', '/x/../data'];
 
-test('volumesFault() refuses the root, /dev, /proc, /sys, and what is no path', () => {
-  for (const path of refused) {
+test('invalidVolumesReason() rejects the root, /dev, /proc, /sys, and invalid paths', () => {
+  for (const path of rejected) {
     assert.match(
       invalidVolumesReason(['/data', path]) ?? '',
-      /^image declares a volume at ".*", where there cannot be one$/,
+      /^image declares a volume at ".*", which is not allowed$/,
       path,
     );
   }
   for (const path of accepted) assert.equal(invalidVolumesReason([path]), undefined, path);
 });
 
-test('volumesFault() limits their number', () => {
+test('invalidVolumesReason() limits their number', () => {
   const volumes = (count: number) => Array.from({ length: count }, (_, index) => `/v${index}`);
   assert.equal(invalidVolumesReason(volumes(MAX_VOLUMES)), undefined);
   assert.equal(invalidVolumesReason(volumes(MAX_VOLUMES + 1)), 'image declares 129 volumes, more than 128');

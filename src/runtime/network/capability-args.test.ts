@@ -8,7 +8,7 @@ import type { NetworkedPod } from './pod-network.ts';
 const annotations = 'io.kubernetes.cri.pod-annotations';
 
 const cases: Record<string, { given: Partial<NetworkedPod>; podCidr?: string; args: object }> = {
-  'nothing but annotations of a plain pod': { given: {}, args: { [annotations]: {} } },
+  'only annotations for a plain pod': { given: {}, args: { [annotations]: {} } },
   'host ports, and only those': {
     given: {
       portMappings: [
@@ -59,7 +59,7 @@ for (const [text, message] of [
   ['2P', 'resource is unreasonably large (> 1Pbit)'],
   ['fast', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
 ] as const) {
-  test(`capabilityArgs() refuses a bandwidth of ${text}`, () => {
+  test(`capabilityArgs() rejects a bandwidth of ${text}`, () => {
     const given = { ...POD, annotations: { 'kubernetes.io/egress-bandwidth': text } };
     assert.throws(() => capabilityArgs(given, undefined), {
       message: `reading pod bandwidth annotations: kubernetes.io/egress-bandwidth: ${message}`,
@@ -67,7 +67,7 @@ for (const [text, message] of [
   });
 }
 
-test('runtimeConfigOf() gives a plugin what it declares and the pod has', () => {
+test('buildRuntimeConfig() gives a plugin what it declares and the pod has', () => {
   const args = { portMappings: [1], dns: {} };
   const plugin = (capabilities: object) => ({ type: 'x', capabilities });
   assert.deepEqual(buildRuntimeConfig(plugin({ portMappings: true, dns: false, ips: true }), args), { portMappings: [1] });

@@ -23,7 +23,7 @@ async function world(config: unknown = chain('pods'), ...types: string[]): Promi
   return made;
 }
 
-test('setUp() tells a plugin all of the pod, and answers with its addresses', async () => {
+test('setUp() passes all data of the pod to a plugin, and returns its addresses', async () => {
   const made = await world();
   const addresses = await made.network().setUp(await made.pod(), signal);
   const result = {
@@ -49,7 +49,7 @@ test('setUp() tells a plugin all of the pod, and answers with its addresses', as
   ]);
 });
 
-test('setUp() and tearDown(): the result goes down the chain, and back with DEL', async () => {
+test('setUp() and tearDown(): the result is passed along the chain, and to DEL', async () => {
   const made = await world(chain('pods', [bridge, tuning, portmap]));
   const network = made.network();
   const pod = await made.pod({ portMappings: [hostPort] });
@@ -79,7 +79,7 @@ test('setUp() and tearDown(): the result goes down the chain, and back with DEL'
 });
 
 const idle: Record<string, { plugins: object[]; calls: string[] }> = {
-  'is left out without host ports': { plugins: [bridge, portmap], calls: ['bridge ADD', 'bridge DEL'] },
+  'is skipped without host ports': { plugins: [bridge, portmap], calls: ['bridge ADD', 'bridge DEL'] },
   'runs when it does not declare the capability': {
     plugins: [bridge, { type: 'portmap' }],
     calls: ['bridge ADD', 'portmap ADD', 'portmap DEL', 'bridge DEL'],
@@ -111,10 +111,10 @@ const failures: Record<string, { answer: PluginAnswer; message: string; code?: n
     answer: { exitCode: 3, stdout: '' },
     message: 'netplugin failed with no error message: exit status 3',
   },
-  'a result that is none': { answer: { stdout: '[]' }, message: 'its result is no JSON object: "[]"' },
+  'an invalid result': { answer: { stdout: '[]' }, message: 'result is not a JSON object: "[]"' },
 };
 for (const [name, { answer, message, code }] of Object.entries(failures)) {
-  test(`setUp() names network and plugin of a failure: ${name}`, async () => {
+  test(`setUp() names the network and plugin of an error: ${name}`, async () => {
     const made = await world();
     made.answers.set('bridge ADD', answer);
     await assert.rejects(made.network().setUp(await made.pod(), signal), {
@@ -125,7 +125,7 @@ for (const [name, { answer, message, code }] of Object.entries(failures)) {
   });
 }
 
-test('a plugin is looked for in all folders, and named when it is in none', async () => {
+test('a plugin is searched in all directories, and named if it is missing', async () => {
   const made = await world(chain('pods', [{ type: 'late' }]));
   const network = made.network();
   await assert.rejects(network.setUp(await made.pod(), signal), {
@@ -137,7 +137,7 @@ test('a plugin is looked for in all folders, and named when it is in none', asyn
   assert.deepEqual(made.takeCalls(), ['late ADD']);
 });
 
-test('a plugin that is just being written is started again', async () => {
+test('a plugin whose file is busy is retried', async () => {
   const made = await world();
   made.host.processes.faults.failNext('run', 'ETXTBSY', '/opt/cni/bin/bridge');
   const setUp = made.network().setUp(await made.pod(), signal);
@@ -145,7 +145,7 @@ test('a plugin that is just being written is started again', async () => {
   assert.deepEqual((await setUp).ips, ['10.0.0.2']);
 });
 
-test('a plugin that hangs is killed some time after the signal, DEL after it takes the half away', async () => {
+test('a plugin that hangs is killed some time after the abort, and DEL removes what it left', async () => {
   const made = await world(chain('pods', [bridge, tuning]));
   const hung = Promise.withResolvers<PluginAnswer>();
   made.answers.set('tuning ADD', hung.promise);
@@ -156,7 +156,7 @@ test('a plugin that hangs is killed some time after the signal, DEL after it tak
   while (made.calls.length < 2) await Promise.resolve();
   impatient.abort(new Error('time is up'));
   const rejected = assert.rejects(setUp, {
-    message: 'plugin type="tuning" name="pods" failed (add): ended before it was done: time is up',
+    message: 'plugin type="tuning" name="pods" failed (add): aborted: time is up',
   });
   await made.host.clock.advance(10_000);
   await rejected;
@@ -164,7 +164,7 @@ test('a plugin that hangs is killed some time after the signal, DEL after it tak
   assert.deepEqual(made.takeCalls(), ['bridge ADD', 'tuning ADD', 'tuning DEL', 'bridge DEL']);
 });
 
-test('a plugin whose caller has gone comes to its end, and counts as given up', async () => {
+test('a plugin may finish after its caller was aborted, and still counts as aborted', async () => {
   const made = await world(chain('pods', [bridge]));
   const slow = Promise.withResolvers<PluginAnswer>();
   made.answers.set('bridge ADD', slow.promise);
@@ -179,7 +179,7 @@ test('a plugin whose caller has gone comes to its end, and counts as given up', 
 });
 
 for (const setUpSerially of [true, false]) {
-  test(`several networks ${setUpSerially ? 'one after the other' : 'side by side'} get an interface each`, async () => {
+  test(`several networks ${setUpSerially ? 'serially' : 'in parallel'} get an interface each`, async () => {
     const made = await world(chain('first'));
     await made.write('20-second.conf', { cniVersion: '0.3.1', name: 'second', type: 'macvlan' });
     made.install('macvlan');
@@ -195,7 +195,7 @@ for (const setUpSerially of [true, false]) {
       ],
     );
     await network.tearDown(pod, signal);
-    // Before 0.4.0, DEL got no result.
+    // Before 0.4.0, DEL gets no result.
     assert.deepEqual(
       made.calls.splice(0).map(({ call, env, input }) => [call, env['CNI_IFNAME'], 'prevResult' in input]),
       [
@@ -205,7 +205,7 @@ for (const setUpSerially of [true, false]) {
     );
   });
 
-  test(`a network that fails, ${setUpSerially ? 'one after the other' : 'side by side'}: DEL on all`, async () => {
+  test(`a network that fails, ${setUpSerially ? 'serially' : 'in parallel'}: DEL on all`, async () => {
     const made = await world(chain('first'));
     await made.write('20-second.conflist', chain('second', [tuning]));
     made.answers.set('bridge ADD', { exitCode: 1, stdout: '{"code":999,"msg":"broken"}' });
@@ -218,7 +218,7 @@ for (const setUpSerially of [true, false]) {
   });
 }
 
-test('networks that fail side by side are all named', async () => {
+test('networks that fail in parallel are all named', async () => {
   const made = await world(chain('first'));
   await made.write('20-second.conflist', chain('second', [tuning]));
   for (const call of ['bridge ADD', 'tuning ADD']) made.answers.set(call, { exitCode: 1, stdout: '{"msg":"broken"}' });
@@ -236,7 +236,7 @@ test('the preferred family comes first', async () => {
   assert.deepEqual(ips, ['fd00::2', '10.0.0.2']);
 });
 
-test('a pod without an address on eth0 is a failure', async () => {
+test('a pod without an address on eth0 is an error', async () => {
   const made = await world();
   made.answers.set('bridge ADD', { stdout: '{"ips":[]}' });
   await assert.rejects(made.network().setUp(await made.pod(), signal), {
@@ -244,7 +244,7 @@ test('a pod without an address on eth0 is a failure', async () => {
   });
 });
 
-test('setPodCidr() is told to plugins that want ranges', async () => {
+test('setPodCidr() is passed to plugins with the capability', async () => {
   const made = await world(chain('pods', [{ type: 'bridge', capabilities: { ipRanges: true } }]));
   const network = made.network();
   network.setPodCidr('10.1.0.0/24');
@@ -255,10 +255,10 @@ test('setPodCidr() is told to plugins that want ranges', async () => {
 const checks: Record<string, { given: object; calls: string[] }> = {
   'since 0.4.0': { given: { cniVersion: '0.4.0' }, calls: ['bridge CHECK', 'tuning CHECK'] },
   'not before': { given: { cniVersion: '0.3.1' }, calls: [] },
-  'not when it is forbidden': { given: { disableCheck: true }, calls: [] },
+  'not with disableCheck': { given: { disableCheck: true }, calls: [] },
 };
 for (const [name, { given, calls }] of Object.entries(checks)) {
-  test(`check() asks ${name}`, async () => {
+  test(`check() runs ${name}`, async () => {
     const made = await world(chain('pods', [bridge, tuning], given));
     const network = made.network();
     const pod = await made.pod();
@@ -269,11 +269,11 @@ for (const [name, { given, calls }] of Object.entries(checks)) {
   });
 }
 
-test('check() rejects with what the plugin found, and for a pod that is not known', async () => {
+test('check() rejects with the error of the plugin, and for an unknown pod', async () => {
   const made = await world();
   const network = made.network();
   const pod = await made.pod();
-  await assert.rejects(network.check(pod, signal), { message: 'no network is kept for sandbox s1' });
+  await assert.rejects(network.check(pod, signal), { message: 'no cached network of sandbox s1' });
   await network.setUp(pod, signal);
   made.answers.set('bridge CHECK', { exitCode: 1, stdout: '{"code":100,"msg":"no veth"}' });
   await assert.rejects(network.check(pod, signal), {

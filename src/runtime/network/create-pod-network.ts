@@ -78,8 +78,8 @@ class CniNetworks implements CniPodNetwork {
       for (const error of errors) log.warn('network configuration ignored', { error });
       this.#notify();
     };
-    const onAnswer = (): void => this.#notify();
-    this.#state = new NetworkState({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onStatusChange: onAnswer });
+    const onStatusChange = (): void => this.#notify();
+    this.#state = new NetworkState({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onStatusChange });
   }
 
   status = () => this.#state.status();

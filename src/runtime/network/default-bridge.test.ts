@@ -8,7 +8,7 @@ import { parseNetworkList } from './network-config.ts';
 const signal = new AbortController().signal;
 const dualStack = { bridge: 'nodelet0', podCidrs: ['10.88.0.0/16', 'fd00:88::/64'], ipamDir: '/run/ipam' };
 
-test('defaultBridgeConfig() is a network that we read ourselves', () => {
+test('defaultBridgeConfig() is a valid configuration', () => {
   assert.deepEqual(parseNetworkList(JSON.parse(defaultBridgeConfig(dualStack))).network, {
     name: 'nodelet0',
     cniVersion: '1.0.0',
@@ -29,12 +29,12 @@ test('defaultBridgeConfig() is a network that we read ourselves', () => {
   });
 });
 
-test('ensureMasquerade() adds a rule for each family once, removeMasquerade() takes them away', async () => {
+test('ensureMasquerade() adds a rule for each IP family once, removeMasquerade() removes them', async () => {
   const { processes } = createMemoryHost();
   const rules = new Set<string>();
   for (const program of ['iptables', 'ip6tables']) {
     processes.install(program, async ({ args, env }) => {
-      assert.match(env['PATH'] ?? '', /(^|:)\/usr\/sbin(:|$)/, 'the user may have none of the administrator');
+      assert.match(env['PATH'] ?? '', /(^|:)\/usr\/sbin(:|$)/, 'the PATH of a user may lack the sbin directories');
       const [verb, rule] = [args[3], `${program} ${args.slice(4).join(' ')}`];
       if (verb === '-A') rules.add(rule);
       else if (verb === '-D') return rules.delete(rule) ? 0 : 1;
@@ -53,13 +53,13 @@ test('ensureMasquerade() adds a rule for each family once, removeMasquerade() ta
   assert.deepEqual([...rules], []);
 });
 
-test('ensureMasquerade() says what iptables has against it', async () => {
+test('ensureMasquerade() rejects with the error of iptables', async () => {
   const { processes } = createMemoryHost();
   processes.install('iptables', async ({ stderr }) => {
     stderr('no chain by that name\n');
     return 1;
   });
   await assert.rejects(ensureMasquerade(processes, { bridge: 'b0', podCidrs: ['10.0.0.0/8'] }, signal), {
-    message: 'cannot hide 10.0.0.0/8 behind this machine: no chain by that name',
+    message: 'cannot masquerade 10.0.0.0/8: no chain by that name',
   });
 });

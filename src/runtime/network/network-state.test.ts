@@ -16,9 +16,9 @@ const notReady = (text: string) => ({
   message: `Network plugin returns error: ${text}`,
 });
 
-const folders: Record<string, { files: Record<string, unknown>; maxConfigs?: number; status: object }> = {
+const directories: Record<string, { files: Record<string, unknown>; maxConfigs?: number; status: object }> = {
   none: { files: {}, status: notReady('cni plugin not initialized') },
-  'the first by name, of all endings': {
+  'the first by name, of all extensions': {
     files: { '20-b.conflist': list('b'), '10-a.json': { ...list('a'), type: 'bridge', plugins: undefined } },
     status: { ready: true, networks: ['a'] },
   },
@@ -31,17 +31,17 @@ const folders: Record<string, { files: Record<string, unknown>; maxConfigs?: num
     maxConfigs: 0,
     status: { ready: true, networks: ['a', 'b'] },
   },
-  'a broken one is passed over': {
+  'an invalid file is ignored': {
     files: { '10-a.conflist': '', '20-b.conflist': list('b') },
     maxConfigs: 0,
     status: { ready: true, networks: ['b'] },
   },
-  'a name that is taken is passed over': {
+  'a duplicate name is ignored': {
     files: { '10-a.conflist': list('a'), '20-b.conflist': list('a') },
     maxConfigs: 0,
     status: { ready: true, networks: ['a'] },
   },
-  'only broken ones: which, and why': {
+  'only invalid files: paths and errors': {
     files: { '10-a.conflist': '', '20-b.conf': list('b'), '30-c.conflist': list('c', { plugins: [{}] }) },
     status: notReady(
       `cni plugin not initialized: ${CONF_DIR}/10-a.conflist: the file is empty: ` +
@@ -50,7 +50,7 @@ const folders: Record<string, { files: Record<string, unknown>; maxConfigs?: num
     ),
   },
 };
-for (const [name, { files, maxConfigs = 1, status }] of Object.entries(folders)) {
+for (const [name, { files, maxConfigs = 1, status }] of Object.entries(directories)) {
   test(`status(): ${name}`, async () => {
     const made = new CniWorld();
     for (const [file, config] of Object.entries(files)) await made.write(file, config);
@@ -60,7 +60,7 @@ for (const [name, { files, maxConfigs = 1, status }] of Object.entries(folders))
   });
 }
 
-test('setUp() without a network says why', async () => {
+test('setUp() without a network rejects with the reason', async () => {
   const made = new CniWorld();
   await made.write('10-a.conflist', 'no');
   await assert.rejects(made.network().setUp(await made.pod(), signal), {
@@ -68,7 +68,7 @@ test('setUp() without a network says why', async () => {
   });
 });
 
-test('plugins of the folder named after the network come last, unless it is complete', async () => {
+test('plugins of the directory named after the network come last, unless the list is complete', async () => {
   const made = new CniWorld();
   await made.write('10-a.conflist', list('a'));
   await made.host.fs.makeDirectory(`${CONF_DIR}/a`);
@@ -86,7 +86,7 @@ test('plugins of the folder named after the network come last, unless it is comp
   assert.deepEqual(await types(), [['tuning']]);
 });
 
-/** Starts to follow, and hands out a wait for all that is under way in memory. */
+/** Starts watching, and returns a wait for all pending work in memory. */
 function following({ host }: CniWorld, network: CniPodNetwork) {
   const stop = new AbortController();
   const ended = network.run(stop.signal);
@@ -99,7 +99,7 @@ function following({ host }: CniWorld, network: CniPodNetwork) {
   };
 }
 
-test('run(): a configuration that comes, changes and goes is taken up at once', async () => {
+test('run(): a configuration that is added, changed or removed takes effect at once', async () => {
   const made = new CniWorld();
   await made.host.fs.makeDirectory(CONF_DIR);
   const network = made.network();
@@ -118,25 +118,25 @@ test('run(): a configuration that comes, changes and goes is taken up at once', 
   assert.deepEqual(network.status(), notReady('cni plugin not initialized'));
 });
 
-test('subscribe(): told of networks that come and go, and not after the end of it', async () => {
+test('subscribe(): notified of added and removed networks, and not after unsubscribing', async () => {
   const made = new CniWorld();
   await made.host.fs.makeDirectory(CONF_DIR);
   const network = made.network();
-  const told: boolean[] = [];
-  const unsubscribe = network.subscribe(() => void told.push(network.status().ready));
+  const notified: boolean[] = [];
+  const unsubscribe = network.subscribe(() => void notified.push(network.status().ready));
   await using follower = following(made, network);
   await made.write('10-a.conflist', list('a'));
   await follower.settled();
   await made.host.fs.remove(`${CONF_DIR}/10-a.conflist`);
   await follower.settled();
-  assert.deepEqual(told, [true, false]);
+  assert.deepEqual(notified, [true, false]);
   unsubscribe();
   await made.write('10-a.conflist', list('a'));
   await follower.settled();
-  assert.equal(told.length, 2);
+  assert.equal(notified.length, 2);
 });
 
-test('run(): the folder may come late, go, and come again', async () => {
+test('run(): the directory may be created late, removed, and created again', async () => {
   const made = new CniWorld();
   const network = made.network();
   await using follower = following(made, network);
@@ -152,7 +152,7 @@ test('run(): the folder may come late, go, and come again', async () => {
   }
 });
 
-test('run(): a folder that cannot be followed is tried again', async () => {
+test('run(): a directory that cannot be watched is retried', async () => {
   const made = new CniWorld();
   await made.write('10-a.conflist', list('a'));
   made.host.fs.faults.failNext('stat', 'EIO');
@@ -164,14 +164,14 @@ test('run(): a folder that cannot be followed is tried again', async () => {
   assert.equal(network.status().ready, true);
 });
 
-test('status(): STATUS of 1.1 is asked at a change, then when the answer is old', async () => {
+test('status(): STATUS of version 1.1 is queried at a change, then when the status is stale', async () => {
   const made = new CniWorld();
   made.install('bridge');
   await made.write('10-a.conflist', list('a', { cniVersion: '1.1.0' }));
   made.answers.set('bridge STATUS', { exitCode: 1, stdout: '{"code":50,"msg":"daemon is not up"}' });
   const network = made.network();
   await network.refresh();
-  assert.deepEqual(network.status(), notReady('its plugins have not told their status yet'));
+  assert.deepEqual(network.status(), notReady('plugins have not reported their status yet'));
   await made.host.clock.advance(0);
   const unavailable = notReady('plugin type="bridge" name="a" failed (status): daemon is not up');
   assert.deepEqual([network.status(), network.status()], [unavailable, unavailable]);
@@ -185,15 +185,15 @@ test('status(): STATUS of 1.1 is asked at a change, then when the answer is old'
   assert.deepEqual(made.takeCalls(), ['bridge STATUS']);
 });
 
-test('status(): a plugin that does not answer counts as not available', async () => {
+test('status(): a plugin that does not respond counts as unavailable', async () => {
   const made = new CniWorld();
   made.install('bridge');
   await made.write('10-a.conflist', list('a', { cniVersion: '1.1.0' }));
   made.answers.set('bridge STATUS', new Promise(() => {}));
   const network = made.network();
-  await network.refresh(); // holds nobody up
+  await network.refresh(); // does not wait for the plugin
   await made.host.clock.advance(20_000);
   const status = network.status();
   assert.ok(!status.ready);
-  assert.match(status.message, /plugin type="bridge" name="a" failed \(status\): ended before it was done/);
+  assert.match(status.message, /plugin type="bridge" name="a" failed \(status\): aborted/);
 });

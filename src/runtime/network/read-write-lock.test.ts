@@ -4,7 +4,7 @@ import { ReadWriteLock } from './read-write-lock.ts';
 
 const signal = new AbortController().signal;
 
-test('ExclusiveGate: alone waits for those inside, and keeps out whoever comes later', async () => {
+test('ReadWriteLock: a writer waits for readers, and blocks later ones', async () => {
   const gate = new ReadWriteLock();
   const seen: string[] = [];
   const first = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ test('ExclusiveGate: alone waits for those inside, and keeps out whoever comes l
   assert.deepEqual(seen.slice(6), ['add 3 begins', 'add 3 ends', 'gc 2 begins', 'gc 2 ends']);
 });
 
-test('ExclusiveGate: who gives up waiting does not stay in the way', async () => {
+test('ReadWriteLock: an aborted writer does not block others', async () => {
   const gate = new ReadWriteLock();
   const held = Promise.withResolvers<void>();
   const inside = gate.shared(() => held.promise, signal);

@@ -5,7 +5,7 @@ import { applyResources } from './apply-resources.ts';
 import { LinuxResources } from './generated/nri-v1alpha1.ts';
 import { nriResources } from './nri-resources.ts';
 
-type Asked = Parameters<typeof LinuxResources.fromPartial>[0];
+type Change = Parameters<typeof LinuxResources.fromPartial>[0];
 
 const base: OciResources = {
   devices: [{ allow: false }],
@@ -15,28 +15,28 @@ const base: OciResources = {
   unified: { 'memory.high': '1' },
 };
 
-const cases: Record<string, { asked: Asked; resources: OciResources }> = {
-  'changes nothing for nothing': { asked: {}, resources: base },
+const cases: Record<string, { change: Change; resources: OciResources }> = {
+  'changes nothing for an empty change': { change: {}, resources: base },
   'sets memory field by field': {
-    asked: { memory: { limit: { value: 200n }, swappiness: { value: 0n }, disableOomKiller: { value: true } } },
+    change: { memory: { limit: { value: 200n }, swappiness: { value: 0n }, disableOomKiller: { value: true } } },
     resources: { ...base, memory: { limit: 200, reservation: 50, swappiness: 0, disableOOMKiller: true } },
   },
-  'takes a memory limit of 0 for none given': {
-    asked: {
+  'ignores a memory limit of 0': {
+    change: {
       memory: { limit: { value: 0n }, kernel: { value: 1n }, kernelTcp: { value: 2n }, useHierarchy: { value: false } },
     },
     resources: { ...base, memory: { limit: 100, reservation: 50, kernel: 1, kernelTCP: 2, useHierarchy: false } },
   },
   'sets CPU field by field': {
-    asked: { cpu: { quota: { value: -1n }, period: { value: 100000n }, mems: '1' } },
+    change: { cpu: { quota: { value: -1n }, period: { value: 100000n }, mems: '1' } },
     resources: { ...base, cpu: { shares: 10, cpus: '0', quota: -1, period: 100000, mems: '1' } },
   },
   'sets real-time CPU': {
-    asked: { cpu: { realtimeRuntime: { value: 5n }, realtimePeriod: { value: 6n } } },
+    change: { cpu: { realtimeRuntime: { value: 5n }, realtimePeriod: { value: 6n } } },
     resources: { ...base, cpu: { shares: 10, cpus: '0', realtimeRuntime: 5, realtimePeriod: 6 } },
   },
   'sets one size of huge pages': {
-    asked: {
+    change: {
       hugepageLimits: [
         { pageSize: '2MB', limit: 7n },
         { pageSize: '1GB', limit: 8n },
@@ -51,30 +51,30 @@ const cases: Record<string, { asked: Asked; resources: OciResources }> = {
     },
   },
   'sets files of the control group': {
-    asked: { unified: { 'memory.high': '2', 'cpu.weight': '3' } },
+    change: { unified: { 'memory.high': '2', 'cpu.weight': '3' } },
     resources: { ...base, unified: { 'memory.high': '2', 'cpu.weight': '3' } },
   },
-  'limits processes': { asked: { pids: { limit: 5n } }, resources: { ...base, pids: { limit: 5 } } },
-  'lets processes be unlimited': { asked: { pids: { limit: 0n } }, resources: { ...base, pids: { limit: -1 } } },
+  'limits processes': { change: { pids: { limit: 5n } }, resources: { ...base, pids: { limit: 5 } } },
+  'removes the limit of processes': { change: { pids: { limit: 0n } }, resources: { ...base, pids: { limit: -1 } } },
   'adds rules for devices': {
-    asked: { devices: [{ allow: true, type: 'b', major: { value: 8n }, access: 'r' }] },
+    change: { devices: [{ allow: true, type: 'b', major: { value: 8n }, access: 'r' }] },
     resources: { ...base, devices: [{ allow: false }, { allow: true, type: 'b', major: 8, access: 'r' }] },
   },
-  'takes empty classes for none': { asked: { blockioClass: { value: '' }, rdtClass: {} }, resources: base },
+  'ignores empty classes': { change: { blockioClass: { value: '' }, rdtClass: {} }, resources: base },
 };
 
-for (const [name, { asked, resources }] of Object.entries(cases)) {
+for (const [name, { change, resources }] of Object.entries(cases)) {
   test(`applyResources() ${name}`, () => {
-    assert.deepEqual(applyResources(base, LinuxResources.fromPartial(asked)), resources);
+    assert.deepEqual(applyResources(base, LinuxResources.fromPartial(change)), resources);
   });
 }
 
-test('applyResources() lets swap follow the memory where there is a limit for it', () => {
+test('applyResources() adapts a swap limit to the memory limit', () => {
   const limit = LinuxResources.fromPartial({ memory: { limit: { value: 7n } } });
   assert.deepEqual(applyResources({ devices: [], memory: { limit: 1, swap: 1 } }, limit).memory, { limit: 7, swap: 7 });
 });
 
-test('nriResources() tells what applyResources() would set', () => {
+test('nriResources() is the inverse of applyResources()', () => {
   const everything: OciResources = {
     devices: [{ allow: true, type: 'c', major: 1, minor: 2, access: 'rwm' }],
     memory: {

@@ -24,7 +24,7 @@ const cpuUpdate = (containerId: string, shares: bigint, ignoreFailure = false): 
     ignoreFailure,
   });
 
-test('a plugin registers, is configured, and is shown what there is', async (t) => {
+test('a plugin registers, is configured, and is synchronized', async (t) => {
   const { connect, host, sandboxes, containers } = await startNri(t);
   sandboxes.push(pod, sampleSandbox({ id: 'p2', state: { phase: 'creating' } }));
   containers.push(container, sampleContainer({ id: 'c2', state: { phase: 'creating' } }));
@@ -68,7 +68,7 @@ for (const [what, [name, index, message]] of Object.entries(badNames)) {
   });
 }
 
-test('a plugin that does not register in time is cut off', async (t) => {
+test('a plugin that does not register in time is disconnected', async (t) => {
   const { connect, host, logged } = await startNri(t);
   const plugin = await connect();
   await host.clock.advance(5000);
@@ -76,13 +76,13 @@ test('a plugin that does not register in time is cut off', async (t) => {
   assert.deepEqual(logged, ['NRI plugin did not join']);
 });
 
-test('a plugin that wants events which do not exist is cut off', async (t) => {
+test('a plugin that subscribes to unknown events is disconnected', async (t) => {
   const { join, logged } = await startNri(t);
   await (await join('10-example', { configure: () => ({ events: 1 << 20 }) })).closed;
   assert.deepEqual(logged, ['NRI plugin did not join']);
 });
 
-test('a plugin hears of a whole life, in order, and of each end once', async (t) => {
+test('a plugin receives a whole lifecycle in order, and each end once', async (t) => {
   const { nri, join } = await startNri(t);
   const plugin = await join('10-example');
   await nri.runPodSandbox(pod, never);
@@ -119,7 +119,7 @@ test('a plugin hears of a whole life, in order, and of each end once', async (t)
   ]);
 });
 
-test('a plugin hears only of what it subscribed to', async (t) => {
+test('a plugin receives only subscribed events', async (t) => {
   const { nri, join } = await startNri(t);
   const plugin = await join('10-example', { configure: () => ({ events: 1 << (Event.STOP_POD_SANDBOX - 1) }) });
   await nri.runPodSandbox(pod, never);
@@ -127,7 +127,7 @@ test('a plugin hears only of what it subscribed to', async (t) => {
   assert.deepEqual(plugin.calls, ['stopPodSandbox p1']);
 });
 
-test('a plugin of an older version is told of changes of state', async (t) => {
+test('a plugin of an older version receives StateChange', async (t) => {
   const { nri, join } = await startNri(t);
   const events: number[] = [];
   const stateChange = ({ event }: { event: number }) => {
@@ -141,7 +141,7 @@ test('a plugin of an older version is told of changes of state', async (t) => {
   assert.deepEqual(events, [Event.RUN_POD_SANDBOX, Event.RUN_POD_SANDBOX]);
 });
 
-test('plugins are asked in the order of their index, each seeing what those before made of a container', async (t) => {
+test('plugins are called in the order of their index, each with the adjustments of those before', async (t) => {
   const { nri, join } = await startNri(t);
   const seen: unknown[] = [];
   const adds = (key: string) => ({
@@ -160,7 +160,7 @@ test('plugins are asked in the order of their index, each seeing what those befo
   assert.deepEqual(spec.process.env, ['PATH=/bin', 'COLOR=red', 'EARLY=1', 'LATE=1']);
 });
 
-test('two plugins that set the same are a conflict, and all are told that the container is gone', async (t) => {
+test('two plugins that set the same field are a conflict, and all are notified of the removal', async (t) => {
   const { nri, join } = await startNri(t);
   const createContainer = () => ({ adjust: adjust({ linux: { resources: { cpu: { shares: { value: 1n } } } } }) });
   const first = await join('10-first', { createContainer });
@@ -174,15 +174,15 @@ test('two plugins that set the same are a conflict, and all are told that the co
   }
 });
 
-test('what cannot be done is refused with the plugin and the field', async (t) => {
+test('an unsupported request is rejected with the plugin and the field', async (t) => {
   const { nri, join } = await startNri(t);
   await join('10-cdi', { createContainer: () => ({ adjust: adjust({ CDIDevices: [{ name: 'v/c=1' }] }) }) });
   await assert.rejects(nri.createContainer(pod, creating, sampleSpec, never), {
-    message: 'NRI plugin 10-cdi: CDI_devices: this runtime has no CDI devices',
+    message: 'NRI plugin 10-cdi: CDI_devices: CDI devices are not supported',
   });
 });
 
-test('CDI devices are resolved by who can', async (t) => {
+test('CDI devices are resolved by the injector', async (t) => {
   const injectCdiDevices = async (spec: typeof sampleSpec, names: readonly string[]) => ({
     ...spec,
     annotations: { cdi: names.join() },
@@ -193,7 +193,7 @@ test('CDI devices are resolved by who can', async (t) => {
   assert.deepEqual(spec.annotations, { cdi: 'v/c=1' });
 });
 
-test('updates of other containers are put together; evictions are done', async (t) => {
+test('updates of other containers are merged; evictions are executed', async (t) => {
   const { nri, join, asked, host } = await startNri(t);
   await join('10-first', {
     createContainer: () => ({ update: [cpuUpdate('c5', 7n)], evict: [{ containerId: 'c6', reason: 'noisy' }] }),
@@ -210,15 +210,15 @@ test('updates of other containers are put together; evictions are done', async (
   assert.deepEqual(asked, ['evict c6 noisy']);
 });
 
-test('an update of the container that is being created is refused', async (t) => {
+test('an update of the container that is being created is rejected', async (t) => {
   const { nri, join } = await startNri(t);
   await join('10-example', { createContainer: () => ({ update: [cpuUpdate('c1', 7n)] }) });
   await assert.rejects(nri.createContainer(pod, creating, sampleSpec, never), {
-    message: 'NRI plugin 10-example: update: container c1 is only being created',
+    message: 'NRI plugin 10-example: update: container c1 is still being created',
   });
 });
 
-test('a conflict between updates is left out when the plugin does not mind', async (t) => {
+test('a conflicting update is dropped if the plugin ignores failures', async (t) => {
   const { nri, join } = await startNri(t);
   await join('10-first', { stopContainer: () => ({ update: [cpuUpdate('c5', 7n)] }) });
   await join('20-second', { createContainer: () => ({ update: [cpuUpdate('c5', 8n, true)] }) });
@@ -234,7 +234,7 @@ test('a conflict between updates is left out when the plugin does not mind', asy
   );
 });
 
-test('plugins change the resources of an update, one after the other', async (t) => {
+test('plugins change the resources of an update in order', async (t) => {
   const { nri, join } = await startNri(t);
   const shares: unknown[] = [];
   await join('10-first', { updateContainer: () => ({ update: [cpuUpdate('c1', 7n), cpuUpdate('c2', 8n)] }) });
@@ -252,7 +252,7 @@ test('plugins change the resources of an update, one after the other', async (t)
   assert.deepEqual(shares, [7n]);
 });
 
-test('who validates sees all adjustments with their owners, and may reject them', async (t) => {
+test('a validator receives all adjustments with their owners, and may reject them', async (t) => {
   const { nri, join } = await startNri(t);
   const seen: ValidateContainerAdjustmentRequest[] = [];
   await join('10-first', {
@@ -279,7 +279,7 @@ test('who validates sees all adjustments with their owners, and may reject them'
   ]);
 });
 
-test('a plugin that refuses a sandbox makes it fail, and all are told that it is gone', async (t) => {
+test('a plugin that rejects a sandbox fails it, and all are notified of the removal', async (t) => {
   const { nri, join } = await startNri(t);
   const first = await join('10-first');
   await join('20-second', {
@@ -290,12 +290,12 @@ test('a plugin that refuses a sandbox makes it fail, and all are told that it is
   await assert.rejects(nri.runPodSandbox(pod, never), {
     name: 'CriError',
     code: 'Unknown',
-    message: 'NRI plugin 20-second refuses RunPodSandbox: not today',
+    message: 'NRI plugin 20-second rejected RunPodSandbox: not today',
   });
   assert.deepEqual(first.calls, ['runPodSandbox p1', 'stopPodSandbox p1', 'removePodSandbox p1']);
 });
 
-test('a plugin that refuses what has happened is logged, and the others are told all the same', async (t) => {
+test('a plugin that rejects a notification is logged, and the others are notified', async (t) => {
   const { nri, join, logged } = await startNri(t);
   await join('10-first', {
     stopPodSandbox: () => {
@@ -306,10 +306,10 @@ test('a plugin that refuses what has happened is logged, and the others are told
   await nri.runPodSandbox(pod, never);
   await nri.stopPodSandbox(pod, never);
   assert.deepEqual(second.calls, ['runPodSandbox p1', 'stopPodSandbox p1']);
-  assert.deepEqual(logged.at(-1), 'NRI plugin does not take what it is told 10-first');
+  assert.deepEqual(logged.at(-1), 'NRI plugin rejected a notification 10-first');
 });
 
-test('a plugin that does not answer in time is let go, and the rest goes on', async (t) => {
+test('a plugin that does not respond in time is disconnected, and the others continue', async (t) => {
   const { nri, join, host, logged } = await startNri(t);
   const hung = await join('10-hung', { startContainer: () => new Promise(() => {}) });
   const other = await join('20-other');
@@ -319,10 +319,10 @@ test('a plugin that does not answer in time is let go, and the rest goes on', as
   await nri.startContainer(pod, container, never);
   assert.deepEqual(hung.calls, ['startContainer c1']);
   assert.deepEqual(other.calls, ['startContainer c1', 'startContainer c1']);
-  assert.equal(logged.at(-1), 'let NRI plugin go that does not answer 10-hung');
+  assert.equal(logged.at(-1), 'NRI plugin does not respond; disconnecting 10-hung');
 });
 
-test('a plugin that goes away in the middle of a request is let go, and the rest goes on', async (t) => {
+test('a plugin that disconnects during a request is dropped, and the others continue', async (t) => {
   const { nri, join } = await startNri(t);
   const held = Promise.withResolvers<Record<string, never>>();
   const leaving = await join('10-leaving', {
@@ -336,7 +336,7 @@ test('a plugin that goes away in the middle of a request is let go, and the rest
   assert.deepEqual(other.calls, ['startContainer c1']);
 });
 
-test('a caller that gives up does not cost the plugin its place', async (t) => {
+test('an aborted caller does not disconnect the plugin', async (t) => {
   const { nri, join } = await startNri(t);
   const controller = new AbortController();
   const answers = [
@@ -352,7 +352,7 @@ test('a caller that gives up does not cost the plugin its place', async (t) => {
   assert.deepEqual(plugin.calls, ['startContainer c1', 'startContainer c1']);
 });
 
-test('a container that is made while a plugin is being synchronized is not lost on it', async (t) => {
+test('a container created during the synchronization of a plugin is reported to it', async (t) => {
   const { nri, connect, host } = await startNri(t);
   const release = Promise.withResolvers<Record<string, never>>();
   const plugin = await connect({ synchronize: () => release.promise });
@@ -364,7 +364,7 @@ test('a container that is made while a plugin is being synchronized is not lost 
   assert.deepEqual(plugin.calls, ['configure', 'synchronize', 'createContainer c1', 'validateContainerAdjustment c1']);
 });
 
-test('a plugin that comes between the creation of a container and the news of it is shown the container', async (t) => {
+test('a plugin that joins between the creation of a container and its notification gets the container', async (t) => {
   const { nri, connect, host, sandboxes } = await startNri(t);
   sandboxes.push(sampleSandbox({ state: { phase: 'creating' } }));
   await nri.runPodSandbox(pod, never);
@@ -381,7 +381,7 @@ test('a plugin that comes between the creation of a container and the news of it
   assert.deepEqual(seen, [['p1'], ['c1']]);
 });
 
-test('what a plugin wants after it was synchronized is done', async (t) => {
+test('updates in the response to Synchronize are executed', async (t) => {
   const { join, asked } = await startNri(t);
   await join('10-example', { synchronize: () => ({ update: [cpuUpdate('c1', 3n)] }) });
   assert.deepEqual(asked, ['update c1 {"devices":[],"cpu":{"shares":3}}']);
@@ -399,7 +399,7 @@ test('a plugin that cannot be synchronized does not join', async (t) => {
   assert.deepEqual(plugin.calls, []);
 });
 
-test('a plugin asks for updates and evictions by itself, and hears what failed', async (t) => {
+test('a plugin may request updates and evictions by itself, and gets the failed ones', async (t) => {
   const { join, asked } = await startNri(t);
   const plugin = await join('10-example');
   const broken = cpuUpdate('broken', 1n);
@@ -416,7 +416,7 @@ test('a plugin asks for updates and evictions by itself, and hears what failed',
   ]);
 });
 
-test('the resources of a pod are told before they change', async (t) => {
+test('the resources of a pod are reported before they change', async (t) => {
   const { nri, join } = await startNri(t);
   const seen: unknown[] = [];
   await join('10-example', {
@@ -431,7 +431,7 @@ test('the resources of a pod are told before they change', async (t) => {
   assert.deepEqual(seen, [20n, 7n]);
 });
 
-test('at the end plugins are told, and the socket goes', async (t) => {
+test('at shutdown plugins are notified, and the socket is removed', async (t) => {
   const { join, end, running, host } = await startNri(t);
   const plugin = await join('10-example');
   assert.equal((await host.fs.stat('/run/nri'))?.mode, 0o700);

@@ -4,10 +4,10 @@ import { adjustmentClaims } from './claims.ts';
 import { FieldOwners } from './field-owners.ts';
 import { ContainerAdjustment } from './generated/nri-v1alpha1.ts';
 
-type Asked = Parameters<typeof ContainerAdjustment.fromPartial>[0];
+type Adjustment = Parameters<typeof ContainerAdjustment.fromPartial>[0];
 
-/** Two plugins, one after the other, and the words of the conflict; none: both may. */
-const cases: Record<string, { first: Asked; second: Asked; conflict?: string }> = {
+/** Two adjustments in order, and the expected conflict, if any. */
+const cases: Record<string, { first: Adjustment; second: Adjustment; conflict?: string }> = {
   'the same annotation': {
     first: { annotations: { a: '1' } },
     second: { annotations: { a: '1' } },
@@ -29,8 +29,8 @@ const cases: Record<string, { first: Asked; second: Asked; conflict?: string }> 
   },
   'the same variable': { first: { env: [{ key: 'A' }] }, second: { env: [{ key: 'A' }] }, conflict: 'Env A' },
   'the arguments': { first: { args: ['a'] }, second: { args: ['b'] }, conflict: 'Args' },
-  'the arguments, knowingly': { first: { args: ['a'] }, second: { args: ['', 'b'] } },
-  'hooks add up': { first: { hooks: { prestart: [{}] } }, second: { hooks: { prestart: [{}] } } },
+  'the arguments, with the marker': { first: { args: ['a'] }, second: { args: ['', 'b'] } },
+  'hooks are combined': { first: { hooks: { prestart: [{}] } }, second: { hooks: { prestart: [{}] } } },
   'the same limit': {
     first: { rlimits: [{ type: 'RLIMIT_CORE' }] },
     second: { rlimits: [{ type: 'RLIMIT_CORE' }] },
@@ -89,8 +89,8 @@ const cases: Record<string, { first: Asked; second: Asked; conflict?: string }> 
 for (const [name, { first, second, conflict }] of Object.entries(cases)) {
   test(`FieldOwners: ${name}`, () => {
     const owners = new FieldOwners();
-    const claim = (asked: Asked, plugin: string): void =>
-      owners.claim('c1', adjustmentClaims(ContainerAdjustment.fromPartial(asked)), plugin);
+    const claim = (adjustment: Adjustment, plugin: string): void =>
+      owners.claim('c1', adjustmentClaims(ContainerAdjustment.fromPartial(adjustment)), plugin);
     claim(first, '10-a');
     if (conflict === undefined) claim(second, '20-b');
     else {
@@ -100,10 +100,10 @@ for (const [name, { first, second, conflict }] of Object.entries(cases)) {
   });
 }
 
-test('FieldOwners: what another took away may not be set again by a third', () => {
+test('FieldOwners: a field removed by one plugin may not be set by a third', () => {
   const owners = new FieldOwners();
-  const claim = (asked: Asked, plugin: string): void =>
-    owners.claim('c1', adjustmentClaims(ContainerAdjustment.fromPartial(asked)), plugin);
+  const claim = (adjustment: Adjustment, plugin: string): void =>
+    owners.claim('c1', adjustmentClaims(ContainerAdjustment.fromPartial(adjustment)), plugin);
   claim({ env: [{ key: 'A' }] }, '10-a');
   claim({ env: [{ key: '-A' }] }, '20-b');
   assert.throws(() => claim({ env: [{ key: 'A' }] }, '30-c'), {
@@ -114,8 +114,8 @@ test('FieldOwners: what another took away may not be set again by a third', () =
 
 test('FieldOwners: a conflict claims nothing', () => {
   const owners = new FieldOwners();
-  const claim = (asked: Asked, plugin: string): void =>
-    owners.claim('c1', adjustmentClaims(ContainerAdjustment.fromPartial(asked)), plugin);
+  const claim = (adjustment: Adjustment, plugin: string): void =>
+    owners.claim('c1', adjustmentClaims(ContainerAdjustment.fromPartial(adjustment)), plugin);
   claim({ args: ['a'] }, '10-a');
   assert.throws(() => claim({ annotations: { x: '1' }, args: ['b'] }, '20-b'));
   claim({ annotations: { x: '1' } }, '30-c');

@@ -6,7 +6,7 @@ import { createCdiInjector } from './inject-cdi-devices.ts';
 
 const never = new AbortController().signal;
 
-test('cdiInjector() puts the edits of the named devices into a specification', async () => {
+test('createCdiInjector() applies the edits of the named devices to a specification', async () => {
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/etc/cdi');
   const device = { name: 'one', containerEdits: { env: ['ONE=1'] } };

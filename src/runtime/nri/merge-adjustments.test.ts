@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ContainerAdjustment } from './generated/nri-v1alpha1.ts';
 import { mergeAdjustments } from './merge-adjustments.ts';
 
-test('mergeAdjustments() puts together what two plugins want, the second having the last word', () => {
+test('mergeAdjustments() merges two adjustments, the second taking precedence', () => {
   const first = ContainerAdjustment.fromPartial({
     annotations: { a: '1', gone: '1' },
     mounts: [{ destination: '/a' }, { destination: '/gone' }],

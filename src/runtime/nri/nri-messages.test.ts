@@ -7,7 +7,7 @@ import { Container, ContainerState, PodSandbox } from './generated/nri-v1alpha1.
 import { nriContainer } from './nri-container.ts';
 import { nriPod } from './nri-pod.ts';
 
-test('nriPod() tells what is known of a sandbox', () => {
+test('nriPod() converts a sandbox', () => {
   const config = PodSandboxConfig.fromPartial({
     ...sampleSandbox().config,
     linux: { cgroupParent: '/kubepods/pod1', overhead: { cpuShares: 2n }, resources: { memoryLimitInBytes: 3n } },
@@ -43,7 +43,7 @@ test('nriPod() tells what is known of a sandbox', () => {
   );
 });
 
-test('nriContainer() tells what is known of a container', () => {
+test('nriContainer() converts a container', () => {
   const config = ContainerConfig.fromPartial({
     metadata: { name: 'app', attempt: 0 },
     labels: { tier: 'front' },
@@ -101,7 +101,7 @@ test('nriContainer() tells what is known of a container', () => {
   );
 });
 
-const lives: ReadonlyArray<readonly [ContainerRecordState, Partial<Container>]> = [
+const states: ReadonlyArray<readonly [ContainerRecordState, Partial<Container>]> = [
   [{ phase: 'creating' }, { state: ContainerState.CONTAINER_UNKNOWN }],
   [{ phase: 'created' }, { state: ContainerState.CONTAINER_CREATED }],
   [{ phase: 'starting' }, { state: ContainerState.CONTAINER_CREATED }],
@@ -118,8 +118,8 @@ const lives: ReadonlyArray<readonly [ContainerRecordState, Partial<Container>]> 
   ],
 ];
 
-for (const [life, fields] of lives) {
-  test(`nriContainer() tells a container that is ${life.phase}`, () => {
+for (const [life, fields] of states) {
+  test(`nriContainer() converts a container that is ${life.phase}`, () => {
     const { spec: _none, ...bare } = sampleContainer({ state: life });
     const base = { id: 'c1', podSandboxId: 'p1', name: 'app', labels: { tier: 'front' }, createdAt: 2n };
     assert.deepEqual(nriContainer(bare), Container.fromPartial({ ...base, ...fields }));

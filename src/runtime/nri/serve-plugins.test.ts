@@ -8,7 +8,7 @@ import { sampleSandbox } from './fake/sample-records.ts';
 const never = new AbortController().signal;
 const pod = sampleSandbox();
 
-/** Puts a program into the plugins' folder that registers; returns what runs of it. */
+/** Installs a plugin program that registers; returns its running instances. */
 async function install(host: MemoryHost, name: string, behaviour: PluginBehaviour = {}, mode = 0o755) {
   const started: {
     readonly plugin: MemoryPlugin;
@@ -27,7 +27,7 @@ async function install(host: MemoryHost, name: string, behaviour: PluginBehaviou
   return started;
 }
 
-test('plugins of the folder are started with their names, and hear of everything from the first on', async (t) => {
+test('plugins of the directory are started with their names, and receive all events', async (t) => {
   const seen: string[] = [];
   const configure = ({ config }: { config: string }) => {
     seen.push(config);
@@ -49,7 +49,7 @@ test('plugins of the folder are started with their names, and hear of everything
   assert.deepEqual(started[0]?.plugin.calls, ['configure', 'synchronize', 'runPodSandbox p1']);
 });
 
-test('requests wait until the plugins of the folder are up', async (t) => {
+test('requests wait until the plugins of the directory have started', async (t) => {
   const up = Promise.withResolvers<Record<string, never>>();
   let started: Awaited<ReturnType<typeof install>> = [];
   const { nri } = await startNri(t, {}, async ({ host }) => {
@@ -61,19 +61,19 @@ test('requests wait until the plugins of the folder are up', async (t) => {
   assert.deepEqual(started[0]?.plugin.calls, ['configure', 'synchronize', 'runPodSandbox p1']);
 });
 
-test('what is no plugin is left out', async (t) => {
+test('files that are not plugins are ignored', async (t) => {
   const { logged } = await startNri(t, {}, async ({ host }) => {
     await install(host, 'README.md', {}, 0o644);
     await install(host, 'nameless');
     await install(host, '1-short');
   });
   assert.deepEqual(logged, [
-    'left NRI plugin out /opt/nri/plugins/1-short',
-    'left NRI plugin out /opt/nri/plugins/nameless',
+    'ignored NRI plugin /opt/nri/plugins/1-short',
+    'ignored NRI plugin /opt/nri/plugins/nameless',
   ]);
 });
 
-test('a plugin that ends is started again after a pause that grows', async (t) => {
+test('a plugin that exits is restarted with a growing back-off', async (t) => {
   let started: Awaited<ReturnType<typeof install>> = [];
   const { nri, host, logged } = await startNri(t, {}, async ({ host }) => {
     started = await install(host, '10-example');
@@ -93,7 +93,7 @@ test('a plugin that ends is started again after a pause that grows', async (t) =
   assert.equal(logged.filter((line) => line === 'NRI plugin ended /opt/nri/plugins/10-example').length, 2);
 });
 
-test('a plugin that does not come up keeps the others waiting no longer than its time-out', async (t) => {
+test('a plugin that does not start delays the others no longer than its time-out', async (t) => {
   const { nri, host, logged } = await startNri(t, {}, async ({ host }) => {
     await install(host, '10-mute');
     host.connectedPrograms.programs.set('/opt/nri/plugins/10-mute', () => new Promise(() => {}));
@@ -103,7 +103,7 @@ test('a plugin that does not come up keeps the others waiting no longer than its
   assert.deepEqual(logged, ['NRI plugin did not start /opt/nri/plugins/10-mute']);
 });
 
-test('plugins of the folder are told the end, and are killed then', async (t) => {
+test('plugins of the directory are notified of the shutdown, then killed', async (t) => {
   let started: Awaited<ReturnType<typeof install>> = [];
   const { end, running } = await startNri(t, {}, async ({ host }) => {
     started = await install(host, '10-example');
@@ -114,11 +114,11 @@ test('plugins of the folder are told the end, and are killed then', async (t) =>
   await started[0]?.plugin.closed;
 });
 
-test('a socket that somebody listens on is not taken from him, and that is told to who waits for it', async (t) => {
+test('a socket in use is not taken over, and the callers get an error', async (t) => {
   const first = await startNri(t);
   await first.nri.listening;
   const { nri, running } = await startNri(t, { network: first.host.network, fs: first.host.fs });
-  const refused = { name: 'NriSocketError', message: /^cannot serve NRI at \/run\/nri\/nri\.sock: another process / };
-  await assert.rejects(running, refused);
-  await assert.rejects(nri.listening, refused);
+  const expected = { name: 'NriSocketError', message: /^cannot serve NRI at \/run\/nri\/nri\.sock: another process / };
+  await assert.rejects(running, expected);
+  await assert.rejects(nri.listening, expected);
 });

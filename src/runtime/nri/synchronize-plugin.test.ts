@@ -8,14 +8,14 @@ import { syncRequests } from './synchronize-plugin.ts';
 const pod = (id: string): PodSandbox => PodSandbox.create({ id });
 const container = (id: string): Container => Container.create({ id });
 
-test('syncRequests() sends little in one message, also nothing', () => {
+test('syncRequests() sends a small state in one message, even if empty', () => {
   const shown = (requests: readonly SynchronizeRequest[]) =>
     requests.map(({ pods, containers, more }) => [pods.length, containers.length, more]);
   assert.deepEqual(shown(syncRequests([], [])), [[0, 0, false]]);
   assert.deepEqual(shown(syncRequests([pod('p')], [container('a'), container('b')])), [[1, 2, false]]);
 });
 
-test('syncRequests() splits what is too long, in order, each message short enough', () => {
+test('syncRequests() splits a large state in order, each message within the limit', () => {
   const pods = Array.from({ length: 10 }, (_, index) => pod(`pod-${index}`));
   const containers = Array.from({ length: 10 }, (_, index) => container(`container-${index}`));
   const requests = syncRequests(pods, containers, 60);
@@ -35,7 +35,7 @@ test('syncRequests() splits what is too long, in order, each message short enoug
   for (const request of requests) assert.ok(SynchronizeRequest.encode(request).finish().byteLength <= 60);
 });
 
-test('a plugin is shown thousands of containers, in several messages', async (t) => {
+test('a plugin is synchronized with thousands of containers in several messages', async (t) => {
   const { connect, host, containers } = await startNri(t);
   const long = { ...sampleSpec, process: { ...sampleSpec.process, env: [`LONG=${'x'.repeat(3000)}`] } };
   for (let index = 0; index < 2000; index++) containers.push(sampleContainer({ id: `c${index}`, spec: long }));
@@ -55,7 +55,7 @@ test('a plugin is shown thousands of containers, in several messages', async (t)
   assert.deepEqual(plugin.calls, ['configure', 'synchronize', 'synchronize']);
 });
 
-test('a plugin that does not understand several messages does not join', async (t) => {
+test('a plugin that does not support split messages does not join', async (t) => {
   const { join, containers } = await startNri(t);
   const long = { ...sampleSpec, process: { ...sampleSpec.process, env: [`LONG=${'x'.repeat(3_000_000)}`] } };
   containers.push(sampleContainer({ id: 'c1', spec: long }), sampleContainer({ id: 'c2', spec: long }));

@@ -10,7 +10,7 @@ const container = { id: 'c1', bundle: '/run/containers/c1' };
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const packet = (stream: number, text: string): Uint8Array => Uint8Array.of(stream, ...bytes(text));
 
-/** A container that runs below a monitor with these flags, which accepts whoever attaches. */
+/** A container with a monitor that has these flags and accepts all clients. */
 async function worldWith(flags: readonly string[]) {
   const { fs, processes, packetSockets } = createMemoryHost();
   processes.install('/usr/bin/conmon', () => new Promise(() => {}));
@@ -44,7 +44,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   return found;
 }
 
-test('attachContainer() tells the streams apart, until the monitor closes', async () => {
+test('attachContainer() separates the streams, until the monitor closes', async () => {
   const { attach } = await worldWith(['-i']);
   const { attached, peer } = await attach();
   await peer.send(packet(2, 'out'));
@@ -54,11 +54,11 @@ test('attachContainer() tells the streams apart, until the monitor closes', asyn
     { stream: 'stdout', data: bytes('out') },
     { stream: 'stderr', data: bytes('err') },
   ]);
-  await attached.write(bytes('nobody reads this'));
+  await attached.write(bytes('this is not read'));
   attached.detach();
 });
 
-test('attachContainer() cuts input into what the monitor takes at a time, and ends it', async () => {
+test('attachContainer() splits input into packets for the monitor, and ends it', async () => {
   const { attach } = await worldWith(['-i']);
   const { attached, peer } = await attach();
   const typed = 'x'.repeat(20_000);
@@ -83,7 +83,7 @@ test('attachContainer() sends nothing to a container without input', async () =>
   assert.deepEqual([await all(peer.packets), await all(attached.output)], [[], []]);
 });
 
-test('attachContainer() makes the monitor wait for a slow reader, but not when the container has ended', async () => {
+test('attachContainer() blocks the monitor for a slow reader, but not after the container has ended', async () => {
   const { attach, processes, first } = await worldWith([]);
   const { attached, peer } = await attach();
   const count = 1000;
@@ -102,13 +102,13 @@ test('attachContainer() makes the monitor wait for a slow reader, but not when t
   assert.equal((await all(attached.output)).length, count);
 });
 
-const refusals: Record<string, (world: Awaited<ReturnType<typeof worldWith>>) => Promise<void>> = {
+const rejected: Record<string, (world: Awaited<ReturnType<typeof worldWith>>) => Promise<void>> = {
   'a container that has ended': ({ processes, first }) => processes.kill(first, 'SIGKILL'),
-  'a monitor that is gone': ({ processes, monitor }) => processes.kill(monitor, 'SIGKILL'),
+  'a monitor that has exited': ({ processes, monitor }) => processes.kill(monitor, 'SIGKILL'),
 };
 
-for (const [name, before] of Object.entries(refusals)) {
-  test(`attachContainer() refuses ${name}`, async () => {
+for (const [name, before] of Object.entries(rejected)) {
+  test(`attachContainer() rejects ${name}`, async () => {
     const world = await worldWith([]);
     await before(world);
     await eventLoopTurn();

@@ -11,7 +11,7 @@ const container = { id: 'c1', bundle: '/bundle' };
 const process = { terminal: false, args: ['sleep'], env: [], cwd: '/' } as unknown as OciProcess;
 const never = new AbortController().signal;
 
-/** A program that goes on, and whose processes cannot be killed. */
+/** A program that keeps running and cannot be killed. */
 async function world() {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/bundle');
@@ -35,30 +35,30 @@ async function world() {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-test('execSync(): a process that cannot be killed when its time is over is a timeout, with the cause', async () => {
+test('execSync(): a process that cannot be killed at its time-out is a timeout error with the cause', async () => {
   const { host, deps } = await world();
   const running = execSync(container, { process, timeoutMs: 1000, maxOutputBytes: 10 }, 'e1', deps, never);
-  const refused = assert.rejects(running, {
+  const rejected = assert.rejects(running, {
     name: 'ExecTimeoutError',
     message: 'timeout 1s exceeded',
     cause: new Error('EMFILE: too many open files'),
   });
   await host.clock.advance(2000);
-  await refused;
+  await rejected;
   assert.deepEqual(await host.fs.readDirectory('/bundle'), []);
 });
 
-test('execSync(): a process that cannot be killed when the caller gives up ends with the reason of the caller', async () => {
+test('execSync(): a process that cannot be killed after an abort rejects with the reason of the abort', async () => {
   const { host, deps } = await world();
   const caller = new AbortController();
   const running = execSync(container, { process, maxOutputBytes: 10 }, 'e1', deps, caller.signal);
-  const refused = assert.rejects(running, { message: 'enough' });
+  const rejected = assert.rejects(running, { message: 'enough' });
   await host.clock.advance(10);
   caller.abort(new Error('enough'));
-  await refused;
+  await rejected;
 });
 
-test('execStreams(): files that cannot be removed at the end do no harm', async () => {
+test('execStreams(): a failed removal of files is ignored', async () => {
   const { host, deps, exit } = await world();
   await host.fs.writeFile('/bundle/exec-e1.pid', '7');
   await execStreams(container, process, 'e1', deps, never);

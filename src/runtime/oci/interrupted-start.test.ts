@@ -10,13 +10,13 @@ const container = { id: 'c1', bundle: '/run/containers/c1' };
 const STATE = '/run/oci/crun';
 const MONITOR = ['-c', 'c1', '-r', '/usr/bin/crun', '-b', '/run/containers/c1'];
 
-interface Left {
+interface LeftoverProgram {
   readonly program: string;
   readonly args: readonly string[];
 }
 
-/** A machine on which an earlier life of ours left these at work, each until it is killed. */
-async function machineWith(left: readonly Left[], hasBegun: boolean): Promise<MemoryHost> {
+/** A machine on which a previous process left these programs running until they are killed. */
+async function machineWith(left: readonly LeftoverProgram[], hasBegun: boolean): Promise<MemoryHost> {
   const host = createMemoryHost();
   await host.fs.makeDirectory(container.bundle);
   await host.fs.makeDirectory('/log');
@@ -37,18 +37,18 @@ async function programsOn({ processes }: MemoryHost): Promise<string[]> {
   return programs;
 }
 
-const cases: Record<string, { left: readonly Left[]; hasBegun: boolean; stays: readonly string[] }> = {
-  'a monitor that has no container yet goes': {
+const cases: Record<string, { left: readonly LeftoverProgram[]; hasBegun: boolean; stays: readonly string[] }> = {
+  'a monitor without a container is killed': {
     left: [{ program: '/usr/bin/conmon', args: MONITOR }],
     hasBegun: false,
     stays: [],
   },
-  'a monitor of a container stays': {
+  'a monitor with a container is kept': {
     left: [{ program: '/usr/bin/conmon', args: MONITOR }],
     hasBegun: true,
     stays: ['/usr/bin/conmon'],
   },
-  'a command of the runtime that hangs goes': {
+  'a hanging command of the runtime is killed': {
     left: [
       { program: '/usr/bin/conmon', args: MONITOR },
       { program: '/usr/bin/crun', args: ['--root=/run/oci/crun', 'start', 'c1'] },
@@ -64,7 +64,7 @@ const cases: Record<string, { left: readonly Left[]; hasBegun: boolean; stays: r
     hasBegun: true,
     stays: ['/usr/bin/conmon', '/usr/bin/crun'],
   },
-  'what is about other containers stays': {
+  'processes of other containers are kept': {
     left: [
       { program: '/usr/bin/conmon', args: MONITOR.map((arg) => arg.replace('c1', 'c11')) },
       { program: '/usr/bin/crun', args: ['start', 'c11'] },
@@ -74,37 +74,37 @@ const cases: Record<string, { left: readonly Left[]; hasBegun: boolean; stays: r
   },
 };
 for (const [name, { left, hasBegun, stays }] of Object.entries(cases)) {
-  test(`a start of an earlier life: ${name}`, async () => {
+  test(`an interrupted start: ${name}`, async () => {
     const host = await machineWith(left, hasBegun);
-    const settled = waitForInterruptedStart(container, { ...host, program: '/usr/bin/crun', stateRoot: STATE }, signal);
+    const done = waitForInterruptedStart(container, { ...host, program: '/usr/bin/crun', stateRoot: STATE }, signal);
     await host.clock.advance(5_000);
-    await settled;
+    await done;
     assert.deepEqual(await programsOn(host), stays);
   });
 }
 
-test('a command of the runtime is let to end', async () => {
+test('a running command of the runtime is waited for', async () => {
   const host = await machineWith([], true);
   const ends = Promise.withResolvers<number>();
   host.processes.install('/usr/bin/crun', () => ends.promise);
   await host.processes.startDaemon({ program: '/usr/bin/crun', args: ['start', 'c1'], logFile: '/log/left' });
-  let isSettled = false;
-  const settled = waitForInterruptedStart(container, { ...host, program: '/usr/bin/crun', stateRoot: STATE }, signal).then(() => {
-    isSettled = true;
+  let isDone = false;
+  const done = waitForInterruptedStart(container, { ...host, program: '/usr/bin/crun', stateRoot: STATE }, signal).then(() => {
+    isDone = true;
   });
   await host.clock.advance(1_000);
-  assert.equal(isSettled, false);
+  assert.equal(isDone, false);
   ends.resolve(0);
-  await settled;
+  await done;
 });
 
 const firstProcesses: Record<string, { cmdline: string; isCrun: boolean; stays: boolean }> = {
   'still waits': { cmdline: 'crun\0create\0--bundle\0/run/containers/c1\0c1\0', isCrun: true, stays: true },
-  'has been let go': { cmdline: '/web\0', isCrun: true, stays: false },
-  'is of another runtime, which did all by itself': { cmdline: 'runc\0init\0', isCrun: false, stays: true },
+  'has been started': { cmdline: '/web\0', isCrun: true, stays: false },
+  'belongs to another runtime': { cmdline: 'runc\0init\0', isCrun: false, stays: true },
 };
 for (const [name, { cmdline, isCrun, stays }] of Object.entries(firstProcesses)) {
-  test(`a start that was cut off when the first process ${name}: the FIFO ${stays ? 'stays' : 'goes'}`, async () => {
+  test(`a start interrupted when the first process ${name}: the FIFO ${stays ? 'is kept' : 'is removed'}`, async () => {
     const host = await machineWith([], true);
     const { fs } = host;
     for (const folder of ['/proc/7', `${STATE}/c1`]) await fs.makeDirectory(folder);

@@ -6,7 +6,7 @@ import { killLeftoverExecs } from './leftover-execs.ts';
 const BUNDLE = '/state/containers/c1';
 const PID_FILE = `${BUNDLE}/exec-1-1.pid`;
 
-/** An exec of an earlier life: crun with this argument, and its child 7000. */
+/** An exec of a previous process: crun with this argument, and its child 7000. */
 async function worldWithExec(argument: string) {
   const { fs, processes } = createMemoryHost();
   processes.install('/usr/bin/crun', () => new Promise(() => {}));
@@ -27,12 +27,12 @@ async function worldWithExec(argument: string) {
 }
 
 const cases = {
-  'ends the runtime that was told to write the file': { argument: PID_FILE, isAlive: false },
-  'leaves alone who has its number by now': { argument: '/other.pid', isAlive: true },
+  'kills the runtime that writes the PID file': { argument: PID_FILE, isAlive: false },
+  'ignores another process with the same PID': { argument: '/other.pid', isAlive: true },
 };
 
 for (const [name, { argument, isAlive }] of Object.entries(cases)) {
-  test(`endExecs() ${name}, and takes away the files`, async () => {
+  test(`killLeftoverExecs() ${name}, and removes the files`, async () => {
     const world = await worldWithExec(argument);
     await killLeftoverExecs({ id: 'c1', bundle: BUNDLE }, world);
     assert.equal((await world.processes.identify(world.crun.pid)) !== undefined, isAlive);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { monitorLogPath, monitorArgs } from './monitor-args.ts';
 import type { MonitoredContainer } from './oci-runtime.ts';
 
-const places = { program: '/usr/bin/crun', stateRoot: '/s/oci/crun', exits: '/s/exits', sockets: '/s/s' };
+const paths = { program: '/usr/bin/crun', stateRoot: '/s/oci/crun', exits: '/s/exits', sockets: '/s/s' };
 const plain: MonitoredContainer = {
   id: 'c1',
   bundle: '/b',
@@ -17,38 +17,38 @@ const BASE =
   '--api-version 1 -c c1 -u c1 -n c1 -r /usr/bin/crun --runtime-arg=--root=/s/oci/crun -b /b -p /b/pidfile ' +
   '--conmon-pidfile /b/conmon.pid --exit-dir /s/exits --socket-dir-path /s/s --full-attach';
 
-const cases: Record<string, { given: Partial<MonitoredContainer>; behind: string }> = {
-  'writes a log in the form of CRI': { given: {}, behind: '-l k8s-file:/logs/0.log --no-sync-log' },
-  'gives a terminal': { given: { terminal: true }, behind: '-l k8s-file:/logs/0.log --no-sync-log -t' },
+const cases: Record<string, { given: Partial<MonitoredContainer>; rest: string }> = {
+  'writes a log in CRI format': { given: {}, rest: '-l k8s-file:/logs/0.log --no-sync-log' },
+  'gives a terminal': { given: { terminal: true }, rest: '-l k8s-file:/logs/0.log --no-sync-log -t' },
   'keeps the input open': {
     given: { stdin: true },
-    behind: '-l k8s-file:/logs/0.log --no-sync-log -i --leave-stdin-open',
+    rest: '-l k8s-file:/logs/0.log --no-sync-log -i --leave-stdin-open',
   },
   'closes the input with the first client': {
     given: { stdin: true, stdinOnce: true },
-    behind: '-l k8s-file:/logs/0.log --no-sync-log -i',
+    rest: '-l k8s-file:/logs/0.log --no-sync-log -i',
   },
 };
 
-for (const [name, { given, behind }] of Object.entries(cases)) {
+for (const [name, { given, rest }] of Object.entries(cases)) {
   test(`monitorArgs() ${name}`, () => {
-    assert.equal(monitorArgs({ ...plain, ...given }, places, false).join(' '), `${BASE} ${behind}`);
+    assert.equal(monitorArgs({ ...plain, ...given }, paths, false).join(' '), `${BASE} ${rest}`);
   });
 }
 
-test('monitorArgs() keeps the device of the node from a container with users of its own', () => {
-  const args = monitorArgs(plain, places, true).join(' ');
+test('monitorArgs() does not give the /dev/null of the node to a container in a user namespace', () => {
+  const args = monitorArgs(plain, paths, true).join(' ');
   const command = `-r /bin/sh --runtime-arg=-c --runtime-arg=: | "$0" "$@" --runtime-arg=/usr/bin/crun`;
   assert.ok(args.includes(`${command} --runtime-arg=--root=/s/oci/crun -b /b`), args);
   assert.ok(
-    monitorArgs({ ...plain, stdin: true }, places, true)
+    monitorArgs({ ...plain, stdin: true }, paths, true)
       .join(' ')
       .startsWith(BASE),
   );
 });
 
-test('logPathOf() finds what monitorArgs() said', () => {
+test('monitorLogPath() finds the path given by monitorArgs()', () => {
   const { logPath, ...silent } = plain;
-  assert.equal(monitorLogPath(monitorArgs(plain, places, false)), logPath);
-  assert.equal(monitorLogPath(monitorArgs(silent, places, false)), undefined);
+  assert.equal(monitorLogPath(monitorArgs(plain, paths, false)), logPath);
+  assert.equal(monitorLogPath(monitorArgs(silent, paths, false)), undefined);
 });

@@ -8,7 +8,7 @@ const CONTAINER = { id: 'c1', bundle: '/state/containers/c1' };
 const STATE = { ociVersion: '1.1.0', id: 'c1', status: 'running', pid: 7, bundle: '/state/containers/c1' };
 const never = new AbortController().signal;
 
-/** Hooks `/good`, `/bad`, `/mute`, `/slow`; `ran` has what they were given. */
+/** Hooks `/good`, `/bad`, `/mute`, `/slow`; `ran` has their inputs. */
 function hookWorld() {
   const host = createMemoryHost();
   const ran: unknown[] = [];
@@ -27,7 +27,7 @@ function hookWorld() {
   return { host, ran, run };
 }
 
-test('hooks run in the bundle, one after the other, with the state as their input', async () => {
+test('hooks run in the bundle, in order, with the state as input', async () => {
   const { ran, run } = hookWorld();
   await run([{ path: '/good' }, { path: '/good', args: ['good', '-v', 'x'], env: ['A=1', 'B=2=3', 'C='] }]);
   const cwd = CONTAINER.bundle;
@@ -37,18 +37,18 @@ test('hooks run in the bundle, one after the other, with the state as their inpu
   ]);
 });
 
-const faults: Record<string, { hook: OciHook; message: string }> = {
-  'says why': { hook: { path: '/bad' }, message: 'poststart hook #1 (/bad): it broke' },
-  'says nothing': {
+const failures: Record<string, { hook: OciHook; message: string }> = {
+  'fails with a message': { hook: { path: '/bad' }, message: 'poststart hook #1 (/bad): it broke' },
+  'fails without a message': {
     hook: { path: '/mute' },
-    message: 'poststart hook #1 (/mute): ended with exit code 3 without a word',
+    message: 'poststart hook #1 (/mute): exited with code 3 without a message',
   },
-  'is not there': { hook: { path: '/none' }, message: 'poststart hook #1 (/none): start /none: ENOENT' },
-  'takes too long': { hook: { path: '/slow', timeout: 2 }, message: 'poststart hook #1 (/slow): not done after 2 s' },
+  'is missing': { hook: { path: '/none' }, message: 'poststart hook #1 (/none): start /none: ENOENT' },
+  'times out': { hook: { path: '/slow', timeout: 2 }, message: 'poststart hook #1 (/slow): timed out after 2 s' },
 };
 
-for (const [name, { hook, message }] of Object.entries(faults)) {
-  test(`one that ${name} is the last`, async () => {
+for (const [name, { hook, message }] of Object.entries(failures)) {
+  test(`a hook that ${name} ends the sequence`, async () => {
     const { host, ran, run } = hookWorld();
     const running = assert.rejects(run([{ path: '/good' }, hook, { path: '/good' }]), { name: 'OciError', message });
     await host.clock.advance(2_000);
@@ -57,7 +57,7 @@ for (const [name, { hook, message }] of Object.entries(faults)) {
   });
 }
 
-test('a signal that aborts is the reason, not the hook', async () => {
+test('an abort rejects with its reason', async () => {
   const { run } = hookWorld();
   const controller = new AbortController();
   const running = assert.rejects(run([{ path: '/slow', timeout: 2 }], controller.signal), { message: 'enough' });

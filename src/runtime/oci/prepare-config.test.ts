@@ -13,11 +13,11 @@ const PATH = '/state/filters.json';
 const SECCOMP: OciSeccomp = { defaultAction: 'SCMP_ACT_ERRNO' };
 const OTHER: OciSeccomp = { defaultAction: 'SCMP_ACT_ALLOW' };
 const FILTER = Uint8Array.from([6, 0, 0, 0, 0, 0, 255, 127]);
-const READY = { 'run.oci.seccomp_bpf_data': 'BgAAAAAA/38=' };
+const COMPILED_ANNOTATION = { 'run.oci.seccomp_bpf_data': 'BgAAAAAA/38=' };
 
 function specWith(seccomp: OciSeccomp | undefined, annotations: OciSpec['annotations'] = {}): OciSpec {
-  const places = { rootfs: '/r', source: '/s', pauseProgram: '/p', cgroupsPath: '/c' };
-  const spec = probeSpec(places, NO_FEATURES);
+  const paths = { rootfs: '/r', source: '/s', pauseProgram: '/p', cgroupsPath: '/c' };
+  const spec = probeSpec(paths, NO_FEATURES);
   return { ...spec, annotations, linux: { ...spec.linux, ...(seccomp && { seccomp }) } };
 }
 
@@ -25,46 +25,46 @@ async function world() {
   const fs = new MemoryFileSystem(() => 0);
   await Promise.all([fs.makeDirectory('/b/c1'), fs.makeDirectory('/state/c1')]);
   await fs.writeFile(COMPILED, FILTER);
-  const life = (stamp = 'crun 1') => ({ fs, crun: { filters: createSeccompFilterCache({ path: PATH, stamp, fs }) } });
+  const newProcess = (stamp = 'crun 1') => ({ fs, crun: { filters: createSeccompFilterCache({ path: PATH, stamp, fs }) } });
   const write = (spec: OciSpec) => fs.writeFile(CONFIG, JSON.stringify(spec));
   const written = async (): Promise<OciSpec> => JSON.parse(await fs.readText(CONFIG));
-  return { fs, life, write, written };
+  return { fs, newProcess, write, written };
 }
 
-test('a filter that was compiled once is ready for the next container, also in the next life', async () => {
-  const { life, write, written } = await world();
-  const first = life();
+test('a compiled filter is used for the next container, also by the next process', async () => {
+  const { newProcess, write, written } = await world();
+  const first = newProcess();
   await write(specWith(SECCOMP));
   assert.deepEqual(await prepareConfig(CONTAINER, first), specWith(SECCOMP));
   await cacheFilter(specWith(SECCOMP), COMPILED, first);
-  for (const deps of [first, life()]) {
+  for (const deps of [first, newProcess()]) {
     await write(specWith(SECCOMP));
-    assert.deepEqual(await prepareConfig(CONTAINER, deps), specWith(SECCOMP, READY));
-    assert.deepEqual(await written(), specWith(SECCOMP, READY));
+    assert.deepEqual(await prepareConfig(CONTAINER, deps), specWith(SECCOMP, COMPILED_ANNOTATION));
+    assert.deepEqual(await written(), specWith(SECCOMP, COMPILED_ANNOTATION));
   }
   assert.deepEqual(withoutCrunAnnotations(await written()), specWith(SECCOMP));
 });
 
-const unready: Record<string, { seccomp?: OciSeccomp; stamp?: string }> = {
+const uncached: Record<string, { seccomp?: OciSeccomp; stamp?: string }> = {
   'another section': { seccomp: OTHER },
   'no section': {},
   'one with a listener': { seccomp: { ...SECCOMP, listenerPath: '/l' } },
   'another program or kernel': { seccomp: SECCOMP, stamp: 'crun 2' },
 };
 
-for (const [name, { seccomp, stamp }] of Object.entries(unready)) {
-  test(`a compiled filter is not taken for ${name}`, async () => {
-    const { life, write, written } = await world();
-    await cacheFilter(specWith(SECCOMP), COMPILED, life());
+for (const [name, { seccomp, stamp }] of Object.entries(uncached)) {
+  test(`a compiled filter is not used for ${name}`, async () => {
+    const { newProcess, write, written } = await world();
+    await cacheFilter(specWith(SECCOMP), COMPILED, newProcess());
     await write(specWith(seccomp));
-    await prepareConfig(CONTAINER, life(stamp));
+    await prepareConfig(CONTAINER, newProcess(stamp));
     assert.deepEqual(await written(), specWith(seccomp));
   });
 }
 
-test('what is no filter is not kept, and nothing where there is none', async () => {
-  const { fs, life, write } = await world();
-  const deps = life();
+test('an invalid or missing filter is not cached', async () => {
+  const { fs, newProcess, write } = await world();
+  const deps = newProcess();
   await fs.writeFile(COMPILED, FILTER.subarray(0, 7));
   await cacheFilter(specWith(SECCOMP), COMPILED, deps);
   await cacheFilter(specWith(SECCOMP), '/state/c1/none', deps);
@@ -72,10 +72,10 @@ test('what is no filter is not kept, and nothing where there is none', async () 
   assert.deepEqual(await prepareConfig(CONTAINER, deps), specWith(SECCOMP));
 });
 
-test('nobody else gives orders to crun, whether it is known to be one or not', async () => {
-  const { fs, life, write, written } = await world();
-  for (const deps of [{ fs }, life()]) {
-    await write(specWith(SECCOMP, { ...READY, 'run.oci.handler': 'krun', other: 'stays' }));
+test('annotations that control crun are removed, with and without the fast path', async () => {
+  const { fs, newProcess, write, written } = await world();
+  for (const deps of [{ fs }, newProcess()]) {
+    await write(specWith(SECCOMP, { ...COMPILED_ANNOTATION, 'run.oci.handler': 'krun', other: 'stays' }));
     await prepareConfig(CONTAINER, deps);
     assert.deepEqual(await written(), specWith(SECCOMP, { other: 'stays' }));
   }

@@ -46,7 +46,7 @@ interface ProbeState {
 
 /**
  * Probes which programs work. The default is the configured one, else the first candidate that works; rejects with
- * `OciError` with all reasons if there is none. Any other handler that does not work is logged and omitted.
+ * `OciError` with all reasons if none works. Any other handler that does not work is logged and omitted.
  */
 export async function probeRuntimes(deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<OciRuntimes> {
   const { handlers, stateDir } = deps.settings;

@@ -21,8 +21,8 @@ export async function removeContainer(container: ContainerRef, deps: OciDeps, si
   await endMonitor(container, deps, signal);
   const cgroup = spec && cgroupPath(spec);
   if (cgroup !== undefined) await removeCgroup(cgroup, deps, signal);
-  const { pid, monitorPid, alive, control: orders, oom, attach } = bundleFiles(container);
-  const files = [pid, monitorPid, alive, orders, oom, attach, exitFilePath(container, deps)];
+  const { pid, monitorPid, alive, control, oom, attach } = bundleFiles(container);
+  const files = [pid, monitorPid, alive, control, oom, attach, exitFilePath(container, deps)];
   await Promise.all([
     ...files.map((path) => deps.fs.remove(path)),
     deps.fs.removeTree(`${deps.sockets}/${container.id}`),

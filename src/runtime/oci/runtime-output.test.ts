@@ -3,34 +3,34 @@ import { test } from 'node:test';
 import { failureText, lastErrorLine, type MonitorReport, parseMonitorReport } from './runtime-output.ts';
 
 const words: Record<string, { text: string; said: string }> = {
-  'of crun as they are': {
+  'of crun unchanged': {
     text: 'executable file `nope` not found in $PATH: No such file or directory\n',
     said: 'executable file `nope` not found in $PATH: No such file or directory',
   },
-  'of runc without the form of its log': {
+  'of runc without its log format': {
     text: 'time="2026-11-15T16:53:43Z" level=error msg="runc create failed: unable to start container process: exec: \\"nope\\": executable file not found in $PATH"\n',
     said: 'exec: "nope": executable file not found in $PATH',
   },
-  'of runc behind its warnings': {
+  'of runc before its warnings': {
     text: 'time="x" level=error msg="exec failed: it broke"\ntime="x" level=warning msg="signal: killed"\n',
     said: 'it broke',
   },
   'the last of several lines': { text: 'first\r\nsecond\r\n\r\n', said: 'second' },
-  'of conmon without its mark': {
+  'of conmon without its prefix': {
     text: '[conmon:e]: Container ID must be provided\n',
     said: 'Container ID must be provided',
   },
-  'nothing of nothing': { text: '', said: '' },
+  'an empty text for no output': { text: '', said: '' },
 };
 
 for (const [name, { text, said }] of Object.entries(words)) {
-  test(`lastWords() tells ${name}`, () => assert.equal(lastErrorLine(text), said));
+  test(`lastErrorLine() returns the error ${name}`, () => assert.equal(lastErrorLine(text), said));
 }
 
-test('faultOf() tells what a program said, or that it said nothing', () => {
+test('failureText() returns the message of a program, or its exit code', () => {
   const stderr = new TextEncoder().encode('it broke\n');
   assert.equal(failureText({ exitCode: 1, stderr }), 'it broke');
-  assert.equal(failureText({ exitCode: 141, stderr: new Uint8Array() }), 'ended with exit code 141 without a word');
+  assert.equal(failureText({ exitCode: 141, stderr: new Uint8Array() }), 'exited with code 141 without a message');
 });
 
 const answers: Record<string, { line: string; stderr?: string; answer: MonitorReport }> = {
@@ -39,11 +39,11 @@ const answers: Record<string, { line: string; stderr?: string; answer: MonitorRe
   'a reason on its standard error': { line: '', stderr: 'it broke\n', answer: { kind: 'failed', reason: 'it broke' } },
   'no process and no reason': {
     line: '{"data": -1}',
-    answer: { kind: 'failed', reason: 'the monitor ended without a word' },
+    answer: { kind: 'failed', reason: 'the monitor exited without a message' },
   },
-  'what is no answer': { line: 'garbage', answer: { kind: 'failed', reason: 'the monitor ended without a word' } },
+  'invalid JSON': { line: 'garbage', answer: { kind: 'failed', reason: 'the monitor exited without a message' } },
 };
 
 for (const [name, { line, stderr = '', answer }] of Object.entries(answers)) {
-  test(`readMonitorAnswer() understands ${name}`, () => assert.deepEqual(parseMonitorReport({ line, stderr }), answer));
+  test(`parseMonitorReport() parses ${name}`, () => assert.deepEqual(parseMonitorReport({ line, stderr }), answer));
 }

@@ -6,7 +6,7 @@ import { type NAMESPACES, podWith } from './fake/sandbox-world.ts';
 import { pauseRole, planSandbox } from './plan-sandbox.ts';
 import { preparePause } from './prepare-pause.ts';
 
-/** Which namespaces the runtime is told to join (`path`) or to make (`new`), and who owns the root folder. */
+/** The namespaces that the OCI runtime joins (`path`) or creates (`new`), and the owner of the root directory. */
 const cases: Partial<Record<keyof typeof NAMESPACES, { namespaces: Record<string, string>; owner: number }>> = {
   sharedProcesses: {
     namespaces: { mount: 'new', network: '/s/ns/net', ipc: '/s/ns/ipc', uts: '/s/ns/uts', pid: 'new' },
@@ -18,7 +18,7 @@ const cases: Partial<Record<keyof typeof NAMESPACES, { namespaces: Record<string
   },
 };
 for (const [name, expected] of Object.entries(cases) as [keyof typeof NAMESPACES, (typeof cases)['ownUsers']][]) {
-  test(`preparePause() writes a bundle that joins or makes what ${name} needs`, async () => {
+  test(`preparePause() writes a bundle that joins or creates the namespaces of ${name}`, async () => {
     const { fs } = createMemoryHost();
     const config = podWith(name);
     const { namespaces } = planSandbox('s', config, { sandbox: () => '/s' });
@@ -40,9 +40,9 @@ for (const [name, expected] of Object.entries(cases) as [keyof typeof NAMESPACES
     const spec: { linux: { namespaces: { type: string; path?: string }[] } } = JSON.parse(
       await fs.readText('/b/config.json'),
     );
-    const seen = spec.linux.namespaces.map(({ type, path }) => [type, path ?? 'new']);
+    const joined = spec.linux.namespaces.map(({ type, path }) => [type, path ?? 'new']);
     const { uid, mode } = (await fs.stat('/b/rootfs')) ?? assert.fail();
-    assert.deepEqual({ namespaces: Object.fromEntries(seen), owner: uid }, expected);
+    assert.deepEqual({ namespaces: Object.fromEntries(joined), owner: uid }, expected);
     assert.deepEqual([mode, (await fs.stat('/b'))?.mode], [0o755, 0o711]);
   });
 }

@@ -10,7 +10,7 @@ export interface PreparePauseDeps {
   readonly fs: Pick<FileSystem, 'makeDirectory' | 'changeOwner' | 'writeFile'>;
   readonly machine: SpecMachine;
   readonly pauseProgram: string;
-  /** `seccompProfileFor` */
+  /** `loadSeccompProfile` */
   readonly seccomp: (context: LinuxSandboxSecurityContext | undefined) => Promise<SeccompProfile | undefined>;
 }
 

@@ -20,33 +20,33 @@ const READY: SandboxRecord = {
 };
 const HELD = ['/ns/net', '/ns/ipc', '/ns/uts'];
 
-const recoverys: Record<string, { given: Partial<SandboxRecord>; held?: string[]; recovery: SandboxRecovery }> = {
-  'takes over one that is as it was': { given: {}, recovery: 'adopt' },
-  'takes over one without namespaces of its own': { given: { namespaces: {} }, held: [], recovery: 'adopt' },
-  'gives up one of another boot': { given: { bootId: 'before', namespaces: {} }, recovery: 'lost' },
-  'gives up one that lost a namespace': { given: {}, held: ['/ns/net', '/ns/ipc'], recovery: 'lost' },
-  'gives up one that lost its users': {
+const recoverys: Record<string, { given: Partial<SandboxRecord>; pinned?: string[]; recovery: SandboxRecovery }> = {
+  'adopts an unchanged sandbox': { given: {}, recovery: 'adopt' },
+  'adopts a sandbox without its own namespaces': { given: { namespaces: {} }, pinned: [], recovery: 'adopt' },
+  'loses a sandbox of another boot': { given: { bootId: 'before', namespaces: {} }, recovery: 'lost' },
+  'loses a sandbox without one of its namespaces': { given: {}, pinned: ['/ns/net', '/ns/ipc'], recovery: 'lost' },
+  'loses a sandbox without its user namespace': {
     given: { namespaces: { user: { path: '/ns/user', idMap: { uids: [], gids: [] } } } },
     recovery: 'lost',
   },
-  'undoes one that was being made': { given: { state: { phase: 'creating' } }, recovery: 'undoCreate' },
-  'finishes what could not be undone': { given: { state: { phase: 'unknown', reason: 'x' } }, recovery: 'cleanUp' },
-  'finishes a stop that was interrupted': {
+  'undoes an interrupted create': { given: { state: { phase: 'creating' } }, recovery: 'undoCreate' },
+  'retries a failed undo': { given: { state: { phase: 'unknown', reason: 'x' } }, recovery: 'cleanUp' },
+  'finishes an interrupted stop': {
     given: { state: { phase: 'notReady', networkDown: false, stopAsked: true } },
     recovery: 'cleanUp',
   },
-  'leaves one alone that ended by itself': {
+  'keeps a sandbox whose pause process exited': {
     given: { state: { phase: 'notReady', networkDown: false } },
     recovery: 'keep',
   },
-  'leaves one alone that is stopped': {
+  'keeps a stopped sandbox': {
     given: { state: { phase: 'notReady', networkDown: true, stopAsked: true } },
     recovery: 'keep',
   },
 };
-for (const [name, { given, held = HELD, recovery }] of Object.entries(recoverys)) {
-  test(`judgeRecord() ${name}`, () => {
-    assert.equal(decideSandboxRecovery({ ...READY, ...given }, new Set(held), 'now'), recovery);
+for (const [name, { given, pinned = HELD, recovery }] of Object.entries(recoverys)) {
+  test(`decideSandboxRecovery() ${name}`, () => {
+    assert.equal(decideSandboxRecovery({ ...READY, ...given }, new Set(pinned), 'now'), recovery);
   });
 }
 
@@ -59,15 +59,15 @@ const remove = (world: SandboxWorld, podSandboxId: string) =>
   world.sandboxes.verbs.removePodSandbox({ podSandboxId }, signal);
 
 for (const name of Object.keys(NAMESPACES) as (keyof typeof NAMESPACES)[]) {
-  test(`a restart takes over a sandbox with ${name} namespaces, with its name and all it has`, async () => {
+  test(`a restart adopts a sandbox with ${name} namespaces, with its name and all its resources`, async () => {
     const world = await createSandboxWorld();
     const id = await run(world, podWith(name));
-    const [before, record] = [await world.left(), world.sandboxes.view.find(id)];
+    const [before, record] = [await world.leftovers(), world.sandboxes.view.find(id)];
     await world.restart();
-    assert.deepEqual([await world.left(), world.sandboxes.view.find(id)], [before, record]);
+    assert.deepEqual([await world.leftovers(), world.sandboxes.view.find(id)], [before, record]);
     await assert.rejects(run(world), { code: 'AlreadyExists' });
     await remove(world, id);
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(await world.leftovers(), []);
   });
 
   test(`a reboot leaves a sandbox with ${name} namespaces as not ready, until it is stopped`, async () => {
@@ -76,35 +76,35 @@ for (const name of Object.keys(NAMESPACES) as (keyof typeof NAMESPACES)[]) {
     await world.reboot();
     assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: name === 'node' }]);
     await remove(world, id);
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(await world.leftovers(), []);
   });
 }
 
-test('a restart sees a process that has ended meanwhile', async () => {
+test('a restart detects a pause process that exited in the meantime', async () => {
   const world = await createSandboxWorld();
   const id = await run(world, podWith('sharedProcesses'));
   const ended = world.oci.wait.bind(world.oci);
-  world.oci.wait = async (_, limit) => ended({ id: 'nobody', bundle: '' }, limit);
+  world.oci.wait = async (_, limit) => ended({ id: 'unknown', bundle: '' }, limit);
   await world.restart();
   await world.host.clock.advance(0);
   assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: false }]);
   await remove(world, id);
 });
 
-test('a restart takes away what was being made when we were killed', async () => {
+test('a restart removes a sandbox whose create was interrupted', async () => {
   const world = await createSandboxWorld();
   const stuck = Promise.withResolvers<void>();
   world.nri = { ...noNri, runPodSandbox: () => stuck.promise };
   void run(world, podWith('ownUsers'));
   await world.host.clock.advance(0);
-  assert.equal((await world.left()).length > 5, true);
+  assert.equal((await world.leftovers()).length > 5, true);
   await world.restart();
-  assert.deepEqual([await world.left(), states(world)], [[], []]);
+  assert.deepEqual([await world.leftovers(), states(world)], [[], []]);
   world.nri = noNri;
   await run(world);
 });
 
-test('a restart tries again what it cannot take away at once', async () => {
+test('a restart retries a cleanup that fails', async () => {
   const world = await createSandboxWorld();
   world.nri = { ...noNri, runPodSandbox: () => new Promise(() => {}) };
   void run(world);
@@ -115,10 +115,10 @@ test('a restart tries again what it cannot take away at once', async () => {
   const { items } = await world.sandboxes.verbs.listPodSandbox({ filter: undefined }, signal);
   assert.deepEqual(items, []);
   await world.host.clock.advance(10_000);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
-test('a restart waits a while for a plugin that hangs, and goes on with it later', async () => {
+test('a restart waits a limited time for a hanging plugin, and retries later', async () => {
   const world = await createSandboxWorld();
   world.nri = { ...noNri, runPodSandbox: () => new Promise(() => {}) };
   void run(world);
@@ -132,10 +132,10 @@ test('a restart waits a while for a plugin that hangs, and goes on with it later
   assert.deepEqual(states(world), [{ phase: 'creating' }]);
   world.network.tearDown = tearDown;
   await world.host.clock.advance(10_000);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
-test('a restart finishes a stop in the middle of which we were killed, though nobody asks again', async () => {
+test('a restart finishes an interrupted stop without a new request', async () => {
   const world = await createSandboxWorld();
   const id = await run(world);
   world.nri = { ...noNri, stopPodSandbox: () => new Promise(() => {}) };
@@ -147,28 +147,28 @@ test('a restart finishes a stop in the middle of which we were killed, though no
   await world.host.clock.advance(10_000);
   assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: true, stopAsked: true }]);
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`, `stopAll ${id}`]);
-  assert.equal(world.network.held.size, 0);
+  assert.equal(world.network.pinned.size, 0);
 });
 
-test('a restart takes away everything of a sandbox whose record is damaged', async () => {
+test('a restart removes everything of a sandbox whose record is damaged', async () => {
   const world = await createSandboxWorld();
   const id = await run(world, podWith('sharedProcesses'));
   await world.host.fs.writeFile(`${world.paths.sandboxRecords}/${id}.json`, '{"id":');
   world.network.failNext('tearDown');
   await world.restart();
-  assert.notDeepEqual(await world.left(), []);
+  assert.notDeepEqual(await world.leftovers(), []);
   await world.host.clock.advance(10_000);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
-test('a restart takes away folders, mounts and namespaces that no record speaks of', async () => {
+test('a restart removes directories, mounts and namespaces without a record', async () => {
   const world = await createSandboxWorld();
   const [kept, lost] = [await run(world), await run(world, podConfig({ metadata: { name: 'other' } }))];
   await world.host.fs.remove(`${world.paths.sandboxRecords}/${lost}.json`);
   await world.restart();
   await world.host.clock.advance(0);
   assert.deepEqual(
-    (await world.left()).filter((each) => each.includes(lost)),
+    (await world.leftovers()).filter((each) => each.includes(lost)),
     [],
   );
   assert.deepEqual(world.network.collected.at(-1), new Set([kept]));

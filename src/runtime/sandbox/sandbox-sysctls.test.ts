@@ -17,7 +17,7 @@ const OWN = { network: '/n', ipc: '/i', uts: '/u' };
 const { network: _network, uts: _uts, ...nodeNetwork } = OWN;
 const { ipc: _ipc, ...nodeIpc } = OWN;
 
-test('sandboxSysctls() takes what belongs to a namespace of the sandbox', () => {
+test('sandboxSysctls() accepts sysctls of a namespace of the sandbox', () => {
   const names = [
     'net.core.somaxconn',
     'kernel.shmmax',
@@ -38,19 +38,19 @@ const refused: Record<string, { namespaces?: Partial<typeof OWN>; why: string }>
   'kernel.panic': { why: 'belongs to no namespace of a sandbox' },
   'kernel.shm_next_id': { why: 'belongs to no namespace of a sandbox' },
   'fs.file-max': { why: 'belongs to no namespace of a sandbox' },
-  'kernel.hostname': { why: 'the host name has a field of its own' },
+  'kernel.hostname': { why: 'the host name has its own field' },
   'net.core.somaxconn': { namespaces: nodeNetwork, why: 'not allowed with the network of the node' },
   'kernel.domainname': { namespaces: nodeNetwork, why: 'not allowed with the network of the node' },
   'kernel.shmmax': { namespaces: nodeIpc, why: 'not allowed with the IPC namespace of the node' },
   'fs.mqueue.msg_max': { namespaces: nodeIpc, why: 'not allowed with the IPC namespace of the node' },
-  'net/../kernel/panic': { why: 'no name of a sysctl' },
-  'net.//.kernel.panic': { why: 'no name of a sysctl' },
-  '/net/ipv4': { why: 'no name of a sysctl' },
-  net: { why: 'no name of a sysctl' },
-  '': { why: 'no name of a sysctl' },
+  'net/../kernel/panic': { why: 'not a sysctl name' },
+  'net.//.kernel.panic': { why: 'not a sysctl name' },
+  '/net/ipv4': { why: 'not a sysctl name' },
+  net: { why: 'not a sysctl name' },
+  '': { why: 'not a sysctl name' },
 };
 for (const [name, { namespaces = OWN, why }] of Object.entries(refused)) {
-  test(`sandboxSysctls() refuses ${name}: ${why}`, () => {
+  test(`sandboxSysctls() rejects ${name}: ${why}`, () => {
     const message = `linux.sysctls[${JSON.stringify(name)}]: ${why}`;
     assert.throws(() => sandboxSysctls({ [name]: '1' }, namespaces), { code: 'InvalidArgument', message });
   });

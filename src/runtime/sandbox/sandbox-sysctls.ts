@@ -49,12 +49,12 @@ function sysctlError(
 ): string | undefined {
   const parts = path.split('/');
   if (parts.length < 2 || parts.some((part) => part === '' || part === '.' || part === '..'))
-    return 'no name of a sysctl';
+    return 'not a sysctl name';
   if (parts[0] === 'net') return network === undefined ? 'not allowed with the network of the node' : undefined;
   if (IPC_SYSCTLS.has(path) || path.startsWith('fs/mqueue/')) {
     return ipc === undefined ? 'not allowed with the IPC namespace of the node' : undefined;
   }
   if (path === 'kernel/domainname') return uts === undefined ? 'not allowed with the network of the node' : undefined;
-  if (path === 'kernel/hostname') return 'the host name has a field of its own';
+  if (path === 'kernel/hostname') return 'the host name has its own field';
   return 'belongs to no namespace of a sandbox';
 }

@@ -10,7 +10,7 @@ const finished = (exitCode: number, text = ''): CommandResult => ({
   stderr: new Uint8Array(),
 });
 
-/** A machine where criu works, unless an answer says otherwise. */
+/** A host where criu works, unless `answers` overrides an output. */
 async function world(answers: { readonly [program: string]: CommandResult } = {}) {
   const base = await createContainerWorld();
   const { fs, clock } = base.host;
@@ -54,7 +54,7 @@ test('checkpointContainer() writes an archive and leaves nothing beside it', asy
   assert.equal((await host.fs.stat('/checkpoints/a.tar'))?.mode, 0o600);
 });
 
-test('checkpointContainer() leaves the archive of an earlier one until there is another', async () => {
+test('checkpointContainer() keeps the previous archive until the new one is complete', async () => {
   const failing = await world({ tar: finished(1, 'disk full') });
   await failing.host.fs.writeFile('/checkpoints/a.tar', 'earlier');
   await assert.rejects(failing.call(), { message: 'cannot checkpoint container: disk full' });
@@ -65,7 +65,7 @@ test('checkpointContainer() leaves the archive of an earlier one until there is 
   assert.equal(await working.host.fs.readText('/checkpoints/a.tar'), 'archive');
 });
 
-test('checkpointContainer() takes away what one that was killed left', async () => {
+test('checkpointContainer() removes work directories of a killed process', async () => {
   const { call, host, containerId } = await world();
   for (const id of [containerId, 'f'.repeat(64)]) {
     await host.fs.makeDirectory(`/checkpoints/.checkpoint-${id}`);
@@ -77,7 +77,7 @@ test('checkpointContainer() takes away what one that was killed left', async () 
   assert.deepEqual(names, ['.checkpoint-notes', 'a.tar']);
 });
 
-test('checkpointContainer() says why it cannot', async () => {
+test('checkpointContainer() reports why it is not possible', async () => {
   const without = await world({ '/usr/bin/crun': finished(0, 'crun 1.8 +SECCOMP') });
   await assert.rejects(without.call(), { code: 'Unimplemented', message: /crun was built without criu/ });
   const broken = await world({ '/usr/sbin/criu': finished(1, 'Error: no vdso\n') });
@@ -87,7 +87,7 @@ test('checkpointContainer() says why it cannot', async () => {
   await assert.rejects(none.call(), { code: 'Unimplemented', message: /criu is not installed/ });
 });
 
-test('checkpointContainer() leaves nothing when it fails, and wants a container that runs', async () => {
+test('checkpointContainer() leaves nothing when it fails, and requires a running container', async () => {
   const failing = await world({ checkpoint: finished(1, 'cannot dump') });
   await assert.rejects(failing.call(), { code: 'Unknown', message: 'cannot checkpoint container: cannot dump' });
   assert.deepEqual(await failing.host.fs.readDirectory('/checkpoints'), []);

@@ -65,7 +65,7 @@ test('updateContainerResources() reaches the kernel, the bundle and the record',
   await assert.rejects(update('other'), { code: 'NotFound' });
 });
 
-test('updateContainerResources() asks plugins, and does what they want with others', async () => {
+test('updateContainerResources() calls plugins, and applies their updates of other containers', async () => {
   let other = '';
   const world = await createContainerWorld({
     nri: {
@@ -89,7 +89,7 @@ test('updateContainerResources() asks plugins, and does what they want with othe
   assert.deepEqual(world.oci.containers.get(other)?.resources?.cpu, { shares: 2, cpus: '1' });
 });
 
-test('execSync() answers with no more than a client takes in one message', async () => {
+test('execSync() limits its output to one gRPC message', async () => {
   const world = await createContainerWorld();
   const containerId = await runContainer(world);
   const text = 'x'.repeat(12 * 1024 * 1024);
@@ -99,7 +99,7 @@ test('execSync() answers with no more than a client takes in one message', async
   assert.ok(ExecSyncResponse.encode(answer).finish().length <= 16 * 1024 * 1024);
 });
 
-test('execSync() runs a command where the container runs, and tells a time-out by its code', async () => {
+test('execSync() requires a running container, and reports a timeout by its code', async () => {
   const world = await createContainerWorld();
   const containerId = await runContainer(world);
   const { execSync, stopContainer } = world.containers.verbs;
@@ -120,7 +120,7 @@ test('execSync() runs a command where the container runs, and tells a time-out b
   await assert.rejects(execSync({ containerId, cmd: ['a'], timeout: 0n }, signal), { code: 'FailedPrecondition' });
 });
 
-test('reopenContainerLog() needs a container that runs', async () => {
+test('reopenContainerLog() requires a running container', async () => {
   const world = await createContainerWorld();
   const containerId = await runContainer(world);
   const { reopenContainerLog, stopContainer } = world.containers.verbs;

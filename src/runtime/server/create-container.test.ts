@@ -22,48 +22,48 @@ const targets = (targetId: string) => ({
   linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.TARGET, targetId } } },
 });
 
-/** What is refused before anything is made. */
-const refusals: Readonly<
+/** Requests that are rejected before anything is created. */
+const rejections: Readonly<
   Record<string, { config: Parameters<typeof createRequest>[0]; code: string; message: RegExp }>
 > = {
   'without a name': { config: { metadata: { name: '' } }, code: 'InvalidArgument', message: /^config\.metadata\.name/ },
   'without an image': { config: { image: {} }, code: 'InvalidArgument', message: /^config\.image\.image/ },
-  'of an image that is not here': {
+  'of a missing image': {
     config: { image: { image: 'other' } },
     code: 'NotFound',
     message: /^config\.image\.image: image "other" not found/,
   },
-  'with a volume of an image that is not here': {
+  'with a volume of a missing image': {
     config: { mounts: [{ containerPath: '/v', readonly: true, image: { image: 'other' } }] },
     code: 'NotFound',
     message: /^ImageVolumeMountFailed: config\.mounts\[0\]\.image/,
   },
-  'with a writable volume of an image': {
+  'with a writable image volume': {
     config: { mounts: [{ containerPath: '/v', image: { image: 'web:1' } }] },
     code: 'InvalidArgument',
     message: /^ImageVolumeMountFailed: config\.mounts\[0\]\.readonly/,
   },
-  'that looks into no container': {
+  'with mode TARGET and no target': {
     config: targets(''),
     code: 'InvalidArgument',
-    message: /target_id: the mode TARGET needs a container/,
+    message: /target_id: mode TARGET requires a container/,
   },
-  'that looks into a container which is not there': {
+  'with an unknown target': {
     config: targets('other'),
     code: 'NotFound',
     message: /target_id: container "other" not found/,
   },
 };
 
-for (const [name, { config, code, message }] of Object.entries(refusals)) {
-  test(`createContainer() refuses a container ${name}`, async () => {
+for (const [name, { config, code, message }] of Object.entries(rejections)) {
+  test(`createContainer() rejects a container ${name}`, async () => {
     const world = await createContainerWorld();
     await assert.rejects(create(world, config), { code, message });
     assert.deepEqual(await leftovers(world), []);
   });
 }
 
-test('createContainer() needs a sandbox that is ready', async () => {
+test('createContainer() requires a ready sandbox', async () => {
   const world = await createContainerWorld();
   const request = { ...createRequest(), podSandboxId: 'other' };
   await assert.rejects(world.containers.verbs.createContainer(request, signal), { code: 'NotFound' });
@@ -71,7 +71,7 @@ test('createContainer() needs a sandbox that is ready', async () => {
   await assert.rejects(create(world), { code: 'FailedPrecondition' });
 });
 
-test('createContainer() gives a name once, and again after the removal', async () => {
+test('createContainer() reserves a name until the container is removed', async () => {
   const world = await createContainerWorld();
   const { containerId } = await create(world);
   const message = `config.metadata: name "main_web_default_uid-pod1_0" is reserved for ${containerId}`;
@@ -83,24 +83,24 @@ test('createContainer() gives a name once, and again after the removal', async (
   await create(world);
 });
 
-test('a container looks into one of its own sandbox that runs', async () => {
-  const seen: unknown[] = [];
+test('a target must be a running container of the same sandbox', async () => {
+  const targets: unknown[] = [];
   const world = await createContainerWorld({
     nri: {
       createContainer: async (_pod, { config }, spec) => {
-        seen.push(config.linux?.securityContext?.namespaceOptions?.targetId);
+        targets.push(config.linux?.securityContext?.namespaceOptions?.targetId);
         return { spec, updates: [] };
       },
     },
   });
   const target = await runContainer(world);
   const { containerId } = await create(world, { ...targets(target), metadata: { name: 'debug' } });
-  assert.deepEqual(seen.at(-1), target);
+  assert.deepEqual(targets.at(-1), target);
   await world.containers.verbs.stopContainer({ containerId: target, timeout: 0n }, signal);
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), { code: 'FailedPrecondition' });
 });
 
-/** Each step that can fail; nothing of the container is left, and its name is free. */
+/** Each step that can fail. Afterwards nothing of the container is left, and its name is free. */
 const steps: Readonly<Record<string, { options?: WorldOptions; disturb?: (world: ContainerWorld) => void }>> = {
   'the first record': { disturb: ({ host }) => host.fs.faults.failNext('writeReplacing', 'EIO') },
   'the bundle': { disturb: ({ host }) => host.fs.faults.failNext('makeDirectory', 'EIO') },
@@ -124,27 +124,27 @@ for (const [step, { options, disturb }] of Object.entries(steps)) {
     disturb?.(world);
     await assert.rejects(create(world, withVolume), CriError);
     assert.deepEqual(await leftovers(world), []);
-    assert.deepEqual(world.told, []);
+    assert.deepEqual(world.events, []);
     if (!options) await create(world, withVolume);
   });
 }
 
-test('createContainer() leaves nothing when its last record fails, and plugins hear of that', async () => {
-  const heard: string[] = [];
+test('createContainer() leaves nothing when its last record write fails, and notifies plugins', async () => {
+  const notified: string[] = [];
   const world = await createContainerWorld({
     nri: {
       createContainer: async (_pod, _container, spec) => {
         world.host.fs.faults.failNext('writeReplacing', 'EIO');
         return { spec, updates: [] };
       },
-      removeContainer: async (_pod, { id }) => void heard.push(id),
+      removeContainer: async (_pod, { id }) => void notified.push(id),
     },
   });
   await assert.rejects(create(world), /EIO/);
-  assert.deepEqual([await leftovers(world), world.told, heard.length], [[], [], 1]);
+  assert.deepEqual([await leftovers(world), world.events, notified.length], [[], [], 1]);
 });
 
-test('createContainer() leaves nothing when the caller gives up', async () => {
+test('createContainer() leaves nothing when the caller aborts', async () => {
   const caller = new AbortController();
   const world = await createContainerWorld({
     nri: {
@@ -159,7 +159,7 @@ test('createContainer() leaves nothing when the caller gives up', async () => {
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('createContainer() leaves a container to be removed when it cannot undo', async () => {
+test('createContainer() leaves an exited container that can be removed when the undo fails', async () => {
   const world = await createContainerWorld({ nri: { createContainer: () => Promise.reject(new Error('no')) } });
   world.snapshots.failNext.set('unmount', 'busy');
   await assert.rejects(create(world), {
@@ -175,7 +175,7 @@ test('createContainer() leaves a container to be removed when it cannot undo', a
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('createContainer() stops when the sandbox was stopped meanwhile', async () => {
+test('createContainer() fails when the sandbox was stopped in the meantime', async () => {
   const world = await createContainerWorld();
   const created = create(world);
   world.sandboxes.set('pod1', { ...sandboxRecord('pod1'), state: { phase: 'notReady', networkDown: false } });
@@ -183,7 +183,7 @@ test('createContainer() stops when the sandbox was stopped meanwhile', async () 
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('createContainer() names what its specification cannot be as a part of the request', async () => {
+test('createContainer() reports errors of the spec with the field path of the request', async () => {
   const { containers } = await createContainerWorld({
     buildSpec: () => Promise.reject(invalidField('mounts[0].host_path', 'is empty')),
   });

@@ -16,15 +16,15 @@ function hubWorld() {
   return { hub, lookedUp: () => states };
 }
 
-test('an event carries the time and the states of its pod when it happened', async () => {
+test('an event carries the time and the statuses of its pod when it was published', async () => {
   const { hub } = hubWorld();
   const events = hub.subscribe(new AbortController().signal);
   const first = events.next();
   hub.publish(started);
   hub.publish({ ...started, type: ContainerEventType.CONTAINER_STOPPED_EVENT });
-  const told = [(await first).value, (await events.next()).value];
+  const received = [(await first).value, (await events.next()).value];
   assert.deepEqual(
-    told.map((event) => [
+    received.map((event) => [
       event?.containerId,
       event?.containerEventType,
       event?.createdAt,
@@ -38,13 +38,13 @@ test('an event carries the time and the states of its pod when it happened', asy
   );
 });
 
-test('nothing is looked up while nobody listens', () => {
+test('no status is read without subscribers', () => {
   const { hub, lookedUp } = hubWorld();
   hub.publish(started);
   assert.equal(lookedUp(), 0);
 });
 
-test('each subscriber hears everything from its first read on', async () => {
+test('each subscriber receives all events from its first read on', async () => {
   const { hub } = hubWorld();
   const never = new AbortController().signal;
   const [one, other] = [hub.subscribe(never), hub.subscribe(never)];
@@ -55,7 +55,7 @@ test('each subscriber hears everything from its first read on', async () => {
   assert.deepEqual([(await first).value?.containerId, (await late).value?.containerId], ['c', 'd']);
 });
 
-test('a subscriber that is too slow is let go, and the others stay', async () => {
+test('a subscriber that is too slow is disconnected, and the others stay', async () => {
   const { hub } = hubWorld();
   const never = new AbortController().signal;
   const [slow, quick] = [hub.subscribe(never), hub.subscribe(never)];

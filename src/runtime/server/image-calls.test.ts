@@ -37,7 +37,7 @@ async function fakeImages(): Promise<readonly FakeImage[]> {
       layers: [layer, await buildLayer({ more: 'y' })],
       config: { User: '1000:10' },
     },
-    { names: ['pause:1'], layers: [layer], config: { User: 'nobody' } },
+    { names: ['pause:1'], layers: [layer], config: { User: 'nobody' } }, // words: quoted
   ];
 }
 
@@ -45,7 +45,7 @@ function spec(image: string): ImageSpec {
   return ImageSpec.create({ image });
 }
 
-test('listImages() tells all, or the one that is asked for by any of its names', async () => {
+test('listImages() lists all images, or the one with the requested name', async () => {
   const { service, ids } = await world();
   const { images } = await service.listImages(ListImagesRequest.create({}), signal);
   assert.deepEqual(
@@ -71,7 +71,7 @@ test('listImages() tells all, or the one that is asked for by any of its names',
         repoTags: ['docker.io/library/pause:1'],
         repoDigests: [],
         uid: undefined,
-        username: 'nobody',
+        username: 'nobody', // words: quoted
         pinned: true,
       },
     ],
@@ -88,7 +88,7 @@ test('listImages() tells all, or the one that is asked for by any of its names',
   }
 });
 
-test('imageStatus() finds an image by every name that it has', async () => {
+test('imageStatus() finds an image by each of its names', async () => {
   const { service, ids } = await world();
   const hex = hexOf(ids[0] ?? '');
   const names: Record<string, boolean> = {
@@ -116,12 +116,12 @@ test('imageStatus() finds an image by every name that it has', async () => {
   assert.deepEqual(none, { image: undefined, info: {} });
 });
 
-test('imageStatus() tells the configuration when it is asked to', async () => {
+test('imageStatus() returns the configuration if verbose', async () => {
   const { service } = await world();
   const { info } = await service.imageStatus({ image: spec('app:1'), verbose: true }, signal);
   const layers = [await buildLayer({ file: 'x' }), await buildLayer({ more: 'y' })].map(digestOf);
-  const told: unknown = JSON.parse(info['info'] ?? '');
-  assert.deepEqual(told, {
+  const verboseInfo: unknown = JSON.parse(info['info'] ?? '');
+  assert.deepEqual(verboseInfo, {
     chainID: chainIds(layers).at(-1),
     imageSpec: {
       architecture: 'amd64',
@@ -132,7 +132,7 @@ test('imageStatus() tells the configuration when it is asked to', async () => {
   });
 });
 
-test('removeImage() takes the whole image away, whichever of its names is told; once more is fine', async () => {
+test('removeImage() removes the whole image by any of its names, and is idempotent', async () => {
   for (const name of ['app:1', `app@${MANIFEST}`, 'ID']) {
     const { service, storage, ids } = await world();
     const image = spec(name === 'ID' ? (ids[0] ?? '') : name);
@@ -146,7 +146,7 @@ test('removeImage() takes the whole image away, whichever of its names is told; 
   }
 });
 
-test('imageFsInfo() counts a layer that two images share once, and writable layers apart', async () => {
+test('imageFsInfo() counts a shared layer once, and writable layers separately', async () => {
   const { service, storage, ids } = await world();
   const used = async () => {
     const { imageFilesystems, containerFilesystems } = await service.imageFsInfo({}, signal);
@@ -154,15 +154,15 @@ test('imageFsInfo() counts a layer that two images share once, and writable laye
   };
   await storage.snapshots.mount({ containerId: 'c', imageId: ids[0] ?? '', target: '/c' }, signal);
   const { imageFilesystems } = await service.imageFsInfo({}, signal);
-  const [told] = imageFilesystems;
-  assert.deepEqual([told?.timestamp, told?.fsId], [5_000_000_000n, { mountpoint: '/storage' }]);
-  // Two layers with a folder, a file and a frame each; the folder of the container.
+  const [usage] = imageFilesystems;
+  assert.deepEqual([usage?.timestamp, usage?.fsId], [5_000_000_000n, { mountpoint: '/storage' }]);
+  // Two layers with a directory, a file and a frame each; the directory of the container.
   assert.deepEqual(await used(), [6n, 1n]);
   await service.removeImage({ image: spec('app:1') }, signal);
-  assert.deepEqual(await used(), [6n, 1n], 'the container still has them');
+  assert.deepEqual(await used(), [6n, 1n], 'the container still uses them');
 });
 
-test('pullImage() hands the whole name on, and answers the id', async () => {
+test('pullImage() passes the normalized name on, and returns the id', async () => {
   const asked: string[] = [];
   const puller: ImagePuller = {
     async pull(reference) {
@@ -177,7 +177,7 @@ test('pullImage() hands the whole name on, and answers the id', async () => {
   assert.deepEqual([asked, imageRef], [['docker.io/library/app:latest'], ids[0]]);
 });
 
-test('pullImage() says what it cannot do', async () => {
+test('pullImage() reports invalid references and a missing puller', async () => {
   const { service } = await world();
   const pull = (image: string) => service.pullImage(PullImageRequest.create({ image: spec(image) }), signal);
   await assert.rejects(pull('app:1'), {
@@ -191,7 +191,7 @@ test('pullImage() says what it cannot do', async () => {
   await assert.rejects(pull(''), { code: 'InvalidArgument' });
 });
 
-test('an image with volumes that cannot be does not come in, and leaves nothing', async () => {
+test('an image with invalid volumes is rejected, and leaves nothing', async () => {
   const { storage, ids } = await world();
   const tooMany = Object.fromEntries(Array.from({ length: 129 }, (_, index) => [`/v${index}`, {}]));
   for (const Volumes of [{ '/': {} }, { '/proc': {} }, { '/data': {}, '/sys/': {} }, { '/dev': {} }, tooMany]) {

@@ -10,7 +10,7 @@ export interface ImageStatusDeps {
   };
 }
 
-/** An image that is not here is no error: the answer is empty. */
+/** The result for an unknown image is empty, not an error. */
 export function imageStatus({ images }: ImageStatusDeps): ImageService['imageStatus'] {
   return async ({ image, verbose }) => {
     const reference = image?.image ?? '';
@@ -20,7 +20,7 @@ export function imageStatus({ images }: ImageStatusDeps): ImageService['imageSta
   };
 }
 
-/** The same keys as containerd's, which people's scripts read. */
+/** containerd's keys, which scripts read. */
 async function verboseInfo(images: ImageStatusDeps['images'], id: string): Promise<Record<string, string>> {
   const chainID = images.record(id)?.layers.at(-1)?.chainId ?? '';
   const imageSpec: unknown = JSON.parse(await images.configText(id));

@@ -11,7 +11,7 @@ export interface SandboxStatusDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** With its containers and the time of all that, for who follows the events (KEP 3386). */
+/** Includes the containers' statuses and a timestamp, for the evented PLEG (KEP-3386). */
 export function podSandboxStatus(deps: SandboxStatusDeps): RuntimeService['podSandboxStatus'] {
   return async ({ podSandboxId, verbose }) => {
     const record = deps.store.find(podSandboxId);

@@ -47,7 +47,7 @@ const shapes: Record<
 };
 
 for (const [name, expected] of Object.entries(shapes) as [keyof typeof NAMESPACES, (typeof shapes)['usual']][]) {
-  test(`RunPodSandbox makes what a pod with ${name} namespaces needs, and Stop and Remove take it away`, async () => {
+  test(`RunPodSandbox creates the resources of a pod with ${name} namespaces, and Stop and Remove release them`, async () => {
     const world = await createSandboxWorld();
     const id = await run(world, podWith(name));
     assert.match(id, /^[0-9a-f]{64}$/);
@@ -68,11 +68,11 @@ for (const [name, expected] of Object.entries(shapes) as [keyof typeof NAMESPACE
     );
     assert.deepEqual(await list(world), [{ id, ready: true }]);
     await stopAndRemove(world, id);
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(await world.leftovers(), []);
   });
 }
 
-test('RunPodSandbox gives the files of a pod to its own root', async () => {
+test('RunPodSandbox makes the root of the user namespace own the files of the pod', async () => {
   const world = await createSandboxWorld();
   const config = podWith('ownUsers');
   const hostId = config.linux?.securityContext?.namespaceOptions?.usernsOptions?.uids[0]?.hostId ?? 0;
@@ -83,14 +83,14 @@ test('RunPodSandbox gives the files of a pod to its own root', async () => {
   }
 });
 
-test('what containers of a pod may write into is not on the state tmpfs', async () => {
+test('files that containers may write to are not on the state tmpfs', async () => {
   const world = await createSandboxWorld();
   const { hosts, hostname, resolvConf, shm } = world.sandboxes.view.filesOf(await run(world));
   assert.ok([hosts, hostname, resolvConf].every((path) => path.startsWith('/lib/')));
   assert.match(shm, /^\/run\//);
 });
 
-test('containers of a sandbox of an older version find its files where that put them', async () => {
+test('the files of a sandbox of an older version are found at their old path', async () => {
   const world = await createSandboxWorld();
   const id = await run(world);
   const path = `${world.paths.sandboxRecords}/${id}.json`;
@@ -99,7 +99,7 @@ test('containers of a sandbox of an older version find its files where that put 
   await world.restart();
   assert.equal(world.sandboxes.view.filesOf(id).resolvConf, `${world.paths.sandbox(id)}/resolv.conf`);
   await stopAndRemove(world, id);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
 test('RunPodSandbox writes the files of the pod, and sets its name and its sysctls', async () => {
@@ -121,7 +121,7 @@ test('RunPodSandbox writes the files of the pod, and sets its name and its sysct
   assert.deepEqual(held, { hostname: 'web', sysctls: { 'net/ipv4/ip_forward': '1', 'kernel/sem': '1 2 3 4' } });
 });
 
-test('RunPodSandbox takes the files of the machine where the pod has none of its own', async () => {
+test('RunPodSandbox copies the files of the host if the pod has none', async () => {
   const world = await createSandboxWorld();
   await world.host.fs.writeFile('/etc/resolv.conf', 'nameserver 1.1.1.1\n');
   await world.host.fs.makeDirectory('/proc/sys/kernel');
@@ -135,11 +135,11 @@ test('RunPodSandbox takes the files of the machine where the pod has none of its
   );
 });
 
-test('RunPodSandbox tells CREATED and STARTED with the id of the sandbox, when the record says ready', async () => {
+test('RunPodSandbox publishes CREATED and STARTED with the id of the sandbox after the record is ready', async () => {
   const world = await createSandboxWorld();
   const id = await run(world);
   const { CONTAINER_CREATED_EVENT, CONTAINER_STARTED_EVENT } = ContainerEventType;
-  assert.deepEqual(world.told, [
+  assert.deepEqual(world.events, [
     { type: CONTAINER_CREATED_EVENT, sandboxId: id, containerId: id },
     { type: CONTAINER_STARTED_EVENT, sandboxId: id, containerId: id },
   ]);
@@ -148,12 +148,12 @@ test('RunPodSandbox tells CREATED and STARTED with the id of the sandbox, when t
 const refused: Record<string, { config?: ReturnType<typeof podConfig>; handler?: string; message: RegExp }> = {
   'no metadata': { config: podConfig({ metadata: undefined }), message: /^config\.metadata: / },
   'an unknown handler': { handler: 'kata', message: /^runtime_handler: no runtime for "kata" is configured$/ },
-  'a user namespace that the handler does not have': {
+  'a user namespace that the handler does not support': {
     config: podWith('ownUsers'),
     handler: 'plain',
     message: /^config\.linux\.security_context\.namespace_options\.userns_options: /,
   },
-  'a mode of the network that there is not': {
+  'an unknown network mode': {
     config: podConfig({ linux: { securityContext: { namespaceOptions: { network: NamespaceMode.TARGET } } } }),
     message: /^config\.linux\.security_context\.namespace_options\.network: /,
   },
@@ -161,21 +161,21 @@ const refused: Record<string, { config?: ReturnType<typeof podConfig>; handler?:
     config: podConfig({ linux: { sysctls: { 'vm.swappiness': '1' } } }),
     message: /^config\.linux\.sysctls\["vm\.swappiness"\]: /,
   },
-  'a host name that the kernel does not take': {
+  'a host name that is too long': {
     config: podConfig({ hostname: 'x'.repeat(65) }),
     message: /^config\.hostname: /,
   },
 };
 for (const [what, { config, handler, message }] of Object.entries(refused)) {
-  test(`RunPodSandbox refuses ${what} by the name of the field, before anything is made`, async () => {
+  test(`RunPodSandbox rejects ${what} with the name of the field, before anything is created`, async () => {
     const world = await createSandboxWorld();
     await assert.rejects(run(world, config, handler), { name: 'CriError', code: 'InvalidArgument', message });
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(await world.leftovers(), []);
     await run(world);
   });
 }
 
-test('RunPodSandbox gives a name to one of two who ask at once', async () => {
+test('RunPodSandbox gives a name to one of two concurrent requests', async () => {
   const world = await createSandboxWorld();
   const [first, second] = await Promise.allSettled([run(world), run(world)]);
   assert.ok(first.status === 'fulfilled' && second.status === 'rejected');
@@ -193,15 +193,15 @@ type Disturb = (world: SandboxWorld) => void;
 const failing = async (): Promise<never> => {
   throw new Error('no');
 };
-/** Something goes wrong at each step; `pod` is the one that has the step. */
+/** Each step that can fail; `pod` is a pod that has this step. */
 const steps: Record<string, { pod?: keyof typeof NAMESPACES; disturb: Disturb; code?: string }> = {
   'the first record': { disturb: ({ host }) => host.fs.faults.failNext('writeReplacing', 'ENOSPC') },
-  'the folder': { disturb: ({ host }) => host.fs.faults.failNext('makeDirectory', 'ENOSPC') },
+  'the directory': { disturb: ({ host }) => host.fs.faults.failNext('makeDirectory', 'ENOSPC') },
   'a file': { disturb: ({ host }) => host.fs.faults.failNext('writeFile', 'ENOSPC') },
   'the mount of shm': { disturb: ({ host }) => host.mounts.faults.failNext('mount', 'EPERM') },
   'the namespaces': { disturb: ({ host }) => host.namespaces.faults.failNext('create', 'ENOSPC') },
   'the network': { disturb: ({ network }) => network.failNext('setUp') },
-  'the network of a pod with its own users': { pod: 'ownUsers', disturb: ({ network }) => network.failNext('setUp') },
+  'the network of a pod with a user namespace': { pod: 'ownUsers', disturb: ({ network }) => network.failNext('setUp') },
   'the start of the process': {
     pod: 'sharedProcesses',
     disturb: ({ oci }) => {
@@ -212,7 +212,7 @@ const steps: Record<string, { pod?: keyof typeof NAMESPACES; disturb: Disturb; c
     pod: 'ownUsers',
     disturb: ({ host }) => host.namespaces.faults.failNext('pin', 'EPERM'),
   },
-  'a plugin that refuses': {
+  'a plugin': {
     disturb: (world) => {
       world.nri = { ...noNri, runPodSandbox: failing };
     },
@@ -229,14 +229,14 @@ for (const [step, { pod = 'usual', disturb }] of Object.entries(steps)) {
     const world = await createSandboxWorld();
     disturb(world);
     await assert.rejects(run(world, podWith(pod)), { name: 'CriError', code: 'Unknown' });
-    assert.deepEqual([await world.left(), await list(world), world.told], [[], [], []]);
+    assert.deepEqual([await world.leftovers(), await list(world), world.events], [[], [], []]);
     world.nri = noNri;
     world.oci.onStart = () => ({ kind: 'runs' });
     await run(world, podWith(pod));
   });
 }
 
-test('RunPodSandbox names the sysctl that the kernel does not take', async () => {
+test('RunPodSandbox names the sysctl that the kernel rejects', async () => {
   const world = await createSandboxWorld();
   world.host.namespaces.faults.failNext('sysctl', 'EINVAL', 'net/none');
   const failed = run(world, podConfig({ linux: { sysctls: { 'net.none': 'x' } } }));
@@ -244,46 +244,46 @@ test('RunPodSandbox names the sysctl that the kernel does not take', async () =>
     code: 'InvalidArgument',
     message: /^config\.linux\.sysctls\["net\.none"\]: .*EINVAL/,
   });
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
-/** The caller gives up while one of these is under way. */
-const moments: Record<string, (world: SandboxWorld, giveUp: () => void) => void> = {
-  'the network is set up': (world, giveUp) => {
+/** Steps during which the caller aborts. */
+const moments: Record<string, (world: SandboxWorld, abort: () => void) => void> = {
+  'the network is set up': (world, abort) => {
     const setUp = world.network.setUp.bind(world.network);
     world.network.setUp = async (pod, limit) => {
       await setUp(pod, limit);
-      giveUp();
+      abort();
       throw limit.reason;
     };
   },
-  'the process starts': ({ oci }, giveUp) => {
+  'the process starts': ({ oci }, abort) => {
     oci.onStart = () => {
-      giveUp();
+      abort();
       return { kind: 'runs' };
     };
   },
-  'plugins are asked': (world, giveUp) => {
-    world.nri = { ...noNri, runPodSandbox: async () => giveUp() };
+  'plugins are called': (world, abort) => {
+    world.nri = { ...noNri, runPodSandbox: async () => abort() };
   },
 };
 for (const [moment, arrange] of Object.entries(moments)) {
-  test(`RunPodSandbox undoes everything when its caller gives up while ${moment}`, async () => {
+  test(`RunPodSandbox undoes everything when its caller aborts while ${moment}`, async () => {
     const world = await createSandboxWorld();
     const caller = new AbortController();
     const reason = new Error('gave up');
     arrange(world, () => caller.abort(reason));
     await assert.rejects(run(world, podWith('sharedProcesses'), '', caller.signal), reason);
-    assert.deepEqual([await world.left(), await list(world)], [[], []]);
+    assert.deepEqual([await world.leftovers(), await list(world)], [[], []]);
   });
 }
 
-/** The network cannot be set up, and this cannot be taken away. */
+/** The network setup fails, and this cannot be released. */
 const undoFaults: Record<string, Disturb> = {
   'the network': ({ network }) => network.failNext('tearDown'),
   'a namespace': ({ host }) => host.namespaces.faults.failNext('remove', 'EIO'),
   'the mount of shm': ({ host }) => host.mounts.faults.failNext('unmount', 'EIO', undefined),
-  'a folder': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
+  'a directory': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
   'the record': (world) => {
     const setUp = world.network.tearDown.bind(world.network);
     world.network.tearDown = async (pod, limit) => {
@@ -294,7 +294,7 @@ const undoFaults: Record<string, Disturb> = {
   },
 };
 for (const [what, disturb] of Object.entries(undoFaults)) {
-  test(`RunPodSandbox shows a sandbox as not ready when ${what} cannot be undone: Stop and Remove finish it`, async () => {
+  test(`RunPodSandbox lists a sandbox as not ready when ${what} cannot be released: Stop and Remove finish it`, async () => {
     const world = await createSandboxWorld();
     world.network.failNext('setUp');
     disturb(world);
@@ -305,11 +305,11 @@ for (const [what, disturb] of Object.entries(undoFaults)) {
     assert.equal(world.sandboxes.view.find(shown.id)?.state.phase, 'unknown');
     await assert.rejects(run(world), { code: 'AlreadyExists' });
     await stopAndRemove(world, shown.id);
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(await world.leftovers(), []);
     await run(world);
   });
 
-  test(`RunPodSandbox takes down by itself, a little later, a sandbox of which ${what} could not be undone`, async () => {
+  test(`RunPodSandbox retries the cleanup of a sandbox when ${what} could not be released`, async () => {
     const world = await createSandboxWorld();
     world.network.failNext('setUp');
     disturb(world);
@@ -321,7 +321,7 @@ for (const [what, disturb] of Object.entries(undoFaults)) {
   });
 }
 
-test('RunPodSandbox takes away by itself what it could neither undo nor record', async () => {
+test('RunPodSandbox retries the cleanup of a sandbox that it could neither undo nor record', async () => {
   const world = await createSandboxWorld();
   world.network.failNext('setUp');
   world.network.failNext('tearDown');
@@ -334,11 +334,11 @@ test('RunPodSandbox takes away by itself what it could neither undo nor record',
   await assert.rejects(run(world));
   assert.deepEqual(await list(world), []);
   await world.host.clock.advance(10_000);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
   await run(world);
 });
 
-test('RunPodSandbox lets go of the name of what it could not record at all', async () => {
+test('RunPodSandbox releases the name of a sandbox that it could not record', async () => {
   const world = await createSandboxWorld();
   world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
   world.host.fs.faults.failNext('removeTree', 'EIO');

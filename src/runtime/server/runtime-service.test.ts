@@ -35,7 +35,7 @@ function podRecord(): SandboxRecord {
   };
 }
 
-/** One pod with one running container, which has used something. */
+/** One pod with one running container that has some usage. */
 async function serviceWorld() {
   const world = await createContainerWorld();
   const { host, paths, oci, snapshots, sandboxes } = world;
@@ -86,13 +86,13 @@ async function serviceWorld() {
   return { service, id, host, sandboxes, podCidrs, world };
 }
 
-test('every rpc of the service is there', async () => {
+test('every RPC of the service exists', async () => {
   const { service } = await serviceWorld();
   const missing = Object.keys(RuntimeServiceDefinition.methods).filter((method) => !(method in service));
   assert.deepEqual(missing, ['runPodSandbox', 'stopPodSandbox', 'removePodSandbox', 'podSandboxStatus']); // of the stub
 });
 
-test('Version, RuntimeConfig and Status tell what this runtime is', async () => {
+test('Version, RuntimeConfig and Status describe this runtime', async () => {
   const { service } = await serviceWorld();
   assert.deepEqual(await service.version({ version: '' }, signal), {
     version: '0.1.0',
@@ -112,7 +112,7 @@ test('Version, RuntimeConfig and Status tell what this runtime is', async () => 
   assert.deepEqual((await service.status({ verbose: false }, signal)).info, {});
 });
 
-test('UpdateRuntimeConfig hands the range on, and refuses what is none', async () => {
+test('UpdateRuntimeConfig passes the CIDR on, and rejects an invalid one', async () => {
   const { service, podCidrs } = await serviceWorld();
   const update = (podCidr: string) =>
     service.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } }, signal);
@@ -125,7 +125,7 @@ test('UpdateRuntimeConfig hands the range on, and refuses what is none', async (
 
 const value = (amount: bigint) => ({ value: amount });
 
-test('ContainerStats tells what a container used', async () => {
+test('ContainerStats reports the usage of a container', async () => {
   const { service, id, host } = await serviceWorld();
   const statsOf = async () => (await host.clock.runUntil(service.containerStats({ containerId: id }, signal))).stats;
   const first = await statsOf();
@@ -153,7 +153,7 @@ test('ContainerStats tells what a container used', async () => {
   assert.deepEqual((await statsOf())?.cpu?.usageNanoCores, value(500_000_000n));
 });
 
-test('PodSandboxStats tells of the pod, its network and its containers', async () => {
+test('PodSandboxStats reports the pod, its network and its containers', async () => {
   const { service, id } = await serviceWorld();
   const { stats } = await service.podSandboxStats({ podSandboxId: 'pod1' }, signal);
   const { linux } = stats ?? {};
@@ -188,7 +188,7 @@ const filters: Record<string, [filter: Parameters<RuntimeService['listPodSandbox
   };
 
 for (const [name, [filter, count]] of Object.entries(filters)) {
-  test(`ListPodSandboxStats and its stream obey ${name}`, async () => {
+  test(`ListPodSandboxStats and its stream apply ${name}`, async () => {
     const { service } = await serviceWorld();
     const listed = (await service.listPodSandboxStats({ filter }, signal)).stats;
     const streamed = await Array.fromAsync(service.streamPodSandboxStats({ filter }, signal));
@@ -206,25 +206,25 @@ test('a pod that is not ready has no statistics', async () => {
   assert.deepEqual((await service.listPodSandboxStats({ filter: undefined }, signal)).stats, []);
 });
 
-test('every metric that is described is told, with as many labels', async () => {
+test('every described metric is reported with all its labels', async () => {
   const { service, id } = await serviceWorld();
   const { descriptors } = await service.listMetricDescriptors({}, signal);
   const { podMetrics } = await service.listPodSandboxMetrics({}, signal);
-  const told = podMetrics.flatMap(({ metrics, containerMetrics }) => [
+  const reported = podMetrics.flatMap(({ metrics, containerMetrics }) => [
     ...metrics,
     ...containerMetrics.flatMap((each) => each.metrics),
   ]);
   const NOT_LIMITED = ['container_spec_cpu_period', 'container_spec_cpu_quota'];
   assert.deepEqual(
-    descriptors.filter(({ name }) => !told.some((metric) => metric.name === name)).map(({ name }) => name),
+    descriptors.filter(({ name }) => !reported.some((metric) => metric.name === name)).map(({ name }) => name),
     NOT_LIMITED,
   );
   for (const { name, labelKeys } of descriptors) {
-    for (const metric of told.filter((each) => each.name === name)) {
+    for (const metric of reported.filter((each) => each.name === name)) {
       assert.equal(metric.labelValues.length, labelKeys.length, name);
     }
   }
-  const usage = told.find(({ name }) => name === 'container_memory_working_set_bytes');
+  const usage = reported.find(({ name }) => name === 'container_memory_working_set_bytes');
   assert.deepEqual(usage?.labelValues, ['main', CGROUP, 'web:1', id, 'default', 'web']);
 });
 
@@ -241,13 +241,13 @@ const unknown: Record<string, (service: RuntimeService) => Promise<unknown>> = {
 };
 
 for (const [name, call] of Object.entries(unknown)) {
-  test(`${name} of what nobody knows is NotFound`, async () => {
+  test(`${name} of an unknown id is NotFound`, async () => {
     const { service } = await serviceWorld();
     await assert.rejects(call(service), { name: 'CriError', code: 'NotFound' });
   });
 }
 
-test('Exec and Attach are for containers that run, Attach and PortForward for sandboxes that are there', async () => {
+test('Exec and Attach require a running container, Attach and PortForward an existing sandbox', async () => {
   const { service, id, sandboxes, world } = await serviceWorld();
   const request = { containerId: id, cmd: ['x'], tty: false, stdin: false, stdout: true, stderr: true };
   const pod = sandboxes.get('pod1');
@@ -263,7 +263,7 @@ test('Exec and Attach are for containers that run, Attach and PortForward for sa
   await assert.rejects(service.attach(request, signal), exited);
 });
 
-test('Exec, Attach and PortForward check what is asked', async () => {
+test('Exec, Attach and PortForward validate the request', async () => {
   const { service, id } = await serviceWorld();
   const request = { containerId: id, cmd: ['x'], tty: false, stdin: false, stdout: true, stderr: true };
   const invalid = { code: 'InvalidArgument' };

@@ -17,7 +17,7 @@ async function created(options: WorldOptions = {}): Promise<{ world: ContainerWo
   return { world, containerId };
 }
 
-/** Each step that can fail, and how the container tells it. */
+/** Each step that can fail, and the container's resulting status. */
 const steps: Readonly<
   Record<string, { options?: WorldOptions; disturb?: (world: ContainerWorld) => void; message: RegExp }>
 > = {
@@ -39,7 +39,7 @@ const steps: Readonly<
 };
 
 for (const [step, { options, disturb, message }] of Object.entries(steps)) {
-  test(`startContainer() ends the container when ${step} fails`, async () => {
+  test(`startContainer() marks the container as exited when ${step} fails`, async () => {
     const { world, containerId } = await created(options);
     disturb?.(world);
     await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), { message });
@@ -54,7 +54,7 @@ for (const [step, { options, disturb, message }] of Object.entries(steps)) {
   });
 }
 
-/** A process that starts cannot be recorded. */
+/** A started process cannot be recorded. */
 function fillDiskAtStart({ oci, host }: ContainerWorld): void {
   const start = oci.start.bind(oci);
   oci.start = async (...args) => {
@@ -64,7 +64,7 @@ function fillDiskAtStart({ oci, host }: ContainerWorld): void {
   };
 }
 
-test('startContainer() leaves no process behind that it could not record', async () => {
+test('startContainer() removes a process that it cannot record', async () => {
   const { world, containerId } = await created();
   fillDiskAtStart(world);
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), /ENOSPC/);
@@ -76,7 +76,7 @@ test('startContainer() leaves no process behind that it could not record', async
   assert.deepEqual(await leftovers(world), []);
 });
 
-test('startContainer() tells why, also when the process cannot be removed', async () => {
+test('startContainer() reports the error, also when the process cannot be removed', async () => {
   const { world, containerId } = await created();
   fillDiskAtStart(world);
   world.oci.remove = () => Promise.reject(new Error('device or resource busy'));
@@ -86,7 +86,7 @@ test('startContainer() tells why, also when the process cannot be removed', asyn
   });
 });
 
-test('startContainer() says that it cannot record the beginning', async () => {
+test('startContainer() fails when it cannot record the start', async () => {
   const { world, containerId } = await created();
   world.host.fs.isFull = true;
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), {
@@ -111,7 +111,7 @@ test('startContainer() starts once', async () => {
   await assert.rejects(startContainer({ containerId: 'other' }, signal), { code: 'NotFound' });
 });
 
-test('startContainer() takes up resources that a plugin changed meanwhile', async () => {
+test('startContainer() applies resources that a plugin changed during the start', async () => {
   const update = { resources: { devices: [], cpu: { shares: 77 } }, ignoreFailure: false };
   let world: ContainerWorld | undefined;
   const start = async (containerId: string) => world?.containers.nri.update({ ...update, containerId }, signal);

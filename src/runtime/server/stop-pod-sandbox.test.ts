@@ -12,7 +12,7 @@ const { CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT } = ContainerEventType;
 async function ready(change?: Parameters<typeof podConfig>[0]) {
   const world = await createSandboxWorld();
   const id = await run(world, change);
-  world.told.length = 0;
+  world.events.length = 0;
   return { world, id, ...verbsOf(world, id) };
 }
 
@@ -30,33 +30,33 @@ function verbsOf(world: SandboxWorld, podSandboxId: string) {
       const answer = await world.sandboxes.verbs.podSandboxStatus({ podSandboxId, verbose }, signal);
       return { ...answer, state: answer.status?.state, ip: answer.status?.network?.ip };
     },
-    told: () => world.told.map(({ type }) => type),
+    publishedTypes: () => world.events.map(({ type }) => type),
   };
 }
 
-test('StopPodSandbox ends the containers, then takes everything down but the record', async () => {
-  const { world, id, stop, recordState, status, told } = await ready();
+test('StopPodSandbox stops the containers, then releases everything but files and record', async () => {
+  const { world, id, stop, recordState, status, publishedTypes } = await ready();
   await stop();
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`]);
   assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
   const left = [`/lib/sandboxes/${id}.json`, `/run/sandboxes/${id}`, `/lib/sandbox-files/${id}`];
-  assert.deepEqual(await world.left(), left);
+  assert.deepEqual(await world.leftovers(), left);
   const { state, ip } = await status();
   assert.deepEqual({ state, ip }, { state: SANDBOX_NOTREADY, ip: '' });
-  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT]);
+  assert.deepEqual(publishedTypes(), [CONTAINER_STOPPED_EVENT]);
 });
 
-test('StopPodSandbox can be repeated, and is content with an id that nobody knows', async () => {
-  const { world, stop, told } = await ready();
+test('StopPodSandbox is idempotent, and succeeds for an unknown id', async () => {
+  const { world, stop, publishedTypes } = await ready();
   await stop();
   await stop();
   await world.sandboxes.verbs.stopPodSandbox({ podSandboxId: 'unknown' }, signal);
   await world.sandboxes.verbs.stopPodSandbox({ podSandboxId: '' }, signal);
   assert.equal(world.network.tearDowns.length, 1);
-  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT]);
+  assert.deepEqual(publishedTypes(), [CONTAINER_STOPPED_EVENT]);
 });
 
-test('StopPodSandbox is told what plugins fail to do, and goes on', async () => {
+test('StopPodSandbox ignores errors of NRI plugins', async () => {
   const { world, stop, remove } = await ready();
   const failing = async (): Promise<never> => {
     throw new Error('no');
@@ -64,25 +64,25 @@ test('StopPodSandbox is told what plugins fail to do, and goes on', async () => 
   world.nri = { ...noNri, stopPodSandbox: failing, removePodSandbox: failing };
   await stop();
   await remove();
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
 const stopFaults: Record<string, { disturb: (world: SandboxWorld, id: string) => void; message: RegExp }> = {
-  'a container does not end': {
+  'a container does not stop': {
     disturb: ({ containers }) => {
       containers.failures.stopAll = new CriError('DeadlineExceeded', 'it does not end');
     },
     message: /^it does not end$/,
   },
-  'the network does not come down': {
+  'the network teardown fails': {
     disturb: ({ network }) => network.failNext('tearDown', new Error('plugin "bridge" failed')),
     message: /^failed to stop sandbox "[0-9a-f]{64}": plugin "bridge" failed$/,
   },
-  'a namespace stays': {
+  'a namespace cannot be removed': {
     disturb: ({ host }) => host.namespaces.faults.failNext('remove', 'EIO'),
     message: /^failed to stop sandbox .*EIO$/,
   },
-  'shm stays': {
+  'shm cannot be unmounted': {
     disturb: ({ host, paths }, id) => host.mounts.faults.failNext('unmount', 'EIO', `${paths.sandbox(id)}/shm`),
     message: /^failed to stop sandbox .*EIO$/,
   },
@@ -94,7 +94,7 @@ const stopFaults: Record<string, { disturb: (world: SandboxWorld, id: string) =>
   },
 };
 for (const [what, { disturb, message }] of Object.entries(stopFaults)) {
-  test(`StopPodSandbox fails when ${what}; the sandbox is not ready, and the next Stop finishes`, async () => {
+  test(`StopPodSandbox fails when ${what}; the sandbox is not ready, and the next call finishes`, async () => {
     const { world, id, stop, remove, recordState, status } = await ready();
     disturb(world, id);
     await assert.rejects(stop(), { message });
@@ -104,11 +104,11 @@ for (const [what, { disturb, message }] of Object.entries(stopFaults)) {
     await stop();
     assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
     await remove();
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(await world.leftovers(), []);
   });
 }
 
-test('StopPodSandbox that failed is finished a little later even if nobody asks again', async () => {
+test('a failed StopPodSandbox is finished later without a new request', async () => {
   const { world, stop, recordState } = await ready();
   for (let i = 0; i < 3; i++) world.network.failNext('tearDown');
   await assert.rejects(stop());
@@ -119,7 +119,7 @@ test('StopPodSandbox that failed is finished a little later even if nobody asks 
   assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
-test('StopPodSandbox whose caller gives up is finished later', async () => {
+test('an aborted StopPodSandbox is finished later', async () => {
   const { world, stop, recordState } = await ready();
   const caller = new AbortController();
   world.nri = { ...noNri, stopPodSandbox: async () => caller.abort(new Error('gave up')) };
@@ -129,54 +129,54 @@ test('StopPodSandbox whose caller gives up is finished later', async () => {
   assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
-test('RemovePodSandbox stops first, takes the containers away, and releases the name', async () => {
-  const { world, id, remove, told } = await ready();
+test('RemovePodSandbox stops first, removes the containers, and releases the name', async () => {
+  const { world, id, remove, publishedTypes } = await ready();
   const statuses: unknown[] = [];
-  const { push } = world.told;
-  world.told.push = (...happenings) => {
+  const { push } = world.events;
+  world.events.push = (...happenings) => {
     statuses.push(world.sandboxes.view.status(id)?.metadata?.uid);
-    return push.apply(world.told, happenings);
+    return push.apply(world.events, happenings);
   };
   await remove();
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`, `removeAll ${id}`]);
-  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
-  assert.deepEqual(statuses, ['u1', 'u1'], 'the last event still tells of which pod it is');
+  assert.deepEqual(publishedTypes(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
+  assert.deepEqual(statuses, ['u1', 'u1'], 'the last event still has the pod status');
   assert.equal(world.sandboxes.view.status(id), undefined);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
   await run(world);
 });
 
-test('RemovePodSandbox can be repeated, and twice at once', async () => {
-  const { world, remove, told } = await ready();
+test('RemovePodSandbox is idempotent, also concurrently', async () => {
+  const { world, remove, publishedTypes } = await ready();
   await Promise.all([remove(), remove()]);
   await remove();
-  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(publishedTypes(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
 const removeFaults: Record<string, (world: SandboxWorld) => void> = {
-  'a container stays': ({ containers }) => {
+  'a container cannot be removed': ({ containers }) => {
     containers.failures.removeAll = new Error('it stays');
   },
-  'a folder stays': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
-  'the record stays': ({ host, sandboxes, paths }) => {
+  'a directory cannot be removed': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
+  'the record cannot be removed': ({ host, sandboxes, paths }) => {
     const [id] = sandboxes.view.all.keys();
     host.fs.faults.failNext('remove', 'EIO', `${paths.sandboxRecords}/${id}.json`);
   },
 };
 for (const [what, disturb] of Object.entries(removeFaults)) {
   test(`RemovePodSandbox fails when ${what}, keeps the name, and finishes the next time`, async () => {
-    const { world, remove, told } = await ready();
+    const { world, remove, publishedTypes } = await ready();
     disturb(world);
     await assert.rejects(remove());
     await assert.rejects(run(world), { code: 'AlreadyExists' });
     await remove();
-    assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
-    assert.deepEqual(await world.left(), []);
+    assert.deepEqual(publishedTypes(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
+    assert.deepEqual(await world.leftovers(), []);
   });
 }
 
-test('StopPodSandbox and RemovePodSandbox wait for a RunPodSandbox that is under way', async () => {
+test('StopPodSandbox and RemovePodSandbox wait for a RunPodSandbox in progress', async () => {
   const world = await createSandboxWorld();
   let removing: Promise<unknown> | undefined;
   world.nri = {
@@ -187,31 +187,31 @@ test('StopPodSandbox and RemovePodSandbox wait for a RunPodSandbox that is under
   };
   await run(world);
   await removing;
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
-test('a sandbox whose process ends is not ready any more, and that is told', async () => {
+test('a sandbox whose pause process exits becomes not ready, and publishes an event', async () => {
   const world = await createSandboxWorld();
   const { verbs } = world.sandboxes;
   const { podSandboxId: id } = await verbs.runPodSandbox(
     { config: podWith('sharedProcesses'), runtimeHandler: '' },
     signal,
   );
-  world.told.length = 0;
-  const { status, recordState, told, remove } = verbsOf(world, id);
+  world.events.length = 0;
+  const { status, recordState, publishedTypes, remove } = verbsOf(world, id);
   assert.equal(JSON.parse((await status(true)).info['info'] ?? '').pid, 1001);
   world.oci.exit(id, 0);
   await world.host.clock.advance(0);
   assert.deepEqual(
-    [(await status()).state, recordState(), told()],
+    [(await status()).state, recordState(), publishedTypes()],
     [SANDBOX_NOTREADY, { phase: 'notReady', networkDown: false }, [CONTAINER_STOPPED_EVENT]],
   );
-  assert.equal(world.network.held.size, 1, 'containers may still use the network: nobody has asked for a stop');
+  assert.equal(world.network.held.size, 1, 'containers may still use the network: no stop was requested');
   await remove();
-  assert.deepEqual(await world.left(), []);
+  assert.deepEqual(await world.leftovers(), []);
 });
 
-test('the end of a process that cannot be recorded at once is recorded later', async () => {
+test('an exit of a pause process that cannot be recorded at once is recorded later', async () => {
   const world = await createSandboxWorld();
   const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };
   const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
@@ -223,7 +223,7 @@ test('the end of a process that cannot be recorded at once is recorded later', a
   assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'notReady', networkDown: false });
 });
 
-test('a process that cannot be watched for a moment is not taken for one that has ended', async (t) => {
+test('a pause process that temporarily cannot be watched does not count as exited', async (t) => {
   const world = await createSandboxWorld();
   t.mock.method(world.oci, 'wait').mock.mockImplementationOnce(async () => {
     throw new Error('too many open files');
@@ -237,7 +237,7 @@ test('a process that cannot be watched for a moment is not taken for one that ha
   assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'notReady', networkDown: false });
 });
 
-test('the end of the runtime waits for no plugin: the next life finishes the stop', async (t) => {
+test('a shutdown does not wait for plugins: the next process finishes the stop', async (t) => {
   const { world, stop, recordState } = await ready();
   world.network.failNext('tearDown');
   await assert.rejects(stop());
@@ -250,7 +250,7 @@ test('the end of the runtime waits for no plugin: the next life finishes the sto
   assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
-test('PodSandboxStatus tells addresses, namespaces, labels and the handler', async () => {
+test('PodSandboxStatus reports addresses, namespaces, labels and the handler', async () => {
   const world = await createSandboxWorld();
   const request = { config: podConfig({ annotations: { a: 'b' } }), runtimeHandler: 'plain' };
   const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
@@ -279,12 +279,12 @@ test('PodSandboxStatus tells addresses, namespaces, labels and the handler', asy
   assert.deepEqual([verbose.pid, verbose.netNamespaceClosed, verbose.runtimeHandler], [0, false, 'plain']);
 });
 
-test('PodSandboxStatus does not know what is not there', async () => {
+test('PodSandboxStatus of an unknown sandbox is NotFound', async () => {
   const world = await createSandboxWorld();
   await assert.rejects(verbsOf(world, 'none').status(), { code: 'NotFound', message: 'sandbox "none" not found' });
 });
 
-test('ListPodSandbox chooses by id, its beginning, state and labels', async () => {
+test('ListPodSandbox filters by id, id prefix, state and labels', async () => {
   const world = await createSandboxWorld();
   const metadata = (name: string) => ({ metadata: { name, namespace: 'n', uid: name, attempt: 0 } });
   const one = await run(world, { ...metadata('one'), labels: { app: 'a', tier: 'x' } });

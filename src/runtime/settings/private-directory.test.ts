@@ -6,13 +6,13 @@ import { makePrivateDirectory } from './private-directory.ts';
 const range = { containerId: 0, hostId: 100_000, length: 65_536 };
 const cases = {
   'root alone': { idMap: undefined, want: { mode: 0o700, uid: 0, gid: 0 } },
-  'root and the root of a pod with its own users': {
+  'root and the root of the pod’s user namespace': {
     idMap: { uids: [range], gids: [{ ...range, hostId: 200_000 }] },
     want: { mode: 0o710, uid: 0, gid: 200_000 },
   },
 };
 for (const [name, { idMap, want }] of Object.entries(cases)) {
-  test(`makePrivateFolder() lets ${name} in`, async () => {
+  test(`makePrivateDirectory() gives ${name} access`, async () => {
     const { fs } = createMemoryHost();
     await makePrivateDirectory('/run/pods/a', idMap, fs);
     await makePrivateDirectory('/run/pods/a', idMap, fs);

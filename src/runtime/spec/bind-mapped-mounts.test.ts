@@ -17,7 +17,7 @@ const config = containerConfig({
   ],
 });
 
-test('bindMappedMounts() binds what is to be mapped, in the namespace of the sandbox where that fits', async () => {
+test('bindMappedMounts() binds mounts with mappings, with the user namespace of the sandbox if it has the same map', async () => {
   const { fs, mounts } = createMemoryHost();
   const maps: MountIdMap[] = [];
   const recording = Object.create(mounts, {
@@ -46,7 +46,7 @@ test('bindMappedMounts() binds what is to be mapped, in the namespace of the san
   assert.equal((await fs.stat('/b/mapped/3'))?.uid, 90);
 });
 
-test('bindMappedMounts() leaves nothing behind where nothing is to be mapped', async () => {
+test('bindMappedMounts() creates nothing without mappings', async () => {
   const { fs, mounts } = createMemoryHost();
   const container = containerConfig({ mounts: [{ containerPath: '/plain', hostPath: '/a' }] });
   assert.equal((await bindMappedMounts({ container, namespaces: {} }, '/b/mapped', { fs, mounts })).size, 0);
@@ -58,6 +58,6 @@ test('bindMappedMounts() names the mount that cannot be mapped', async () => {
   mounts.faults.failNext('mount', 'EINVAL');
   await assert.rejects(bindMappedMounts({ container: config, namespaces: users }, '/b/mapped', { fs, mounts }), {
     code: 'InvalidArgument',
-    message: 'mounts[2].uidMappings: the file system of /srv/missing has no idmapped mounts',
+    message: 'mounts[2].uidMappings: the file system of /srv/missing does not support idmapped mounts',
   });
 });

@@ -37,20 +37,20 @@ const cases: Record<
 
 for (const [name, { given, available = ALL_CAPABILITIES, bounding }] of Object.entries(cases)) {
   test(`capabilities ${name}`, () => {
-    const asked = Capability.fromPartial(given);
+    const requested = Capability.fromPartial(given);
     const expected = { bounding, effective: bounding, permitted: bounding };
-    assert.deepEqual(containerCapabilities(asked, { privileged: false, available }), expected);
+    assert.deepEqual(containerCapabilities(requested, { privileged: false, available }), expected);
   });
 }
 
 test('capabilities that are ambient are inheritable too', () => {
-  const asked = Capability.fromPartial({ dropCapabilities: ['ALL'], addAmbientCapabilities: ['NET_BIND_SERVICE'] });
+  const requested = Capability.fromPartial({ dropCapabilities: ['ALL'], addAmbientCapabilities: ['NET_BIND_SERVICE'] });
   const list = ['CAP_NET_BIND_SERVICE'];
   const expected = { bounding: list, effective: list, permitted: list, inheritable: list, ambient: list };
-  assert.deepEqual(containerCapabilities(asked, { privileged: false, available: ALL_CAPABILITIES }), expected);
+  assert.deepEqual(containerCapabilities(requested, { privileged: false, available: ALL_CAPABILITIES }), expected);
 });
 
-test('capabilitiesOfMask() reads what the kernel writes', () => {
+test('capabilitiesFromMask() parses the format of the kernel', () => {
   assert.deepEqual(capabilitiesFromMask('000001fffeffffff'), without('CAP_SYS_RESOURCE'));
   assert.deepEqual(capabilitiesFromMask('0000000000000000'), []);
 });

@@ -37,7 +37,7 @@ const privilegedPod = sandboxConfig({
   linux: { cgroupParent: '/kubepods/pod1', securityContext: { privileged: true } },
 });
 
-test('containerSpec() has what every container has', () => {
+test('buildContainerSpec() returns the default specification', () => {
   assert.deepEqual(buildContainerSpec(validRequest(), validFacts()), {
     ociVersion: '1.0.2',
     process: {
@@ -145,7 +145,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     request: { image: { ...image, env: ['PATH=/opt', 'B=image', 'HOSTNAME'] } },
     differs: { 'process.env': ['PATH=/opt', 'B=own', 'C=='] },
   },
-  'tells the name of the node where the sandbox has none': {
+  'uses the host name of the node if the sandbox has none': {
     request: { sandbox: sandboxConfig({ hostname: '' }) },
     differs: { 'process.env': [PATH, 'HOSTNAME=node-1'] },
   },
@@ -153,11 +153,11 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     config: { tty: true },
     differs: { 'process.terminal': true, 'process.env': [PATH, 'TERM=xterm', 'HOSTNAME=pod'] },
   },
-  'works where the image says': {
+  'uses the working directory of the image': {
     request: { image: { ...image, workingDir: '/srv' } },
     differs: { 'process.cwd': '/srv' },
   },
-  'works where the container says': {
+  'prefers the working directory of the container': {
     config: { workingDir: '/own' },
     request: { image: { ...image, workingDir: '/srv' } },
     differs: { 'process.cwd': '/own' },
@@ -166,7 +166,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     config: secure({ runAsUser: { value: 1000n } }),
     differs: { 'process.user.uid': 1000, 'process.user.gid': 1001, 'process.user.additionalGids': [50, 1001] },
   },
-  'takes a uid that the image does not know': {
+  'accepts a uid that the image does not have': {
     config: secure({ runAsUser: { value: 5n }, supplementalGroups: [9n, 7n] }),
     differs: { 'process.user.uid': 5, 'process.user.additionalGids': [0, 7, 9] },
   },
@@ -174,7 +174,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     config: secure({ runAsUser: { value: 5n }, runAsUsername: 'alice', runAsGroup: { value: 7n } }),
     differs: { 'process.user.uid': 1000, 'process.user.gid': 7, 'process.user.additionalGids': [7, 50] },
   },
-  'takes no groups of the image when the policy is strict': {
+  'ignores groups of the image with the strict policy': {
     config: secure({
       runAsUser: { value: 1000n },
       supplementalGroups: [7n],
@@ -186,7 +186,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     request: { image: { ...image, user: 'alice:staff' } },
     differs: { 'process.user.uid': 1000, 'process.user.gid': 50, 'process.user.additionalGids': [50] },
   },
-  'has no new privileges, and a root that nobody writes to': {
+  'has no new privileges, and a read-only root': {
     config: secure({ noNewPrivs: true, readonlyRootfs: true }),
     differs: {
       'process.noNewPrivileges': true,
@@ -196,7 +196,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
       ),
     },
   },
-  'has a namespace of its own for processes': {
+  'has its own PID namespace': {
     config: secure({ namespaceOptions: { pid: 1 } }),
     differs: {
       'linux.namespaces': [
@@ -205,7 +205,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
       ],
     },
   },
-  'joins the processes of another container': {
+  'joins the PID namespace of another container': {
     config: secure({ namespaceOptions: { pid: 3, targetId: 'c0' } }),
     request: { targetPidNamespace: '/proc/7/ns/pid' },
     differs: {
@@ -261,7 +261,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
       'linux.resources.hugepageLimits': [{ pageSize: '2MB', limit: 4096 }],
     },
   },
-  'has no limit that the machine cannot set': {
+  'has no limit that the machine does not support': {
     config: {
       linux: { resources: { memoryLimitInBytes: 1024n, oomScoreAdj: -997n, hugepageLimits: [{ pageSize: '2MB' }] } },
     },
@@ -270,7 +270,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     },
     differs: { 'process.oomScoreAdj': -5, 'linux.resources.memory': { limit: 1024 } },
   },
-  'hides what it is told to hide': {
+  'masks the requested paths': {
     config: secure({ maskedPaths: ['/proc/acpi'], readonlyPaths: ['/proc/sys'] }),
     differs: { 'linux.maskedPaths': ['/proc/acpi'], 'linux.readonlyPaths': ['/proc/sys'] },
   },
@@ -280,7 +280,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     facts: { appArmorProfiles: new Set(['mine', 'docker-default']) },
     differs: { 'process.apparmorProfile': 'mine' },
   },
-  'confines with the default AppArmor profile unless somebody says otherwise': {
+  'confines with the default AppArmor profile if none is specified': {
     request: { machine: { ...MACHINE, appArmor: true } },
     facts: { appArmorProfiles: new Set(['docker-default']) },
     differs: { 'process.apparmorProfile': 'docker-default' },
@@ -290,12 +290,12 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     request: { machine: { ...MACHINE, selinux: true } },
     differs: { 'process.selinuxLabel': 'u:r:t:s0:c1,c2', 'linux.mountLabel': 'u:object_r:container_file_t:s0:c1,c2' },
   },
-  'only checks SELinux options elsewhere': { config: secure({ selinuxOptions: { type: 't' } }), differs: {} },
-  'lies below a group of ours without a parent': {
+  'only validates SELinux options without SELinux': { config: secure({ selinuxOptions: { type: 't' } }), differs: {} },
+  'uses a default parent cgroup': {
     request: { sandbox: sandboxConfig({ linux: {} }) },
     differs: { 'linux.cgroupsPath': '/nodelet/c1' },
   },
-  'is told apart from what only its record keeps': {
+  'ignores fields that only the record stores': {
     config: {
       labels: { a: 'b' },
       annotations: { c: 'd' },
@@ -310,7 +310,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
 };
 
 for (const [name, { config, request, facts, differs }] of Object.entries(changes)) {
-  test(`containerSpec() ${name}`, () => {
+  test(`buildContainerSpec() ${name}`, () => {
     const before = buildContainerSpec(validRequest(), validFacts());
     const after = buildContainerSpec(
       validRequest({ container: containerConfig(config), ...request }),
@@ -320,7 +320,7 @@ for (const [name, { config, request, facts, differs }] of Object.entries(changes
   });
 }
 
-test('containerSpec() lets a privileged container do what the machine can', () => {
+test('buildContainerSpec() gives a privileged container all rights of the machine', () => {
   const device = { path: '/dev/sda', type: 'b', major: 8, minor: 0, fileMode: 0o660, uid: 0, gid: 6 } as const;
   const config = secure({ privileged: true, maskedPaths: ['/proc/acpi'], readonlyPaths: ['/proc/sys'] });
   const machine = { ...MACHINE, cgroupVersion: 'v2', capabilities: ['CAP_CHOWN', 'CAP_SYS_ADMIN'] } as const;
@@ -339,7 +339,7 @@ test('containerSpec() lets a privileged container do what the machine can', () =
 
 const userMap = { uids: [{ containerId: 0, hostId: 7, length: 9 }], gids: [{ containerId: 0, hostId: 8, length: 9 }] };
 
-test('containerSpec() joins the user namespace of the sandbox', () => {
+test('buildContainerSpec() joins the user namespace of the sandbox', () => {
   const options = { usernsOptions: { mode: 0, ...userMap } } as const;
   const request = validRequest({
     container: containerConfig(secure({ namespaceOptions: options })),

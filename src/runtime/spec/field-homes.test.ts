@@ -1,4 +1,7 @@
-/** Where each field of CRI that describes a container is seen to. A field that nobody lists fails here, not in a cluster. */
+/**
+ * Lists the file that handles each field of CRI's container messages. A field that is not listed fails here, not in a
+ * cluster.
+ */
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -8,7 +11,7 @@ import { linuxFileSystem } from '../../host/linux/fs/linux-file-system.ts';
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '../../..');
 
-/** Not of the specification: the record, the monitor or the image store have it. */
+/** Not part of the specification: handled by the record, the monitor or the image store. */
 const ELSEWHERE = 'elsewhere';
 const HOMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ContainerConfig: {
@@ -29,7 +32,7 @@ const HOMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     linux: 'container-spec.ts',
     windows: 'request-rules.ts',
     CDI_devices: 'cdi/cdi-devices.ts',
-    stop_signal: ELSEWHERE, // the record; by `stopSignalOf`
+    stop_signal: ELSEWHERE, // the record; by `chooseStopSignal`
   },
   LinuxContainerConfig: { resources: 'container-spec.ts', security_context: 'container-spec.ts' },
   LinuxContainerSecurityContext: {
@@ -107,14 +110,14 @@ const fields = (await linuxFileSystem.readText(join(ROOT, 'protocols/cri-runtime
   .filter(([kind, message = '']) => kind === 'field' && message in HOMES)
   .map(([, message = '', , name = '']) => ({ message, name }));
 
-test('every field of a container has a home', () => {
+test('every field of a container is listed', () => {
   const listed = Object.entries(HOMES).flatMap(([message, homes]) =>
     Object.keys(homes).map((name) => `${message}.${name}`),
   );
   assert.deepEqual(fields.map(({ message, name }) => `${message}.${name}`).sort(), listed.sort());
 });
 
-test('every home speaks of its field', async () => {
+test('every listed file mentions its field', async () => {
   const silent: string[] = [];
   for (const { message, name } of fields) {
     const home = HOMES[message]?.[name] ?? ELSEWHERE;

@@ -34,7 +34,7 @@ function facts(fs: World, config: Config = {}, request: Partial<SpecRequest> = {
   return gatherFacts(validRequest({ container: containerConfig(config), ...request }), createFactSources(settings, fs));
 }
 
-test('gatherFacts() finds nothing where nothing is asked for', async () => {
+test('gatherFacts() collects nothing if nothing is requested', async () => {
   assert.deepEqual(await facts(await machineWithImage()), {
     accounts: { users: [], groups: [] },
     mountSources: new Map(),
@@ -45,7 +45,7 @@ test('gatherFacts() finds nothing where nothing is asked for', async () => {
   });
 });
 
-test('gatherFacts() reads the accounts of the image, past lines that make no sense', async () => {
+test('gatherFacts() reads the accounts of the image, skipping invalid lines', async () => {
   const fs = await machineWithImage();
   await fs.writeFile(`${ROOTFS}/etc/passwd`, '# none\nroot:x:0:0:root:/:/bin/sh\nbroken:x:a:0\n\nalice:x:1000:1001\n');
   await fs.writeFile(`${ROOTFS}/etc/group`, 'root:x:0:\nstaff:x:50:alice,bob\n');
@@ -61,7 +61,7 @@ test('gatherFacts() reads the accounts of the image, past lines that make no sen
   });
 });
 
-test('gatherFacts() takes an absolute link of the image as its own, never as ours', async () => {
+test('gatherFacts() resolves an absolute link within the image, never on the host', async () => {
   const fs = await machineWithImage();
   await fs.writeFile('/etc/passwd', 'secret:x:1:1\n');
   await fs.symbolicLink('/nix/passwd', `${ROOTFS}/etc/passwd`);
@@ -72,7 +72,7 @@ test('gatherFacts() takes an absolute link of the image as its own, never as our
   assert.deepEqual((await facts(fs)).accounts.users, [{ name: 'alice', uid: 1000, gid: 1001 }]);
 });
 
-test('gatherFacts() resolves the sources of mounts and makes those that are missing', async () => {
+test('gatherFacts() resolves the sources of mounts and creates missing ones', async () => {
   const fs = await machineWithImage();
   await fs.symbolicLink('/srv/data', '/srv/link');
   const mounts = [
@@ -91,7 +91,7 @@ test('gatherFacts() resolves the sources of mounts and makes those that are miss
   assert.equal((await fs.stat('/srv/new/deep'))?.mode, 0o755);
 });
 
-test('gatherFacts() tells how a mount is handed on whose ids are mapped already', async () => {
+test('gatherFacts() returns the propagation of the original path of an idmapped mount', async () => {
   const fs = await machineWithImage();
   const mountinfo = '20 1 0:1 / / rw shared:1 - ext4 d rw\n21 20 0:2 / /run/n/mapped/0 rw master:1 - ext4 d rw\n';
   await fs.writeFile('/proc/self/mountinfo', mountinfo);
@@ -104,7 +104,7 @@ test('gatherFacts() tells how a mount is handed on whose ids are mapped already'
   });
 });
 
-test('gatherFacts() finds a part of an image volume without leaving it', async () => {
+test('gatherFacts() resolves a sub-path of an image volume without leaving it', async () => {
   const fs = await machineWithImage();
   await fs.makeDirectory('/images/0/real');
   await fs.symbolicLink('/real', '/images/0/link');
@@ -113,7 +113,7 @@ test('gatherFacts() finds a part of an image volume without leaving it', async (
   assert.deepEqual(found.mountSources, new Map([[0, { path: '/images/0/real' }]]));
 });
 
-test('gatherFacts() finds devices, one or all of a folder', async () => {
+test('gatherFacts() finds devices, one or all of a directory', async () => {
   const fs = await machineWithImage();
   const devices = [
     { hostPath: '/dev/disk', containerPath: '/dev/xvda', permissions: 'r' },
@@ -138,7 +138,7 @@ test('gatherFacts() finds devices, one or all of a folder', async () => {
   ]);
 });
 
-test('gatherFacts() finds all devices for a privileged container, but not what others keep below /dev', async () => {
+test('gatherFacts() finds all devices for a privileged container, except for entries of other programs', async () => {
   const sandbox = sandboxConfig({ linux: { securityContext: { privileged: true } } });
   const found = await facts(
     await machineWithImage(),
@@ -151,7 +151,7 @@ test('gatherFacts() finds all devices for a privileged container, but not what o
   );
 });
 
-test('gatherFacts() reads the default seccomp profile once, and has a small one for a machine without', async () => {
+test('gatherFacts() reads the default seccomp profile once, and falls back to the minimal profile', async () => {
   const fs = await machineWithImage();
   const sources = createFactSources({ seccompProfilePath: '/p.json', cdiSpecDirs: [] }, fs);
   const config = { linux: { securityContext: { seccomp: { profileType: ProfileType.RuntimeDefault } } } };
@@ -167,7 +167,7 @@ test('gatherFacts() reads the default seccomp profile once, and has a small one 
   assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
 });
 
-test('gatherFacts() reads a profile of the machine, by either field', async () => {
+test('gatherFacts() reads a local profile, from either field', async () => {
   const fs = await machineWithImage();
   await fs.writeFile('/own.json', '{"defaultAction":"SCMP_ACT_LOG"}');
   const profile = { defaultAction: 'SCMP_ACT_LOG', archMap: [], syscalls: [] };
@@ -177,15 +177,15 @@ test('gatherFacts() reads a profile of the machine, by either field', async () =
   assert.deepEqual((await facts(fs, { linux: { securityContext: older } })).seccomp, profile);
 });
 
-test('gatherFacts() knows which AppArmor profiles are loaded', async () => {
+test('gatherFacts() reads the loaded AppArmor profiles', async () => {
   const fs = await machineWithImage();
   await fs.makeDirectory('/sys/kernel/security/apparmor');
-  await fs.writeFile('/sys/kernel/security/apparmor/profiles', 'docker-default (enforce)\n/usr/bin/man (complain)\n');
+  await fs.writeFile('/sys/kernel/security/apparmor/profiles', 'docker-default (enforce)\n/usr/bin/man (complain)\n'); // words: quoted
   const found = await facts(fs, {}, { machine: { ...MACHINE, appArmor: true } });
   assert.deepEqual(found.appArmorProfiles, new Set(['docker-default', '/usr/bin/man']));
 });
 
-test('readSpecMachine() tells what the machine can do', async () => {
+test('readSpecMachine() reads the capabilities of the machine', async () => {
   const fs = await machineWithImage();
   await fs.makeDirectory('/sys/fs/cgroup/user.slice');
   await fs.makeDirectory('/proc/sys/kernel');

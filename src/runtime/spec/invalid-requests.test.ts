@@ -1,4 +1,4 @@
-/** Every field that asks for what cannot be is refused with its name. */
+/** Each invalid field is rejected with its name. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -17,7 +17,7 @@ const mount = (change: NonNullable<Config['mounts']>[number]): Config => ({
   mounts: [{ containerPath: '/data', hostPath: '/srv', ...change }],
 });
 const image = validRequest().image;
-const unknown = 9 as never; // what a newer client might send
+const unknown = 9 as never; // a value of a newer client
 
 const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; message: string }> = {
   'no command at all': {
@@ -39,10 +39,10 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'an image with a volume at its root': {
     request: { image: { ...image, volumes: ['/'] } },
-    message: 'image: image declares a volume at "/", where there cannot be one',
+    message: 'image: image declares a volume at "/", which is not allowed',
   },
   'a Windows container': { config: { windows: {} }, message: 'windows: this is a Linux node' },
-  'a privileged container in a sandbox that is not': {
+  'a privileged container in an unprivileged sandbox': {
     config: secure({ privileged: true }),
     message: 'linux.security_context.privileged: no privileged container allowed in sandbox',
   },
@@ -54,15 +54,15 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     config: secure({ runAsUsername: 'bob' }),
     message: 'linux.security_context.run_as_username: the image has no user "bob"',
   },
-  'a uid that no process can have': {
+  'a uid beyond the limit': {
     config: secure({ runAsUser: { value: 2n ** 31n } }),
     message: 'linux.security_context.run_as_user: 2147483648: must be between 0 and 2147483647, inclusive',
   },
-  'a group of the image that it does not have': {
+  'a group that the image does not have': {
     request: { image: { ...image, user: '0:wheel' } },
     message: 'image: USER: the image has no group "wheel"',
   },
-  'an image with a user that makes no sense': {
+  'an image with an invalid user': {
     request: { image: { ...image, user: 'a:b:c' } },
     message: 'image: invalid USER value "a:b:c"',
   },
@@ -81,7 +81,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   'a capability that this node does not have': {
     config: secure({ capabilities: { addCapabilities: ['sys_boot'] } }),
     request: { machine: { ...MACHINE, capabilities: ['CAP_KILL'] } },
-    message: 'linux.security_context.capabilities.add_capabilities: this node itself lacks CAP_SYS_BOOT',
+    message: 'linux.security_context.capabilities.add_capabilities: not available on this node: CAP_SYS_BOOT',
   },
   'an unknown namespace mode': {
     config: secure({ namespaceOptions: { pid: unknown } }),
@@ -97,7 +97,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'a target without a container': {
     config: secure({ namespaceOptions: { pid: 3 } }),
-    message: 'linux.security_context.namespace_options.target_id: the mode TARGET needs a container',
+    message: 'linux.security_context.namespace_options.target_id: mode TARGET requires a container',
   },
   'a target that does not run': {
     config: secure({ namespaceOptions: { pid: 3, targetId: 'c9' } }),
@@ -117,18 +117,18 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'files of cgroups v2 on v1': {
     config: { linux: { resources: { unified: { 'memory.high': '1' } } } },
-    message: 'linux.resources.unified: this node has cgroups v1, where there are no such files',
+    message: 'linux.resources.unified: not supported with cgroup v1',
   },
-  'a mount without a place': { config: mount({ containerPath: '' }), message: 'mounts[0].container_path: is empty' },
-  'a mount at a relative place': {
+  'a mount without a container path': { config: mount({ containerPath: '' }), message: 'mounts[0].container_path: is empty' },
+  'a mount at a relative container path': {
     config: mount({ containerPath: 'data' }),
     message: 'mounts[0].container_path: "data" is not absolute',
   },
-  'a mount of nothing': {
+  'a mount without a source': {
     config: mount({ hostPath: '' }),
     message: 'mounts[0].host_path: is empty, and the mount has no image',
   },
-  'a mount of two things': {
+  'a mount with two sources': {
     config: mount({ image: { image: 'x' } }),
     message: 'mounts[0].host_path: a mount has either an image or a host path',
   },
@@ -140,16 +140,16 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     config: mount({ hostPath: '/file/below' }),
     message: 'mounts[0].host_path: realPath /file/below: ENOTDIR',
   },
-  'a part of no image': {
+  'a sub-path without an image': {
     config: mount({ imageSubPath: 'x' }),
     message: 'mounts[0].image_sub_path: the mount has no image',
   },
-  'a part of an image that leads out of it': {
+  'a sub-path that leads out of the image': {
     config: mount({ hostPath: '', image: { image: 'x' }, imageSubPath: '../x' }),
     request: { imageVolumes: new Map([[0, '/srv']]) },
     message: 'mounts[0].image_sub_path: "../x" must be relative and without ".."',
   },
-  'a part that the image does not have': {
+  'a sub-path that the image does not have': {
     config: mount({ hostPath: '', image: { image: 'x' }, imageSubPath: 'none' }),
     request: { imageVolumes: new Map([[0, '/srv']]) },
     message: 'mounts[0].image_sub_path: the image has no "none"',
@@ -175,13 +175,13 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     message:
       'mounts[0].propagation: recursive read-only mount needs private propagation, got "PROPAGATION_HOST_TO_CONTAINER" (hostPath="/srv")',
   },
-  'a recursive read-only mount that the runtime cannot make': {
+  'a recursive read-only mount that the runtime does not support': {
     config: mount({ readonly: true, recursiveReadOnly: true }),
     request: { features: { recursiveReadOnlyMounts: false, userNamespaces: true, idmappedMounts: true } },
     message:
       'mounts[0].recursive_read_only: runtime handler does not support recursive read-only mounts (hostPath="/srv")',
   },
-  'an idmapped mount that the runtime cannot make': {
+  'an idmapped mount that the runtime does not support': {
     config: mount({ gidMappings: [{ hostId: 1, length: 1 }] }),
     request: { features: { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false } },
     message: 'mounts[0].gidMappings: runtime handler does not support idmapped mounts',
@@ -191,7 +191,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     request: { machine: { ...MACHINE, selinux: true } },
     message: 'mounts[0].selinux_relabel: this runtime does not relabel files',
   },
-  'a device that is not there': {
+  'a missing device': {
     config: { devices: [{ hostPath: '/dev/none', containerPath: '/dev/x', permissions: 'r' }] },
     message: 'devices[0].host_path: no device at /dev/none',
   },
@@ -201,9 +201,9 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'unknown permissions for a device': {
     config: { devices: [{ hostPath: '/dev/x', containerPath: '/dev/x', permissions: 'rx' }] },
-    message: 'devices[0].permissions: "rx" is not made of r, w and m',
+    message: 'devices[0].permissions: "rx" must consist of r, w and m',
   },
-  'a CDI device that nobody knows': {
+  'an unknown CDI device': {
     config: { CDIDevices: [{ name: 'acme.com/gpu=7' }] },
     message: 'CDI_devices: unresolvable CDI device acme.com/gpu=7',
   },
@@ -211,15 +211,15 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     config: { annotations: { 'cdi.k8s.io/x': 'acme.com/gpu' } },
     message: 'CDI_devices: "acme.com/gpu" is not of the form vendor/class=device',
   },
-  'an unknown kind of profile': {
+  'an unknown profile type': {
     config: secure({ seccomp: { profileType: unknown as ProfileType } }),
     message: 'linux.security_context.seccomp.profile_type: unknown profile type 9',
   },
-  'a profile file where none is wanted': {
+  'a profile file for another profile type': {
     config: secure({ seccomp: { profileType: ProfileType.Unconfined, localhostRef: '/p' } }),
     message: 'linux.security_context.seccomp.localhost_ref: must only be set if profile_type is Localhost',
   },
-  'a profile file that is missing': {
+  'a missing profile file': {
     config: secure({ seccomp: { profileType: ProfileType.Localhost, localhostRef: '/none.json' } }),
     message:
       'linux.security_context.seccomp.localhost_ref: cannot load seccomp profile "/none.json": readText /none.json: ENOENT',
@@ -242,9 +242,9 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     request: { machine: { ...MACHINE, appArmor: true } },
     message: 'linux.security_context.apparmor.localhost_ref: apparmor profile not found none',
   },
-  'an SELinux level that makes no sense': {
+  'an invalid SELinux level': {
     config: secure({ selinuxOptions: { level: 'high' } }),
-    message: 'linux.security_context.selinux_options.level: the format of "high" is wrong',
+    message: 'linux.security_context.selinux_options.level: invalid format: "high"',
   },
 };
 
@@ -253,15 +253,15 @@ const MOUNTINFO = `20 1 0:1 / / rw - ext4 d rw
 `;
 
 for (const [name, { config, request, message }] of Object.entries(cases)) {
-  test(`a container is refused: ${name}`, async () => {
+  test(`a container is rejected: ${name}`, async () => {
     const { fs } = createMemoryHost();
     for (const folder of ['/srv', '/slave', '/proc/self', '/run/n/containers/c1/rootfs'])
       await fs.makeDirectory(folder);
     await fs.writeFile('/file', '');
     await fs.writeFile('/proc/self/mountinfo', MOUNTINFO);
     const build = createSpecBuilder({ seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi'] }, fs);
-    const asked = validRequest({ container: containerConfig(config), sandbox: sandboxConfig(), ...request });
-    await assert.rejects(build(asked, new AbortController().signal), {
+    const built = validRequest({ container: containerConfig(config), sandbox: sandboxConfig(), ...request });
+    await assert.rejects(build(built, new AbortController().signal), {
       name: 'CriError',
       code: 'InvalidArgument',
       message,

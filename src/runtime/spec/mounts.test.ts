@@ -29,7 +29,7 @@ const bind = (destination: string, source: string, ...options: string[]): OciMou
   options: ['rbind', ...options],
 });
 
-test('containerMounts() puts what lies deeper later, and keeps the order otherwise', () => {
+test('containerMounts() sorts by depth and keeps the order otherwise', () => {
   const { mounts } = mountsOf(
     [
       { containerPath: '/a/b/c', hostPath: '/1' },
@@ -45,18 +45,18 @@ test('containerMounts() puts what lies deeper later, and keeps the order otherwi
   ]);
 });
 
-test('containerMounts() leaves out what the container brings itself', () => {
-  const places = (containerPath: string) =>
+test('containerMounts() omits defaults that the container mounts itself', () => {
+  const destinations = (containerPath: string) =>
     mountsOf([{ containerPath, hostPath: '/h' }], [{ path: '/h' }]).mounts.map(({ destination }) => destination);
-  assert.equal(places('/etc/hosts/').filter((place) => place.startsWith('/etc/hosts')).length, 1);
+  assert.equal(destinations('/etc/hosts/').filter((path) => path.startsWith('/etc/hosts')).length, 1);
   assert.deepEqual(
-    places('/dev').filter((place) => place.startsWith('/dev')),
+    destinations('/dev').filter((path) => path.startsWith('/dev')),
     ['/dev', '/dev/shm'],
   );
-  assert.equal(places('/sys/fs/cgroup').filter((place) => place === '/sys/fs/cgroup').length, 1);
+  assert.equal(destinations('/sys/fs/cgroup').filter((path) => path === '/sys/fs/cgroup').length, 1);
 });
 
-test('containerMounts() hands mounts on as asked', () => {
+test('containerMounts() sets the requested propagation', () => {
   const slave = mountsOf(
     [{ containerPath: '/m', hostPath: '/h', propagation: 1 }],
     [{ path: '/h', propagation: 'slave' }],
@@ -77,17 +77,17 @@ test('containerMounts() hands mounts on as asked', () => {
   assert.equal(both.rootfsPropagation, 'rshared');
 });
 
-test('containerMounts() makes everything below read-only', () => {
+test('containerMounts() sets recursive read-only', () => {
   const mount = { containerPath: '/m', hostPath: '/h', readonly: true, recursiveReadOnly: true };
   assert.deepEqual(added(mountsOf([mount], [{ path: '/h' }]).mounts), [bind('/m', '/h', 'rprivate', 'rro')]);
 });
 
-test('containerMounts() never lets an image volume be written to, and maps none', () => {
+test('containerMounts() mounts image volumes read-only and without mappings', () => {
   const mount = { containerPath: '/m', image: { image: 'x' }, uidMappings: [{ length: 1 }] };
   assert.deepEqual(added(mountsOf([mount], [{ path: '/v/0' }]).mounts), [bind('/m', '/v/0', 'rprivate', 'ro')]);
 });
 
-test('containerMounts() maps ids unless that was done already', () => {
+test('containerMounts() maps IDs unless the source is mapped already', () => {
   const ids = [{ containerId: 0, hostId: 9, length: 5 }];
   const mount = { containerPath: '/m', hostPath: '/h', uidMappings: ids, gidMappings: ids };
   const mapped = [{ containerID: 0, hostID: 9, size: 5 }];
@@ -101,7 +101,7 @@ test('containerMounts() maps ids unless that was done already', () => {
   ]);
 });
 
-test("containerMounts() has a folder for each of the image's volumes that nothing is mounted on", () => {
+test("containerMounts() mounts a directory for each declared volume that is not mounted over", () => {
   const image = { ...validRequest().image, volumes: ['/data', 'var/lib/', '/cache'] };
   const { mounts } = mountsOf([{ containerPath: '/cache/', hostPath: '/h' }], [{ path: '/h' }], { image });
   assert.deepEqual(added(mounts), [
@@ -118,7 +118,7 @@ const MOUNTINFO = `20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw
 24 20 8:1 / /home rw shared:7 - ext4 /dev/a rw
 25 20 8:1 / /home rw - ext4 /dev/a rw
 `;
-const places = {
+const propagations = {
   '/x': 'shared',
   '/srvx': 'shared',
   '/srv/x': 'private',
@@ -127,8 +127,8 @@ const places = {
   '/home/x': 'private',
 };
 
-for (const [path, propagation] of Object.entries(places)) {
-  test(`propagationAt() finds ${path} on a ${propagation} mount`, () => {
+for (const [path, propagation] of Object.entries(propagations)) {
+  test(`mountPropagation() finds ${path} on a ${propagation} mount`, () => {
     assert.equal(mountPropagation(path, MOUNTINFO), propagation);
   });
 }

@@ -10,9 +10,9 @@ const { POD, CONTAINER, NODE, TARGET } = NamespaceMode;
 const ids = [{ containerId: 0, hostId: 65_536, length: 65_536 }];
 const users = { mode: POD, uids: ids, gids: ids };
 
-const cases: Record<string, { given: Options; refusal?: string }> = {
+const cases: Record<string, { given: Options; error?: string }> = {
   'the namespaces of a pod': { given: {} },
-  'processes apart from each other': { given: { pid: CONTAINER } },
+  'separate PID namespaces': { given: { pid: CONTAINER } },
   'the namespaces of the node': { given: { network: NODE, pid: NODE, ipc: NODE } },
   'a user namespace': { given: { usernsOptions: users } },
   'the user namespace of the node': { given: { usernsOptions: { mode: NODE } } },
@@ -21,56 +21,56 @@ const cases: Record<string, { given: Options; refusal?: string }> = {
   },
   'a network for each container': {
     given: { network: CONTAINER },
-    refusal: 'network: unsupported namespace mode CONTAINER',
+    error: 'network: unsupported namespace mode CONTAINER',
   },
-  'a network of a target': { given: { network: TARGET }, refusal: 'network: unsupported namespace mode TARGET' },
-  'semaphores for each container': { given: { ipc: CONTAINER }, refusal: 'ipc: unsupported namespace mode CONTAINER' },
-  'processes of a target': { given: { pid: TARGET, targetId: 'x' }, refusal: 'pid: unsupported namespace mode TARGET' },
-  'a mode that nobody knows': { given: { pid: 9 as never }, refusal: 'pid: unsupported namespace mode 9' },
+  'a network of a target': { given: { network: TARGET }, error: 'network: unsupported namespace mode TARGET' },
+  'semaphores for each container': { given: { ipc: CONTAINER }, error: 'ipc: unsupported namespace mode CONTAINER' },
+  'processes of a target': { given: { pid: TARGET, targetId: 'x' }, error: 'pid: unsupported namespace mode TARGET' },
+  'an unknown mode': { given: { pid: 9 as never }, error: 'pid: unsupported namespace mode 9' },
   'users for each container': {
     given: { usernsOptions: { ...users, mode: CONTAINER } },
-    refusal: 'userns_options.mode: unsupported namespace mode CONTAINER',
+    error: 'userns_options.mode: unsupported namespace mode CONTAINER',
   },
   "a user namespace on the node's network": {
     given: { network: NODE, usernsOptions: users },
-    refusal: 'network: the namespace of the node cannot be used with a user namespace',
+    error: 'network: the namespace of the node cannot be used with a user namespace',
   },
   "a user namespace with the node's processes": {
     given: { pid: NODE, usernsOptions: users },
-    refusal: 'pid: the namespace of the node cannot be used with a user namespace',
+    error: 'pid: the namespace of the node cannot be used with a user namespace',
   },
   "a user namespace with the node's semaphores": {
     given: { ipc: NODE, usernsOptions: users },
-    refusal: 'ipc: the namespace of the node cannot be used with a user namespace',
+    error: 'ipc: the namespace of the node cannot be used with a user namespace',
   },
   'a user namespace without ids': {
     given: { usernsOptions: { mode: POD } },
-    refusal: 'userns_options.uids: nothing is mapped to id 0',
+    error: 'userns_options.uids: no mapping for ID 0',
   },
   'a user namespace without root': {
     given: { usernsOptions: { ...users, gids: [{ containerId: 1, hostId: 5, length: 1 }] } },
-    refusal: 'userns_options.gids: nothing is mapped to id 0',
+    error: 'userns_options.gids: no mapping for ID 0',
   },
-  'a range of nothing': {
+  'an empty range': {
     given: { usernsOptions: { ...users, uids: [{ containerId: 0, hostId: 5, length: 0 }] } },
-    refusal: 'userns_options.uids[0].length: must be above 0',
+    error: 'userns_options.uids[0].length: must be greater than 0',
   },
   'ranges that overlap': {
     given: { usernsOptions: { ...users, uids: [...ids, { containerId: 70_000, hostId: 131_071, length: 1 }] } },
-    refusal: 'userns_options.uids[1]: overlaps with an earlier mapping',
+    error: 'userns_options.uids[1]: overlaps with an earlier mapping',
   },
   "ids for the node's user namespace": {
     given: { usernsOptions: { ...users, mode: NODE } },
-    refusal: 'userns_options.uids: the mode NODE takes no mappings',
+    error: 'userns_options.uids: mode NODE allows no mappings',
   },
 };
 
-for (const [name, { given, refusal }] of Object.entries(cases)) {
-  test(`checkSandboxNamespaces() ${refusal ? 'refuses' : 'allows'} ${name}`, () => {
+for (const [name, { given, error }] of Object.entries(cases)) {
+  test(`checkSandboxNamespaces() ${error ? 'rejects' : 'allows'} ${name}`, () => {
     const check = () =>
       checkSandboxNamespaces(sandboxConfig({ linux: { securityContext: { namespaceOptions: given } } }));
-    const message = `linux.security_context.namespace_options.${refusal}`;
-    if (refusal === undefined) assert.doesNotThrow(check);
+    const message = `linux.security_context.namespace_options.${error}`;
+    if (error === undefined) assert.doesNotThrow(check);
     else assert.throws(check, { code: 'InvalidArgument', message });
   });
 }

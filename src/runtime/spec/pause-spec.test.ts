@@ -13,7 +13,7 @@ const healthy: PauseRequest = {
   machine: MACHINE,
 };
 
-test('pauseSpec() may do nothing but wait', () => {
+test('buildPauseSpec() has no rights', () => {
   const { process, root, mounts, linux, hostname } = buildPauseSpec(healthy);
   assert.deepEqual(process, {
     terminal: false,
@@ -47,7 +47,7 @@ test('pauseSpec() may do nothing but wait', () => {
   assert.equal(hostname, undefined);
 });
 
-test('pauseSpec() has all namespaces anew in a user namespace, for they have to belong to it', () => {
+test('buildPauseSpec() creates all namespaces in a user namespace, which must own them', () => {
   const ids = [{ containerId: 0, hostId: 7, length: 9 }];
   const config = sandboxConfig({
     linux: {
@@ -66,7 +66,7 @@ test('pauseSpec() has all namespaces anew in a user namespace, for they have to 
   });
 });
 
-test('pauseSpec() is who the sandbox says, and no lower than the machine can', () => {
+test('buildPauseSpec() uses the user of the sandbox, and the lowest possible OOM score', () => {
   const config = sandboxConfig({
     linux: {
       cgroupParent: '/kubepods/pod1',
@@ -82,14 +82,14 @@ test('pauseSpec() is who the sandbox says, and no lower than the machine can', (
   });
 });
 
-test('pauseSpec() refuses a group without a user', () => {
+test('buildPauseSpec() rejects a group without a user', () => {
   const config = sandboxConfig({ linux: { securityContext: { runAsGroup: { value: 6n } } } });
   assert.throws(() => buildPauseSpec({ ...healthy, config }), {
     message: 'linux.security_context.run_as_group: user group "6" is specified without user',
   });
 });
 
-test('execProcess() is as the first process, with a command and a terminal of its own', () => {
+test('execProcess() copies the first process, with its own command and terminal', () => {
   const spec = buildPauseSpec(healthy);
   assert.deepEqual(differences(spec.process, execProcess(spec, { cmd: ['ls'], tty: true })), {
     terminal: true,

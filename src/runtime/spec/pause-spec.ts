@@ -32,7 +32,7 @@ export interface PauseRequest {
   /** The pinned namespaces. None with a user namespace: all must belong to it. */
   readonly pinned: Pick<SandboxNamespaces, 'network' | 'ipc' | 'uts'>;
   readonly machine: SpecMachine;
-  /** Result of `seccompProfileFor` for the sandbox's security context. */
+  /** Result of `loadSeccompProfile` for the sandbox's security context. */
   readonly seccomp?: SeccompProfile;
 }
 

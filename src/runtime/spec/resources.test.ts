@@ -15,14 +15,14 @@ const current: OciResources = {
 const v2 = { ...MACHINE, cgroupVersion: 'v2' } as const;
 
 const cases: Record<string, { update: Partial<LinuxContainerResources>; differs: Record<string, unknown> }> = {
-  'leaves everything alone that is zero': { update: {}, differs: {} },
+  'leaves zero fields unchanged': { update: {}, differs: {} },
   'changes the share of the processors': { update: { cpuShares: 2n }, differs: { 'cpu.shares': 2 } },
   'lifts a quota': { update: { cpuQuota: -1n }, differs: { 'cpu.quota': -1 } },
   'moves to other processors': {
     update: { cpusetCpus: '1-3', cpusetMems: '0' },
     differs: { 'cpu.cpus': '1-3', 'cpu.mems': '0' },
   },
-  'keeps swap where memory goes': {
+  'adapts swap to memory': {
     update: { memoryLimitInBytes: 5n },
     differs: { 'memory.limit': 5, 'memory.swap': 5 },
   },
@@ -51,15 +51,15 @@ const cases: Record<string, { update: Partial<LinuxContainerResources>; differs:
 };
 
 for (const [name, { update, differs }] of Object.entries(cases)) {
-  test(`updatedResources() ${name}`, () => {
+  test(`mergeResources() ${name}`, () => {
     const updated = mergeResources(current, LinuxContainerResources.fromPartial(update), v2);
     assert.deepEqual(differences(current, updated), differs);
   });
 }
 
-test('updatedResources() names the field of the request that cannot be', () => {
+test('mergeResources() names the unsupported field of the request', () => {
   const update = LinuxContainerResources.fromPartial({ unified: { 'memory.high': '800' } });
-  const why = 'this node has cgroups v1, where there are no such files';
+  const why = 'not supported with cgroup v1';
   assert.throws(() => mergeResources(current, update, { ...v2, cgroupVersion: 'v1' }), {
     code: 'InvalidArgument',
     message: `linux.unified: ${why}`,

@@ -18,7 +18,7 @@ function profileWith(rule: object): string {
   });
 }
 
-test('seccompFor() has what every container is allowed', () => {
+test('applySeccompProfile() returns the rules of every container', () => {
   const args = [{ index: 0, value: 8, valueTwo: 0, op: 'SCMP_CMP_EQ' }];
   assert.deepEqual(applySeccompProfile(parseSeccompProfile(profileWith({ args, errno: 'EPERM' })), [], MACHINE), {
     defaultAction: 'SCMP_ACT_ERRNO',
@@ -46,7 +46,7 @@ const cases: Record<string, { rule: object; caps?: readonly string[]; holds: boo
 };
 
 for (const [name, { rule, caps = [], holds }] of Object.entries(cases)) {
-  test(`seccompFor() ${holds ? 'keeps' : 'leaves out'} a rule ${name}`, () => {
+  test(`applySeccompProfile() ${holds ? 'keeps' : 'omits'} a rule ${name}`, () => {
     const { syscalls = [] } = applySeccompProfile(parseSeccompProfile(profileWith(rule)), caps, MACHINE);
     assert.equal(syscalls.length, holds ? 1 : 0);
   });
@@ -58,30 +58,30 @@ test('the minimal profile forbids mounts unless the container may mount', () => 
   assert.deepEqual([forbidden([]), forbidden(['CAP_SYS_ADMIN'])], [true, false]);
 });
 
-const broken: Record<string, { text: string; message: RegExp }> = {
-  'is no JSON': { text: '{', message: /JSON/ },
+const invalid: Record<string, { text: string; message: RegExp }> = {
+  'is not JSON': { text: '{', message: /JSON/ },
   'is a list': { text: '[]', message: /^profile: expected object$/ },
   'has no default action': { text: '{}', message: /^defaultAction: expected text$/ },
-  'has rules that are no list': { text: '{"defaultAction":"a","syscalls":1}', message: /^syscalls: expected array$/ },
-  'has a rule without a name': { text: profileWith({ names: [] }), message: /^syscalls\[0\]: names no system call$/ },
+  'has rules that are not a list': { text: '{"defaultAction":"a","syscalls":1}', message: /^syscalls: expected array$/ },
+  'has a rule without a name': { text: profileWith({ names: [] }), message: /^syscalls\[0\]: must name a system call$/ },
   'has a rule without an action': {
     text: profileWith({ action: 1 }),
     message: /^syscalls\[0\].action: expected text$/,
   },
-  'compares with a text': { text: profileWith({ args: [{}] }), message: /args\[0\]: index and value are numbers$/ },
+  'compares with a non-number': { text: profileWith({ args: [{}] }), message: /args\[0\]: index and value must be numbers$/ },
   'names architectures twice': {
     text: '{"defaultAction":"a","architectures":["x"],"archMap":[{"architecture":"x"}]}',
     message: /^both architectures and archMap are set$/,
   },
 };
 
-for (const [name, { text, message }] of Object.entries(broken)) {
-  test(`parseSeccompProfile() refuses a profile that ${name}`, () => {
+for (const [name, { text, message }] of Object.entries(invalid)) {
+  test(`parseSeccompProfile() rejects a profile that ${name}`, () => {
     assert.throws(() => parseSeccompProfile(text), { message });
   });
 }
 
-test('the minimal profile lets only who may unshare make a user namespace by clone', () => {
+test('the minimal profile allows a user namespace by clone only with CAP_SYS_ADMIN', () => {
   const rules = (caps: readonly string[]) =>
     applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) => names[0]?.startsWith('clone'));
   assert.deepEqual(

@@ -4,28 +4,28 @@ import { test } from 'node:test';
 import { Signal } from '../../cri/generated/runtime-v1.ts';
 import { signalNumber, chooseStopSignal } from './stop-signal.ts';
 
-const cases: Record<string, { asked?: Signal; image?: string; name: string; number: number }> = {
-  'SIGTERM unless somebody chose': { name: 'SIGTERM', number: 15 },
+const cases: Record<string, { requested?: Signal; image?: string; name: string; number: number }> = {
+  'SIGTERM by default': { name: 'SIGTERM', number: 15 },
   "the image's name": { image: 'SIGQUIT', name: 'SIGQUIT', number: 3 },
   "the image's short name": { image: 'usr1', name: 'SIGUSR1', number: 10 },
   "the image's number": { image: '3', name: 'SIGQUIT', number: 3 },
   "the image's real-time number": { image: '37', name: 'SIGRTMIN+3', number: 37 },
   "systemd's signal": { image: 'SIGRTMIN+3', name: 'SIGRTMIN+3', number: 37 },
-  "the container's own": { asked: Signal.SIGHUP, image: 'SIGQUIT', name: 'SIGHUP', number: 1 },
-  "the container's own above RTMIN": { asked: Signal.SIGRTMINPLUS3, name: 'SIGRTMIN+3', number: 37 },
-  "the container's own below RTMAX": { asked: Signal.SIGRTMAXMINUS2, name: 'SIGRTMAX-2', number: 62 },
+  "the container's own": { requested: Signal.SIGHUP, image: 'SIGQUIT', name: 'SIGHUP', number: 1 },
+  "the container's own above RTMIN": { requested: Signal.SIGRTMINPLUS3, name: 'SIGRTMIN+3', number: 37 },
+  "the container's own below RTMAX": { requested: Signal.SIGRTMAXMINUS2, name: 'SIGRTMAX-2', number: 62 },
 };
 
-for (const [name, { asked = Signal.RUNTIME_DEFAULT, image = '', ...expected }] of Object.entries(cases)) {
+for (const [name, { requested = Signal.RUNTIME_DEFAULT, image = '', ...expected }] of Object.entries(cases)) {
   test(`the stop signal is ${name}`, () => {
-    const signal = chooseStopSignal(asked, image);
+    const signal = chooseStopSignal(requested, image);
     assert.deepEqual({ name: signal, number: signalNumber(signal) }, expected);
   });
 }
 
-test('a stop signal that nobody knows is refused', () => {
-  const refusal = { code: 'InvalidArgument', message: 'config.image: invalid stop signal "SIGNONE"' };
-  assert.throws(() => chooseStopSignal(Signal.RUNTIME_DEFAULT, 'SIGNONE'), refusal);
+test('an unknown stop signal is rejected', () => {
+  const error = { code: 'InvalidArgument', message: 'config.image: invalid stop signal "SIGNONE"' };
+  assert.throws(() => chooseStopSignal(Signal.RUNTIME_DEFAULT, 'SIGNONE'), error);
   assert.throws(() => chooseStopSignal(999 as Signal, ''), { message: 'config.stop_signal: unknown signal 999' });
 });
 

@@ -6,7 +6,7 @@ import { parseGroups, parsePasswd } from './account-files.ts';
 import { type Config, containerConfig, validRequest } from './testing/valid-request.ts';
 import { containerUser, needsAccounts } from './user.ts';
 
-/** Names that look like numbers, and numbers that no process can have. */
+/** Names that look like numbers, and numbers beyond the limit. */
 const PASSWD = `root:x:0:0:root:/root:/bin/sh
 4294967296:x:0:0::/:/bin/sh
 4294967295:x:0:0::/:/bin/sh
@@ -66,7 +66,7 @@ for (const [user, [uid, gid, ...others]] of Object.entries(byImage)) {
 }
 
 const range = 'must be between 0 and 2147483647, inclusive';
-const refusedImages: Record<string, string> = {
+const rejectedImages: Record<string, string> = {
   '4294967296': `image: USER: 4294967296: ${range}`,
   '4294967295': `image: USER: 4294967295: ${range}`,
   '2147483648': `image: USER: 2147483648: ${range}`,
@@ -90,14 +90,14 @@ const refusedImages: Record<string, string> = {
   '1:2:3': 'image: invalid USER value "1:2:3"',
 };
 
-for (const [user, message] of Object.entries(refusedImages)) {
-  test(`containerUser() refuses USER ${JSON.stringify(user)}`, () => {
+for (const [user, message] of Object.entries(rejectedImages)) {
+  test(`containerUser() rejects USER ${JSON.stringify(user)}`, () => {
     assert.throws(() => userFor(user), { code: 'InvalidArgument', message });
   });
 }
 
 const FIELD = 'linux.security_context';
-const refusedContexts: Record<string, { context: Context; message: string }> = {
+const rejectedContexts: Record<string, { context: Context; message: string }> = {
   'run_as_user that is the name of a root account': {
     context: { runAsUser: { value: 4_294_967_296n } },
     message: `${FIELD}.run_as_user: 4294967296: ${range}`,
@@ -128,8 +128,8 @@ const refusedContexts: Record<string, { context: Context; message: string }> = {
   },
 };
 
-for (const [name, { context, message }] of Object.entries(refusedContexts)) {
-  test(`containerUser() refuses ${name}`, () => {
+for (const [name, { context, message }] of Object.entries(rejectedContexts)) {
+  test(`containerUser() rejects ${name}`, () => {
     for (const supplementalGroupsPolicy of [SupplementalGroupsPolicy.Merge, SupplementalGroupsPolicy.Strict]) {
       assert.throws(() => userFor('alice', { ...context, supplementalGroupsPolicy }), {
         code: 'InvalidArgument',
@@ -139,7 +139,7 @@ for (const [name, { context, message }] of Object.entries(refusedContexts)) {
   });
 }
 
-test('containerUser() does not look at USER when the request has a user', () => {
+test('containerUser() ignores USER if the request has a user', () => {
   assert.equal(userFor('4294967296', { runAsUser: { value: 1000n } }).uid, 1000);
   assert.equal(userFor('4294967296', { runAsUsername: '1000' }).uid, 1000);
 });

@@ -93,8 +93,8 @@ const MEMORY: readonly Row[] = [
     type: MetricType.COUNTER,
     labelKeys: ['failure_type', 'scope'],
     values: ({ figures: { memory } }) => [
-      { labels: ['pgfault', 'hierarchy'], value: memory.pageFaults },
-      { labels: ['pgmajfault', 'hierarchy'], value: memory.majorPageFaults },
+      { labels: ['pgfault', 'hierarchy'], value: memory.pageFaults }, // words: quoted
+      { labels: ['pgmajfault', 'hierarchy'], value: memory.majorPageFaults }, // words: quoted
     ],
   },
   counter(

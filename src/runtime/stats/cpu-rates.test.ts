@@ -6,7 +6,7 @@ const S = 1_000_000_000n;
 
 const cases: Record<string, { readings: [cpuNs: bigint, atNs: bigint][]; rates: (bigint | undefined)[] }> = {
   'has no rate at first': { readings: [[5n * S, 0n]], rates: [undefined] },
-  'is what was used between two readings': {
+  'is the usage between two readings': {
     readings: [
       [5n * S, 0n],
       [6n * S, 10n * S],
@@ -23,7 +23,7 @@ const cases: Record<string, { readings: [cpuNs: bigint, atNs: bigint][]; rates: 
     ],
     rates: [undefined, S / 10n, S / 10n, S],
   },
-  'begins anew with another cgroup of the same name': {
+  'restarts with a new cgroup of the same name': {
     readings: [
       [5n * S, 0n],
       [S, 10n * S],
@@ -43,7 +43,7 @@ for (const [name, { readings, rates }] of Object.entries(cases)) {
   });
 }
 
-test('CpuRates forgets who is gone', () => {
+test('CpuRates drops samples of removed ids', () => {
   const cpu = new CpuRates();
   cpu.nanoCores('c', 0n, 0n);
   cpu.retain(() => false);

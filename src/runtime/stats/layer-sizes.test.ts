@@ -23,7 +23,7 @@ function world({ takesMs = 0 } = {}) {
   return { clock, walks, sizes, sizeOf };
 }
 
-test('LayerSizes waits for the first size, and keeps it for a while', async () => {
+test('LayerSizes waits for the first size, and caches it', async () => {
   const { clock, walks, sizeOf } = world();
   assert.equal(await sizeOf('a'), 100);
   await clock.advance(9_000);
@@ -31,7 +31,7 @@ test('LayerSizes waits for the first size, and keeps it for a while', async () =
   assert.deepEqual(walks, ['a']);
 });
 
-test('LayerSizes answers with the last size while it finds out the next', async () => {
+test('LayerSizes returns the last size while it measures the next one', async () => {
   const { clock, walks, sizeOf } = world();
   await sizeOf('a');
   await clock.advance(11_000);
@@ -41,7 +41,7 @@ test('LayerSizes answers with the last size while it finds out the next', async 
   assert.deepEqual(walks, ['a', 'a']);
 });
 
-test('LayerSizes rests twenty times as long as it worked', async () => {
+test('LayerSizes caches a size twenty times as long as the measurement took', async () => {
   const { clock, walks, sizeOf } = world({ takesMs: 3_000 });
   await sizeOf('a');
   await clock.advance(59_000);
@@ -52,7 +52,7 @@ test('LayerSizes rests twenty times as long as it worked', async () => {
   assert.deepEqual(walks, ['a', 'a']);
 });
 
-test('LayerSizes walks one tree at a time, and once for all who ask', async () => {
+test('LayerSizes walks one tree at a time, and once for concurrent callers', async () => {
   const { clock, walks, sizes } = world({ takesMs: 1_000 });
   const all = Promise.all([sizes.size('a'), sizes.size('a'), sizes.size('b')]);
   await clock.advance(500);
@@ -64,7 +64,7 @@ test('LayerSizes walks one tree at a time, and once for all who ask', async () =
   assert.deepEqual(walks, ['a', 'b']);
 });
 
-test('LayerSizes has none for what cannot be measured', async () => {
+test('LayerSizes returns undefined for a layer that cannot be measured', async () => {
   const clock = new VirtualClock();
   const sizes = new LayerSizes({ clock, snapshots: { usage: () => Promise.reject(new Error('ENOENT')) } });
   assert.equal(await sizes.size('gone'), undefined);

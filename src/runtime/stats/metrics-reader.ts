@@ -8,7 +8,7 @@ import { CONTAINER_METRICS, type ContainerView } from './container-metrics.ts';
 import type { LayerSizes } from './layer-sizes.ts';
 import { BASE_LABELS, type MetricRow } from './metric-row.ts';
 import { NETWORK_METRICS } from './network-metrics.ts';
-import { runningCgroup, podCgroup, filterRunning, type StatsDeps } from './stats-reader.ts';
+import { filterRunning, podCgroup, runningCgroup, type StatsDeps } from './stats-reader.ts';
 
 export interface MetricsDeps
   extends Pick<StatsDeps, 'clock' | 'cgroupStats' | 'networkNamespaces' | 'containers' | 'storage'> {
@@ -45,7 +45,9 @@ export class MetricsReader {
     return Promise.all(
       sandboxes.map(async (sandbox) => {
         const own = filterRunning(members.get(sandbox.id));
-        const metrics = await Promise.all(own.map((record) => this.#containerMetrics(sandbox, record, figures, layers)));
+        const metrics = await Promise.all(
+          own.map((record) => this.#containerMetrics(sandbox, record, figures, layers)),
+        );
         const interfaces = networks.get(sandbox.namespaces.network ?? '') ?? [];
         return PodSandboxMetrics.create({
           podSandboxId: sandbox.id,

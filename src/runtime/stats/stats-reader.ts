@@ -15,7 +15,7 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { CpuRates } from './cpu-rates.ts';
 import { LayerSizes } from './layer-sizes.ts';
-import { uint64Value, networkMessage, usageMessages } from './usage-messages.ts';
+import { networkMessage, uint64Value, usageMessages } from './usage-messages.ts';
 
 export interface StatsDeps {
   readonly clock: Clock;

@@ -35,8 +35,8 @@ export function usageMessages(
       availableBytes: uint64Value(availableBytes(memory.limitBytes, memory.workingSetBytes)),
       usageBytes: uint64Value(memory.usageBytes),
       rssBytes: uint64Value(memory.rssBytes),
-      pageFaults: uint64Value(memory.pageFaults),
-      majorPageFaults: uint64Value(memory.majorPageFaults),
+      pageFaults: uint64Value(memory.pageFaults), // words: quoted
+      majorPageFaults: uint64Value(memory.majorPageFaults), // words: quoted
       psi: pressure && psiMessage(pressure.memory),
     }),
     swap:

@@ -60,12 +60,12 @@ export async function applyLayer(
     await using writer = await fs.writeTree(folder, {
       onReplace: (path, kind) => kept.copyReplaced(path, kind, files, signal),
     });
-    const room = (inodes: number) => space.reserve(0, inodes);
-    const watch: MemberCallback = (member, path) => {
+    const reserveInodes = (inodes: number) => space.reserve(0, inodes);
+    const onMember: MemberCallback = (member, path) => {
       kept.allow(member.stored);
       return frame.member(member, path);
     };
-    const unpacked = await unpackLayer(readTar(bytes), writer, { form, onMember: watch, reserveInodes: room }, signal);
+    const unpacked = await unpackLayer(readTar(bytes), writer, { form, onMember, reserveInodes }, signal);
     await frame.endMembers();
     await drainTail(bytes); // the digest includes everything after the end marker
     compressed?.verify('layer');

@@ -42,7 +42,7 @@ export function driverForExistingLayers(forms: readonly string[]): StorageDriver
 }
 
 /**
- * Probes with real mounts in an empty directory on the file system of the layers: versions do not tell what works.
+ * Probes with real mounts in an empty directory on the file system of the layers: the kernel's version does not show what works.
  * Rejects if there is no space for it.
  */
 export async function probeDriver(
@@ -57,16 +57,16 @@ export async function probeDriver(
 
 async function works(
   { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
-  { whiteouts: marks, overlay }: StorageDriver,
+  { whiteouts, overlay }: StorageDriver,
   folder: string,
 ): Promise<boolean> {
   const [lower, upper, work, target] = ['lower', 'upper', 'work', 'target'].map((name) => `${folder}/${name}`);
   if (!lower || !upper || !work || !target) return false;
   try {
     for (const each of [lower, upper, work, target]) await fs.makeDirectory(each);
-    if (marks.kind === 'overlay') {
+    if (whiteouts.kind === 'overlay') {
       await using writer = await fs.writeTree(lower);
-      await writer.setXattr('', marks.opaqueXattr, new TextEncoder().encode('y'));
+      await writer.setXattr('', whiteouts.opaqueXattr, new TextEncoder().encode('y'));
     }
     await mounts.mountOverlay({ target, lower: [lower], upper: { folder: upper, work }, ...overlay });
     await mounts.unmount(target);

@@ -7,7 +7,7 @@ import { CONTENT_HEADER_BYTES, NUMBER_BYTES, RAW_HEADER_BYTES, RECORD } from './
 /** Returns the content of a member by path, called in the order of the archive when the member begins. */
 export type ContentSource = (path: string) => (extent: FileExtent) => AsyncIterable<Uint8Array>;
 
-/** Rebuilds the archive that a `TarFrameWriter` recorded. Throws `CutOffError` if a file became shorter. */
+/** Rebuilds the archive that a `TarFrameWriter` recorded. Throws `UnexpectedEofError` if a file became shorter. */
 export async function* rebuildTar(
   frame: AsyncIterable<Uint8Array>,
   contentOf: ContentSource,

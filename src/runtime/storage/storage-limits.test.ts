@@ -1,4 +1,4 @@
-/** What would exhaust memory or the disk, or leave the storage in a state from which it does not come back. */
+/** Input that would exhaust memory or disk, or leave the storage in a state from which it does not recover. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
@@ -39,7 +39,7 @@ async function withoutEnd(files: FakeFiles): Promise<Uint8Array> {
   return (await buildLayer(files)).subarray(0, -1024);
 }
 
-/** A file whose pax records make a hole of it. */
+/** Returns a sparse file described by pax records. */
 async function sparse(name: string, size: number, map = `${size},0`, content = ''): Promise<Uint8Array> {
   const records = Object.entries({ map, size, name }).map(([key, value]) => {
     const rest = ` GNU.sparse.${key}=${value}\n`;
@@ -53,7 +53,7 @@ async function sparse(name: string, size: number, map = `${size},0`, content = '
   return Buffer.concat([header, await withoutEnd({ [name]: content })]);
 }
 
-test('a file of holes that another replaces is not kept as zeros; the image just cannot be saved', async () => {
+test('a replaced sparse file is not copied as zeros; the image cannot be exported then', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const append = host.fs.appendFile.bind(host.fs);
@@ -69,34 +69,34 @@ test('a file of holes that another replaces is not kept as zeros; the image just
   await assert.rejects(save(storage), { code: 'FailedPrecondition' });
 });
 
-test('a file of holes that another replaces is kept as long as it is small', async () => {
+test('a small replaced sparse file is copied', async () => {
   const storage = await open(createMemoryHost());
   const parts = [await withoutEnd({ b: 'y'.repeat(900) }), await sparse('a', 500), await withoutEnd({ a: 'x' })];
   await load(storage, Buffer.concat([...parts, new Uint8Array(1024)]));
   assert.ok((await save(storage)) > 0);
 });
 
-test('what is kept counts for the disk as well', async () => {
+test('copies of replaced contents are checked for space too', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   const [first, second] = [await withoutEnd({ a: 'x'.repeat(9000) }), await buildLayer({ a: 'y' })];
   let room = first.byteLength + second.byteLength;
   host.fs.usage = async () => {
     const availableBytes = GIBIBYTE + room;
-    room = 0; // as soon as the layer has come
+    room = 0; // once the layer has been received
     return { capacityBytes: 100 * GIBIBYTE, availableBytes, inodes: 0, inodesFree: 0 };
   };
   await assert.rejects(load(storage, Buffer.concat([first, second])), { name: 'SpaceError' });
   assert.deepEqual(await layerFiles(host), []);
 });
 
-test('a hole further away than any file reaches is refused', async () => {
+test('a hole beyond the maximum file size is rejected', async () => {
   const storage = await open(createMemoryHost());
   const layer = Buffer.concat([await sparse('a', 2 ** 52, `${2 ** 51},1`, 'x'), new Uint8Array(1024)]);
   await assert.rejects(load(storage, layer), { name: 'TarError', message: /sparse/ });
 });
 
-test('configurations that an archive names again and again do not pile up', async () => {
+test('configurations that an archive names repeatedly do not accumulate', async () => {
   const storage = await open(createMemoryHost());
   const config = Buffer.concat([buildConfig({ layers: [] }), Buffer.alloc(4_000_000, ' ')]);
   const entries = Array.from({ length: 50 }, () => ({ Config: 'c.json', RepoTags: [], Layers: [] }));
@@ -107,7 +107,7 @@ test('configurations that an archive names again and again do not pile up', asyn
   await assert.rejects(storage.loader.loadArchive(archive, {}, signal), { name: 'TarError', message: /manifests/ });
 });
 
-test('a layer that could not be moved away is still here, and goes with the next try', async () => {
+test('a layer that could not be removed is still stored, and is removed at the next attempt', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await load(storage, await buildLayer({ a: 'x' }));
@@ -120,7 +120,7 @@ test('a layer that could not be moved away is still here, and goes with the next
   assert.deepEqual(await layerFiles(host), []);
 });
 
-test('what a loss of power left of a claim does not keep images from being removed', async () => {
+test('an incomplete claim after a power loss does not block the removal of images', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory(`${ROOT}/snapshots/c`);
   await host.fs.writeFile(`${ROOT}/snapshots/c/layers`, '');
@@ -130,7 +130,7 @@ test('what a loss of power left of a claim does not keep images from being remov
   assert.deepEqual(await layerFiles(host), []);
 });
 
-test('images can be removed after a failure to see who uses layers', async () => {
+test('images can be removed after an error while loading references', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
   await load(storage, await buildLayer({ a: 'x' }));
@@ -141,22 +141,22 @@ test('images can be removed after a failure to see who uses layers', async () =>
   assert.deepEqual(await layerFiles(host), []);
 });
 
-test('marks count for the disk when they are made, with the folders on their way', async () => {
+test('whiteouts and their parent directories are checked for space', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  const marks = Array.from({ length: 100 }, (_, number) => [`${number}/${'a/'.repeat(50)}.wh.x`, ''] as const);
-  const layer = await buildLayer(Object.fromEntries(marks));
-  let looks = 0;
+  const whiteouts = Array.from({ length: 100 }, (_, number) => [`${number}/${'a/'.repeat(50)}.wh.x`, ''] as const);
+  const layer = await buildLayer(Object.fromEntries(whiteouts));
+  let checks = 0;
   host.fs.usage = async () => {
     const free = { capacityBytes: 9 * GIBIBYTE, availableBytes: 9 * GIBIBYTE, inodes: 100_000 };
-    return { ...free, inodesFree: looks++ < 2 ? 3000 : 1000 };
+    return { ...free, inodesFree: checks++ < 2 ? 3000 : 1000 };
   };
   await assert.rejects(load(storage, layer), { name: 'SpaceError', message: /no more files fit/ });
   assert.deepEqual(await layerFiles(host), []);
 });
 
-for (const life of ['the same', 'the next']) {
-  test(`layers whose image is gone go with the last container or view, in ${life} life`, async () => {
+for (const process of ['the same', 'the next']) {
+  test(`layers of a removed image are removed with the last container or view, by ${process} process`, async () => {
     const host = createMemoryHost();
     let storage = await open(host);
     const layers = [await buildLayer({ a: 'x' }), await buildLayer({ b: 'y' })];
@@ -166,7 +166,7 @@ for (const life of ['the same', 'the next']) {
     }
     await storage.snapshots.mountImage({ imageId: 'app:1', target: '/view' }, signal);
     await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
-    if (life === 'the next') storage = await open(host);
+    if (process === 'the next') storage = await open(host);
     for (const containerId of ['c', 'd']) {
       await storage.snapshots.unmount(`/${containerId}`);
       await storage.snapshots.remove(containerId);

@@ -15,7 +15,7 @@ const LEVEL = 1;
 
 /**
  * Records the parts of an archive that are not contents of files: headers, padding, the end. Together with the files
- * they give the archive again, byte for byte (`rebuiltTar`), like tar-split. Contents are referenced by path and never
+ * they give the archive again, byte for byte (`rebuildTar`), like tar-split. Contents are referenced by path and never
  * stored.
  */
 export class TarFrameWriter {

@@ -9,8 +9,8 @@ import { buildLayer } from '../images/fake/image-archives.ts';
 import { rebuildTar } from './rebuild-tar.ts';
 import { TarFrameWriter } from './tar-frame-writer.ts';
 
-/** Passes an archive by a frame writer, in chunks of this size, and makes it again. */
-async function thereAndBack(archive: Uint8Array, chunkBytes: number): Promise<Buffer> {
+/** Passes an archive through a frame writer in chunks of this size, and rebuilds it. */
+async function roundTrip(archive: Uint8Array, chunkBytes: number): Promise<Buffer> {
   const { fs } = createMemoryHost();
   const frame = new TarFrameWriter(fs, '/frame');
   const chunks = (async function* () {
@@ -41,22 +41,22 @@ async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-test('a frame and the files are the archive again, however it comes', async () => {
+test('a frame and the files give the archive again, for any chunk size', async () => {
   const archive = await buildLayer({
     a: null,
     'a/file': 'x'.repeat(5000),
     'a/empty': '',
-    'a/.wh.gone': 'nobody keeps this'.repeat(90),
+    'a/.wh.gone': 'this is not stored'.repeat(90),
     link: { kind: 'symlink', target: 'a/file' },
     [`${'long/'.repeat(40)}name`]: 'y',
   });
   const padded = Buffer.concat([archive, Buffer.alloc(9000), Buffer.from('junk')]);
   for (const chunk of [1, 511, 512, 513, 4096, 1_000_000]) {
-    assert.deepEqual(await thereAndBack(padded, chunk), padded, `${chunk}`);
+    assert.deepEqual(await roundTrip(padded, chunk), padded, `${chunk}`);
   }
 });
 
-test('a frame holds nothing of the files', async () => {
+test('a frame contains no contents of files', async () => {
   const { fs } = createMemoryHost();
   const archive = await buildLayer({
     big: randomBytes(60_000).toString('latin1'),
@@ -75,15 +75,15 @@ test('a frame with more than one block, and any mix of members, is exact', async
   await fc.assert(
     fc.asyncProperty(files, fc.integer({ min: 1, max: 3000 }), async (given, chunk) => {
       const archive = await buildLayer(given);
-      assert.deepEqual(await thereAndBack(archive, chunk), Buffer.from(archive));
+      assert.deepEqual(await roundTrip(archive, chunk), Buffer.from(archive));
     }),
     { numRuns: 50 },
   );
   const many = await buildLayer(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`f${index}`, 'z'])));
-  assert.deepEqual(await thereAndBack(many, 100_000), Buffer.from(many));
+  assert.deepEqual(await roundTrip(many, 100_000), Buffer.from(many));
 });
 
-test('a file that became shorter is told', async () => {
+test('a file that became shorter is an error', async () => {
   const { fs } = createMemoryHost();
   const archive = await buildLayer({ file: 'text' });
   const frame = new TarFrameWriter(fs, '/frame');
@@ -92,5 +92,5 @@ test('a file that became shorter is told', async () => {
   await bytes.drain();
   await frame.finish();
   const made = rebuildTar(once(await fs.readFile('/frame')), () => () => once(Buffer.from('te')));
-  await assert.rejects(collected(made), { name: 'CutOffError', message: /file: has lost its end/ });
+  await assert.rejects(collected(made), { name: 'UnexpectedEofError', message: /file: file became shorter/ });
 });

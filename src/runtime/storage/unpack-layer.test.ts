@@ -11,9 +11,9 @@ const overlay: WhiteoutFormat = { kind: 'overlay', opaqueXattr: OPAQUE };
 const signal = new AbortController().signal;
 
 interface Unpacked extends UnpackedLayer {
-  /** Texts of files, kinds of everything else; opaque folders are told. */
+  /** Texts of files, kinds of everything else; opaque directories are marked. */
   readonly files: Record<string, string>;
-  /** Beside the layer's folder. */
+  /** A file beside the layer's directory. */
   readonly outside: string;
 }
 
@@ -39,7 +39,7 @@ async function unpack(files: FakeFiles, form: WhiteoutFormat = overlay): Promise
 
 const none = { implied: [''], removed: [], opaque: [], outside: 'untouched' };
 const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Partial<Unpacked> }> = {
-  'files and folders': { given: { a: null, 'a/b': 'text' }, want: { files: { a: 'directory', 'a/b': 'text' } } },
+  'files and directories': { given: { a: null, 'a/b': 'text' }, want: { files: { a: 'directory', 'a/b': 'text' } } },
   'names with dots': {
     given: { './a': null, './a/./b': 'x', 'a/../c': 'y' },
     want: { files: { a: 'directory', 'a/b': 'x', c: 'y' } },
@@ -48,40 +48,40 @@ const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Par
     given: { '/etc/passwd': 'x' },
     want: { implied: ['', 'etc'], files: { etc: 'directory', 'etc/passwd': 'x' } },
   },
-  'a root that is told': { given: { './': null, a: 'x' }, want: { implied: [], files: { a: 'x' } } },
-  'a file that is gone below': {
+  'an explicit root': { given: { './': null, a: 'x' }, want: { implied: [], files: { a: 'x' } } },
+  'a whiteout of a file': {
     given: { a: null, 'a/.wh.b': '' },
     want: { removed: ['a/b'], files: { a: 'directory', 'a/b': 'characterDevice' } },
   },
-  'a folder that hides those below': {
+  'an opaque directory': {
     given: { 'a/.wh..wh..opq': '', a: null, 'a/b': 'x' },
     want: { opaque: ['a'], files: { a: 'directory, opaque', 'a/b': 'x' } },
   },
-  'a folder that hides all and is not told': {
+  'an opaque directory without a member': {
     given: { 'a/.wh..wh..opq': '' },
     want: { opaque: ['a'], files: { a: 'directory, opaque' } },
   },
-  'a root that hides all': {
+  'an opaque root': {
     given: { '.wh..wh..opq': '' },
     want: { opaque: [''], files: { '': 'directory, opaque' } },
   },
-  'a file in the place of one that is gone': { given: { '.wh.a': '', a: 'new' }, want: { files: { a: 'new' } } },
+  'a file that replaces a whiteout': { given: { '.wh.a': '', a: 'new' }, want: { files: { a: 'new' } } },
   'the same the other way round': { given: { a: 'new', '.wh.a': '' }, want: { files: { a: 'new' } } },
-  'a folder in the place of one that is gone': {
+  'a directory that replaces a whiteout': {
     given: { '.wh.a': '', a: null, 'a/b': 'x' },
     want: { opaque: ['a'], files: { a: 'directory, opaque', 'a/b': 'x' } },
   },
-  'what is gone below a folder that is gone': {
+  'a whiteout below a removed directory': {
     given: { '.wh.a': '', 'a/.wh.b': '', 'a/c/.wh..wh..opq': '' },
     want: { removed: ['a', 'a/b'], opaque: ['a/c'], files: { a: 'characterDevice' } },
   },
-  'what only aufs reads': { given: { '.wh..wh.plnk': null, '.wh..wh.aufs': '', a: '' }, want: { files: { a: '' } } },
-  'marks for a list': {
+  'names of aufs': { given: { '.wh..wh.plnk': null, '.wh..wh.aufs': '', a: '' }, want: { files: { a: '' } } },
+  'whiteouts as a list': {
     given: { 'a/.wh..wh..opq': '', a: null, '.wh.b': '' },
     form: { kind: 'list' },
     want: { opaque: ['a'], removed: ['b'], files: { a: 'directory' } },
   },
-  'attributes that steer overlayfs are left out': {
+  'a directory without its overlayfs attributes': {
     given: {
       a: {
         kind: 'directory',
@@ -94,19 +94,19 @@ const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Par
     },
     want: { files: { a: 'directory' } },
   },
-  'a link to the outside is a link': {
+  'a link to the outside as a link': {
     given: { a: { kind: 'symlink', target: '../outside' } },
     want: { files: { a: 'symlink' } },
   },
-  'a file through a link stays inside': {
+  'a file through a link within the root': {
     given: { up: { kind: 'symlink', target: '..' }, 'up/outside': 'changed' },
     want: { files: { up: 'symlink', outside: 'changed' } },
   },
-  'a file in the place of a link to the outside': {
+  'a file that replaces a link to the outside': {
     given: { a: { kind: 'symlink', target: '/data/outside' }, './a': 'mine' },
     want: { files: { a: 'mine' } },
   },
-  'a removal through a link stays inside': {
+  'a whiteout through a link within the root': {
     given: { up: { kind: 'symlink', target: '../..' }, 'up/.wh.data': '' },
     want: { removed: ['up/data'], files: { data: 'characterDevice', up: 'symlink' } },
   },
@@ -117,37 +117,37 @@ for (const [name, { given, form, want }] of Object.entries(cases)) {
   });
 }
 
-const refusals: Record<string, { given: FakeFiles; message: RegExp }> = {
+const rejected: Record<string, { given: FakeFiles; message: RegExp }> = {
   'a name that leads out': { given: { '../outside': 'x' }, message: /\.\.\/outside: leads out of the archive/ },
   'a name that leads out later': { given: { 'a/../../outside': 'x' }, message: /leads out/ },
   'a hard link that leads out': { given: { a: { kind: 'hardLink', target: '../outside' } }, message: /leads out/ },
-  'a hard link to what is not there': { given: { a: { kind: 'hardLink', target: 'data/outside' } }, message: /ENOENT/ },
+  'a hard link to a missing file': { given: { a: { kind: 'hardLink', target: 'data/outside' } }, message: /ENOENT/ },
   'a hard link through a link': {
     given: { up: { kind: 'symlink', target: '/..' }, a: { kind: 'hardLink', target: 'up/data/outside' } },
     message: /ENOENT/,
   },
-  'a removal of the folder above': { given: { 'a/.wh...': '' }, message: /hides no file/ },
-  'a removal of nothing': { given: { '.wh.': '' }, message: /hides no file/ },
-  'a name that no file system takes': { given: { ['é'.repeat(128)]: '' }, message: /a name of 256 bytes/ },
-  'a path that no kernel takes': { given: { [`${'d/'.repeat(2047)}xx`]: '' }, message: /a path of 4096 bytes/ },
-  'a link that no kernel takes': {
+  'a whiteout of the parent': { given: { 'a/.wh...': '' }, message: /invalid whiteout/ },
+  'a whiteout without a name': { given: { '.wh.': '' }, message: /invalid whiteout/ },
+  'a name beyond the limit': { given: { ['é'.repeat(128)]: '' }, message: /a name of 256 bytes/ },
+  'a path beyond the limit': { given: { [`${'d/'.repeat(2047)}xx`]: '' }, message: /a path of 4096 bytes/ },
+  'a link beyond the limit': {
     given: { a: { kind: 'symlink', target: 'x'.repeat(4096) } },
     message: /^a: a link to "x/,
   },
-  'a link to nothing': { given: { a: { kind: 'symlink', target: '' } }, message: /a: a link to ""/ },
+  'an empty link': { given: { a: { kind: 'symlink', target: '' } }, message: /a: a link to ""/ },
   'a file where the root is': { given: { '.': 'x' }, message: /EISDIR/ },
-  'a circle of links': {
+  'a loop of links': {
     given: { a: { kind: 'symlink', target: 'b' }, b: { kind: 'symlink', target: 'a' }, 'a/c': 'x' },
     message: /ELOOP/,
   },
 };
-for (const [name, { given, message }] of Object.entries(refusals)) {
-  test(`unpackLayer() refuses ${name}`, async () => {
+for (const [name, { given, message }] of Object.entries(rejected)) {
+  test(`unpackLayer() rejects ${name}`, async () => {
     await assert.rejects(unpack(given), { message });
   });
 }
 
-test('unpackLayer() refuses more files than any layer has, marks included', async () => {
+test('unpackLayer() rejects too many members, including whiteouts', async () => {
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/data');
   await using writer = await fs.writeTree('/data');
@@ -159,20 +159,20 @@ test('unpackLayer() refuses more files than any layer has, marks included', asyn
   await assert.rejects(unpacked, { name: 'TarError', message: 'the layer has more than 1000 files' });
 });
 
-for (const [what, name] of Object.entries({ marks: '.wh.file', folders: 'folder/', 'implied folders': 'a/b/c/file' })) {
-  test(`unpackLayer() refuses more ${what} than fit the memory`, async () => {
+for (const [what, name] of Object.entries({ whiteouts: '.wh.file', directories: 'folder/', 'implied directories': 'a/b/c/file' })) {
+  test(`unpackLayer() rejects too many ${what}`, async () => {
     const { fs } = createMemoryHost();
     await fs.makeDirectory('/data');
     await using writer = await fs.writeTree('/data');
-    const kind = what === 'folders' ? 'directory' : 'fifo';
+    const kind = what === 'directories' ? 'directory' : 'fifo';
     const members = (async function* () {
       for (let number = 0; ; number++) {
         const node = { kind, mode: 0o755, uid: 0, gid: 0, modifiedMs: 0 } as const;
-        const numbered = what === 'marks' ? `${name}${number}` : `${number}/${name}`;
+        const numbered = what === 'whiteouts' ? `${name}${number}` : `${number}/${name}`;
         yield { name: numbered, node, offset: 0, stored: 0 };
       }
     })();
     const unpacked = unpackLayer(members, writer, { form: overlay, maxPathBytes: 10_000 }, signal);
-    await assert.rejects(unpacked, { name: 'TarError', message: /more folders and marks than fit the memory/ });
+    await assert.rejects(unpacked, { name: 'TarError', message: /too many directories and whiteouts/ });
   });
 }

@@ -70,15 +70,15 @@ export async function unpackLayer(
   options: UnpackOptions,
   signal: AbortSignal,
 ): Promise<UnpackedLayer> {
-  const { form, onMember: watch, maxMembers: mostMembers = MAX_MEMBERS } = options;
+  const { form, onMember, maxMembers = MAX_MEMBERS } = options;
   const whiteouts: WhiteoutSets = { removed: new Set(), opaque: new Set() };
   const folder = new BoundedFolder(writer, options, signal);
   let [hasRoot, count] = [false, 0];
   for await (const member of members) {
-    if (++count > mostMembers) throw new TarError(`the layer has more than ${mostMembers} files`);
+    if (++count > maxMembers) throw new TarError(`the layer has more than ${maxMembers} files`);
     const path = cleanArchivePath(member.name);
     const isWhiteout = recordWhiteout(path, whiteouts);
-    const watched: Promise<void> | undefined = watch?.(member, isWhiteout ? undefined : path);
+    const watched: Promise<void> | undefined = onMember?.(member, isWhiteout ? undefined : path);
     if (watched !== undefined) await watched;
     if (isWhiteout) folder.remember(path, 1);
     else await folder.put(path, sanitize(member.name, member.node));

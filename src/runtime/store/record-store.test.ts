@@ -14,7 +14,7 @@ interface Note {
 }
 
 function decode(value: unknown): Note {
-  const note = value as Note; // what the tests put there
+  const note = value as Note; // the tests write only notes
   if (typeof note.text !== 'string') throw new TypeError('no text');
   return note;
 }
@@ -27,7 +27,7 @@ function world() {
   };
 }
 
-test('a record store shows what was put, and a later one finds it', async () => {
+test('a record store returns written records, also after it is reopened', async () => {
   const { fs, open } = world();
   const { store, damaged } = await open();
   assert.deepEqual([[...store.all], damaged], [[], []]);
@@ -42,14 +42,14 @@ test('a record store shows what was put, and a later one finds it', async () => 
   assert.equal((await fs.stat('/records'))?.mode, 0o700);
 });
 
-test('a record store finds by a beginning that only one has', async () => {
+test('a record store finds a record by a unique prefix', async () => {
   const { store } = await world().open();
   for (const id of ['aa1', 'ab2', 'ab']) await store.put({ id, text: id });
   const found = ['aa1', 'aa', 'ab', 'a', '', 'x'].map((id) => store.find(id)?.id);
   assert.deepEqual(found, ['aa1', 'aa1', 'ab', undefined, undefined, undefined]);
 });
 
-test('a record store tells what is damaged, and removes what a crash left half-written', async () => {
+test('a record store returns damaged records, and removes temporary files of a crash', async () => {
   const { fs, open } = world();
   const { store } = await open();
   for (const id of ['good', 'empty', 'cut', 'other', 'renamed']) await store.put({ id, text: id });
@@ -65,7 +65,7 @@ test('a record store tells what is damaged, and removes what a crash left half-w
   assert.deepEqual(await fs.readDirectory('/records'), [{ name: 'good.json', kind: 'file' }]);
 });
 
-test('a record store counts a record that the disk has lost as damaged, and passes over folders', async () => {
+test('a record store counts a record with a disk error as damaged, and ignores directories', async () => {
   const { fs, open } = world();
   const { store } = await open();
   for (const id of ['good', 'lost']) await store.put({ id, text: id });
@@ -80,7 +80,7 @@ test('a record store counts a record that the disk has lost as damaged, and pass
   await assert.rejects(open(), { code: 'EMFILE' });
 });
 
-test('a record store does not show what it could not write, and keeps what it could not remove', async () => {
+test('a record store does not return what it could not write, and keeps what it could not remove', async () => {
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'old' });
@@ -99,7 +99,7 @@ test('a record store writes nothing when nothing has changed', async () => {
   await store.put({ id: 'a', text: 'same', atNs: 1n });
 });
 
-test('recordToText() and recordFromText() keep what JSON has no form for', () => {
+test('recordToText() and recordFromText() keep values that JSON does not have', () => {
   const record = {
     big: [1n, -(2n ** 63n)],
     bytes: new Uint8Array([0, 255]),
@@ -114,7 +114,13 @@ test('recordToText() and recordFromText() keep what JSON has no form for', () =>
   assert.throws(() => recordFromText('{"$unknown":1}'), SyntaxError);
 });
 
-test('a message of CRI survives, and gets defaults that a record of an older version lacks', () => {
+test('a file has the state of a record under `life`, the key of older versions', () => {
+  const record = { id: 'a', state: { phase: 'ready' } };
+  assert.deepEqual(JSON.parse(recordToText(record)), { id: 'a', life: { phase: 'ready' } });
+  assert.deepEqual(recordFromText('{"id":"a","life":{"phase":"ready"}}'), record);
+});
+
+test('a CRI message survives, and gets the defaults of fields that an older version did not write', () => {
   const config = PodSandboxConfig.fromPartial({
     metadata: { name: 'web', attempt: 2 },
     linux: { sysctls: { a: '1' } },
@@ -125,7 +131,7 @@ test('a message of CRI survives, and gets defaults that a record of an older ver
   assert.deepEqual(read('{"hostname":"h"}'), PodSandboxConfig.fromPartial({ hostname: 'h' }));
 });
 
-test('NameRegistry gives a name to the first who asks, until that one lets it go', () => {
+test('NameRegistry reserves a name for the first id until it is released', () => {
   const names = new NameRegistry([['a', '1']]);
   assert.deepEqual(
     [names.reserve('a', '2'), names.reserve('a', '1'), names.reserve('b', '2')],
@@ -137,7 +143,7 @@ test('NameRegistry gives a name to the first who asks, until that one lets it go
   assert.equal(names.reserve('a', '2'), undefined);
 });
 
-test('a record store on a full disk keeps changes in the overflow folder, and writes them back', async () => {
+test('a record store on a full disk keeps changes in the overflow directory, and writes them back', async () => {
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'old' });
@@ -163,14 +169,14 @@ test('a record store on a full disk keeps changes in the overflow folder, and wr
   assert.deepEqual((await open()).store.all, store.all);
 });
 
-test('a record store writes a newer change over one in the overflow folder', async () => {
+test('a record store replaces a change in the overflow directory by a newer one', async () => {
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'one' });
   fs.fullFolder = '/records';
   await store.put({ id: 'a', text: 'two' });
   fs.fullFolder = undefined;
-  fs.faults.failNext('remove', 'EIO', '/overflow/a.json'); // as if it were killed there
+  fs.faults.failNext('remove', 'EIO', '/overflow/a.json'); // like a kill at this point
   await assert.rejects(store.put({ id: 'a', text: 'three' }), { code: 'EIO' });
   assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'three' });
   await store.put({ id: 'a', text: 'four' });
@@ -178,7 +184,7 @@ test('a record store writes a newer change over one in the overflow folder', asy
   assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'four' });
 });
 
-test('a record store removes a record that has overflowed, wherever the removal stops', async () => {
+test('a record store removes an overflowed record, wherever the removal is interrupted', async () => {
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'old' });
@@ -191,7 +197,7 @@ test('a record store removes a record that has overflowed, wherever the removal 
   assert.deepEqual(await fs.readDirectory('/overflow'), []);
 });
 
-test('a record store without any space keeps what may lag in memory until there is some', async () => {
+test('a record store without any space keeps deferrable changes in memory until there is space', async () => {
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'old' });

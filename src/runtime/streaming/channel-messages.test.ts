@@ -9,9 +9,9 @@ const messages: Record<string, [encoding: ChannelEncoding, text: string, message
   nothing: ['binary', '', undefined],
   'data in base64': ['base64', '1aGk=', { channel: 1, data: Buffer.from('hi') }],
   'no data in base64': ['base64', '4', { channel: 4, data: Buffer.from('') }],
-  'what is no base64': ['base64', '1aGk', undefined],
-  'what has no channel': ['base64', '\x01aGk=', undefined],
-  'nothing in base64': ['base64', '', undefined],
+  'invalid base64': ['base64', '1aGk', undefined],
+  'a message without a channel': ['base64', '\x01aGk=', undefined],
+  'an empty message in base64': ['base64', '', undefined],
 };
 
 for (const [name, [encoding, text, message]] of Object.entries(messages)) {
@@ -20,7 +20,7 @@ for (const [name, [encoding, text, message]] of Object.entries(messages)) {
   });
 }
 
-test('what encodeChannel() writes is read as it was', () => {
+test('decodeChannel() reads what encodeChannel() writes', () => {
   const encodings = fc.constantFrom<ChannelEncoding>('binary', 'base64');
   fc.assert(
     fc.property(encodings, fc.nat(4), fc.uint8Array(), (encoding, channel, data) => {

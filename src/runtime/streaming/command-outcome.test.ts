@@ -19,7 +19,7 @@ const outcomes: Record<string, [outcome: CommandOutcome, status: object, text: s
     },
     nonZero,
   ],
-  'what did not start': [
+  'a failed start': [
     { kind: 'failed', message: failed },
     {
       metadata: {},
@@ -34,7 +34,7 @@ const outcomes: Record<string, [outcome: CommandOutcome, status: object, text: s
 };
 
 for (const [name, [outcome, status, text]] of Object.entries(outcomes)) {
-  test(`outcomeText() tells ${name}`, () => {
+  test(`outcomeText() of ${name}`, () => {
     assert.deepEqual(JSON.parse(outcomeText(outcome, 'status')), status);
     assert.equal(outcomeText(outcome, 'text'), text);
   });

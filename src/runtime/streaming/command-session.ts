@@ -1,7 +1,7 @@
 import type { ExecStreams } from '../oci/oci-runtime.ts';
 import type { CommandClient } from './command-client.ts';
 import type { CommandOutcome } from './command-outcome.ts';
-import { IdleTimeout, drainTimeout, type SessionClock } from './session-timeouts.ts';
+import { drainTimeout, IdleTimeout, type SessionClock } from './session-timeouts.ts';
 
 /** State of an exec or attach session. */
 export interface CommandSession {

@@ -1,23 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Negotiated, negotiateUpgrade, type SupportedProtocols } from './negotiate-upgrade.ts';
+import { type NegotiatedUpgrade, negotiateUpgrade, type SupportedProtocols } from './negotiate-upgrade.ts';
 import { COMMAND_PROTOCOLS, FORWARD_PROTOCOLS } from './protocols.ts';
 
-type Row = [spoken: SupportedProtocols, upgrade: string, protocols: readonly string[], negotiated: Negotiated];
+type Row = [spoken: SupportedProtocols, upgrade: string, protocols: readonly string[], negotiated: NegotiatedUpgrade];
 
-const refuse = (status: number, message: string): Negotiated => ({ kind: 'refuse', status, message: `${message}\n` });
+const refuse = (status: number, message: string): NegotiatedUpgrade => ({
+  kind: 'refuse',
+  status,
+  message: `${message}\n`,
+});
 const [command, forward] = [COMMAND_PROTOCOLS, FORWARD_PROTOCOLS];
 const v4 = 'v4.channel.k8s.io';
 
 const rows: Record<string, Row> = {
-  'the first that a WebSocket offers': [
+  'the first supported protocol of a WebSocket': [
     command,
     'websocket',
     ['x', v4, 'v5.channel.k8s.io'],
     { kind: 'webSocket', protocol: v4 },
   ],
-  'a WebSocket that offers nothing': [command, 'websocket', [], { kind: 'webSocket', protocol: '' }],
-  'no protocol of a WebSocket': [
+  'a WebSocket without a protocol': [command, 'websocket', [], { kind: 'webSocket', protocol: '' }],
+  'no supported protocol of a WebSocket': [
     forward,
     'websocket',
     ['v5.channel.k8s.io', 'x'],
@@ -41,7 +45,7 @@ const rows: Record<string, Row> = {
       `requested protocol(s) are not supported: [SPDY/3.1+v4.channel.k8s.io]; supports [v5.channel.k8s.io ${v4} v4.base64.channel.k8s.io channel.k8s.io base64.channel.k8s.io]`,
     ),
   ],
-  'SPDY, however it is spelled': [command, 'spdy/3.1', ['v5.channel.k8s.io', v4], { kind: 'spdy', protocol: v4 }],
+  'SPDY in any case': [command, 'spdy/3.1', ['v5.channel.k8s.io', v4], { kind: 'spdy', protocol: v4 }],
   'port-forward by SPDY': [
     forward,
     'SPDY/3.1',
@@ -54,7 +58,7 @@ const rows: Record<string, Row> = {
     [],
     refuse(400, 'unable to upgrade: header X-Stream-Protocol-Version does not exist in request'),
   ],
-  'no protocol of SPDY': [
+  'no supported protocol of SPDY': [
     forward,
     'SPDY/3.1',
     ['v9', 'v8'],
@@ -72,7 +76,7 @@ const rows: Record<string, Row> = {
     [],
     refuse(400, 'unable to upgrade: header X-Stream-Protocol-Version does not exist in request'),
   ],
-  'an upgrade to something else': [
+  'an unknown upgrade': [
     command,
     'h2c',
     [v4],
@@ -81,7 +85,7 @@ const rows: Record<string, Row> = {
 };
 
 for (const [name, [spoken, upgrade, protocols, negotiated]] of Object.entries(rows)) {
-  test(`negotiate() judges ${name}`, () => {
+  test(`negotiateUpgrade() of ${name}`, () => {
     const offer = { path: '/', query: new URLSearchParams(), upgrade, protocols };
     assert.deepEqual(negotiateUpgrade(offer, spoken), negotiated);
   });

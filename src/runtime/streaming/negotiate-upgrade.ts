@@ -19,7 +19,10 @@ const SPDY = 'spdy/3.1';
 const HEADER = 'X-Stream-Protocol-Version';
 
 /** Picks the first supported protocol that the client offers, or rejects the upgrade with the messages of other runtimes. */
-export function negotiateUpgrade({ upgrade, protocols }: IncomingUpgrade, supported: SupportedProtocols): NegotiatedUpgrade {
+export function negotiateUpgrade(
+  { upgrade, protocols }: IncomingUpgrade,
+  supported: SupportedProtocols,
+): NegotiatedUpgrade {
   if (upgrade === 'websocket') {
     const offered = protocols.length === 0 ? [''] : protocols;
     const protocol = offered.find((each) => supported.webSocket.has(each));
@@ -27,7 +30,8 @@ export function negotiateUpgrade({ upgrade, protocols }: IncomingUpgrade, suppor
     const known = [...supported.webSocket.keys()].filter(Boolean).join(' ');
     return rejectUpgrade(403, `requested protocol(s) are not supported: [${protocols.join(' ')}]; supports [${known}]`);
   }
-  if (protocols.length === 0) return rejectUpgrade(400, `unable to upgrade: header ${HEADER} does not exist in request`);
+  if (protocols.length === 0)
+    return rejectUpgrade(400, `unable to upgrade: header ${HEADER} does not exist in request`);
   const protocol = protocols.find((each) => supported.spdy.has(each));
   if (protocol === undefined) {
     const known = [...supported.spdy.keys()];
@@ -37,7 +41,8 @@ export function negotiateUpgrade({ upgrade, protocols }: IncomingUpgrade, suppor
       headers: [['X-Accepted-Stream-Protocol-Versions', known.join(', ')]],
     };
   }
-  if (upgrade.toLowerCase() !== SPDY) return rejectUpgrade(400, 'unable to upgrade: missing upgrade headers in request');
+  if (upgrade.toLowerCase() !== SPDY)
+    return rejectUpgrade(400, 'unable to upgrade: missing upgrade headers in request');
   return { kind: 'spdy', protocol };
 }
 

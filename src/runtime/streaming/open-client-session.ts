@@ -15,7 +15,8 @@ export function openClientSession(transport: ByteStream, clock: Pick<Clock, 'dea
     open: (headers, signal) => session.open(headers, signal),
     closed: session.closed,
     close: () => {
-      if (!isClosing) clock.deadline(CLOSE_TIMEOUT_MS).addEventListener('abort', () => transport.close(), { once: true });
+      if (!isClosing)
+        clock.deadline(CLOSE_TIMEOUT_MS).addEventListener('abort', () => transport.close(), { once: true });
       isClosing = true;
       return session.close();
     },

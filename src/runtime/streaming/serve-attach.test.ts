@@ -43,7 +43,7 @@ for (const transport of COMMAND_TRANSPORTS) {
   const name = `attach by ${transport.carrier} ${transport.protocol || 'without a protocol'}`;
   const success = transport.outcome === 'status' ? SUCCESS : '';
 
-  test(`${name}: both outputs, until the container ends`, async () => {
+  test(`${name}: both outputs, until the container exits`, async () => {
     const { container, client } = await attachedClient(transport);
     await container.write('stdout', 'out');
     await container.write('stderr', 'err');
@@ -51,7 +51,7 @@ for (const transport of COMMAND_TRANSPORTS) {
     assert.deepEqual(await client.received(), { stdout: 'out', stderr: 'err', error: success });
   });
 
-  test(`${name}: only the output that was asked for`, async () => {
+  test(`${name}: only the requested output`, async () => {
     const { container, client } = await attachedClient(transport, { streams: { ...OUTPUT, stdout: false } });
     await container.write('stdout', 'out');
     await container.write('stderr', 'err');
@@ -59,23 +59,23 @@ for (const transport of COMMAND_TRANSPORTS) {
     assert.deepEqual(await client.received(), { stdout: '', stderr: 'err', error: success });
   });
 
-  test(`${name}: what is typed`, async () => {
+  test(`${name}: input`, async () => {
     const { host, container, client } = await attachedClient(transport, { streams: ALL });
     await client.type('typed');
     await host.clock.advance(0);
     assert.equal(container.typed, 'typed');
   });
 
-  test(`${name}: the container goes on without its client`, async () => {
+  test(`${name}: the container keeps running without its client`, async () => {
     const { host, container, client } = await attachedClient(transport, { streams: ALL });
     assert.equal(container.count, 1);
     client.leave();
     await host.clock.advance(0);
     assert.deepEqual([container.count, container.inputEnded], [0, false]);
-    await container.write('stdout', 'to nobody');
+    await container.write('stdout', 'to no client');
   });
 
-  test(`${name}: a container whose input is its first client's sees the end of it`, async () => {
+  test(`${name}: a container with stdinOnce gets the end of its first client's input`, async () => {
     const { host, container, client } = await attachedClient(transport, { streams: ALL, stdinOnce: true });
     await client.type('typed');
     client.leave();
@@ -91,12 +91,12 @@ for (const transport of COMMAND_TRANSPORTS) {
       container.end();
     })();
     await host.clock.advance(0);
-    assert.ok(written > 0 && written < 160, `${written} chunks were taken`);
+    assert.ok(written > 0 && written < 160, `${written} chunks were accepted`);
     assert.equal((await client.received()).stdout.length, 256 * 64 * 1024);
     await writing;
   });
 
-  test(`${name}: why nobody can attach`, async () => {
+  test(`${name}: the error of a failed attach`, async () => {
     const join = () => Promise.reject(new Error('container is in CONTAINER_EXITED state'));
     const { client } = await attachedClient(transport, { join });
     const { error } = await client.received();
@@ -111,7 +111,7 @@ for (const transport of COMMAND_TRANSPORTS.filter(({ canEndInput }) => canEndInp
   const name = `attach by ${transport.carrier} ${transport.protocol}`;
   const success = transport.outcome === 'status' ? SUCCESS : '';
 
-  test(`${name}: ends with the client's input, and leaves that of the container open`, async () => {
+  test(`${name}: ends with the client's input, and leaves the input of the container open`, async () => {
     const { container, client } = await attachedClient(transport, { streams: ALL });
     await client.type('typed');
     await client.endInput();
@@ -119,7 +119,7 @@ for (const transport of COMMAND_TRANSPORTS.filter(({ canEndInput }) => canEndInp
     assert.deepEqual([container.typed, container.inputEnded, container.count], ['typed', false, 0]);
   });
 
-  test(`${name}: with the end of the container's input the output goes on`, async () => {
+  test(`${name}: the output continues after the end of the container's input`, async () => {
     const { host, container, client } = await attachedClient(transport, { streams: ALL, stdinOnce: true });
     await client.type('typed');
     await client.endInput();
@@ -132,7 +132,7 @@ for (const transport of COMMAND_TRANSPORTS.filter(({ canEndInput }) => canEndInp
 }
 
 for (const transport of COMMAND_TRANSPORTS.filter(({ canResize }) => canResize)) {
-  test(`attach by ${transport.carrier} ${transport.protocol}: the size of the window`, async () => {
+  test(`attach by ${transport.carrier} ${transport.protocol}: terminal sizes`, async () => {
     const { host, container, client } = await attachedClient(transport, { streams: TERMINAL });
     await client.resize('{"Width":80,"Height":24}');
     await host.clock.advance(0);
@@ -141,7 +141,7 @@ for (const transport of COMMAND_TRANSPORTS.filter(({ canResize }) => canResize))
   });
 }
 
-test('attach: all who look on see the same, and each may go', async () => {
+test('attach: all clients receive the same output, and each may leave', async () => {
   const world = streamingWorld();
   const container = new MemoryAttachments({ id: 'c', bundle: '/c', terminal: false, stdin: true, stdinOnce: false });
   const serve = (client: Parameters<typeof serveAttach>[0]) =>

@@ -54,14 +54,14 @@ for (const transport of COMMAND_TRANSPORTS) {
   const name = `exec by ${transport.carrier} ${transport.protocol || 'without a protocol'}`;
   const success = transport.outcome === 'status' ? SUCCESS : '';
 
-  test(`${name}: both outputs, then the end`, async () => {
+  test(`${name}: both outputs, then the outcome`, async () => {
     const { host, client } = await execClient(transport, { exitCode: 0, stdout: 'out', stderr: 'err' });
     const all = client.received();
     await host.clock.runUntilIdle();
     assert.deepEqual(await all, { stdout: 'out', stderr: 'err', error: success });
   });
 
-  test(`${name}: only the output that was asked for`, async () => {
+  test(`${name}: only the requested output`, async () => {
     const streams = { ...OUTPUT, stderr: false };
     const { host, client } = await execClient(transport, { exitCode: 0, stdout: 'out', stderr: 'err' }, streams);
     const all = client.received();
@@ -79,18 +79,18 @@ for (const transport of COMMAND_TRANSPORTS) {
     else assert.deepEqual(JSON.parse(error).details, { causes: [{ reason: 'ExitCode', message: '7' }] });
   });
 
-  test(`${name}: why it does not start`, async () => {
+  test(`${name}: the error of a failed start`, async () => {
     const { client } = await execClient(transport, () => Promise.reject(new Error('no such file')));
     const { error } = await client.received();
     assert.match(error, /Internal error occurred: error executing command in container: no such file/);
   });
 
-  test(`${name}: without standard input the process has an end of it at once`, async () => {
+  test(`${name}: without stdin the input of the process ends at once`, async () => {
     const { client } = await execClient(transport, { exitCode: 0, echoes: true });
     assert.deepEqual(await client.received(), { stdout: '', stderr: '', error: success });
   });
 
-  test(`${name}: the process goes with its client`, async () => {
+  test(`${name}: the process is killed when its client leaves`, async () => {
     const process = endlessExec();
     const { host, client } = await execClient(transport, async () => process, ALL);
     await client.type('typed');
@@ -99,7 +99,7 @@ for (const transport of COMMAND_TRANSPORTS) {
     assert.equal(await process.exited, 137);
   });
 
-  test(`${name}: a client that goes before the process runs`, async () => {
+  test(`${name}: a client that leaves before the process runs`, async () => {
     const asked = Promise.withResolvers<void>();
     const world = streamingWorld();
     const aborted = Promise.withResolvers<void>();
@@ -121,7 +121,7 @@ for (const transport of COMMAND_TRANSPORTS) {
     await aborted.promise;
   });
 
-  test(`${name}: a client that reads nothing stops the process, and nothing else`, async () => {
+  test(`${name}: a client that reads nothing blocks only its process`, async () => {
     let written = 0;
     async function* flood(): AsyncGenerator<Uint8Array> {
       for (; written < 64; written++) yield new Uint8Array(256 * 1024);
@@ -130,12 +130,12 @@ for (const transport of COMMAND_TRANSPORTS) {
       endlessExec({ stdout: flood(), stderr: (async function* () {})(), exited: Promise.resolve(0) });
     const { host, client } = await execClient(transport, script, ALL);
     await host.clock.advance(0);
-    assert.ok(written > 0 && written < 30, `${written} chunks were taken`);
+    assert.ok(written > 0 && written < 30, `${written} chunks were accepted`);
     const { stdout } = await client.received();
     assert.deepEqual([stdout.length, written], [64 * 256 * 1024, 64]);
   });
 
-  test(`${name}: output comes while nobody reads the input`, async () => {
+  test(`${name}: output is forwarded while the input is not read`, async () => {
     const stuck = endlessExec({
       stdout: (async function* () {
         yield Buffer.from('out');
@@ -152,7 +152,7 @@ for (const transport of COMMAND_TRANSPORTS) {
     assert.match(error, /exit code 3/);
   });
 
-  test(`${name}: a process that reads nothing is ended a while after its client has gone`, async () => {
+  test(`${name}: a process that reads nothing is killed a while after its client has left`, async () => {
     const process = endlessExec({ write: pending });
     const { host, client } = await execClient(transport, async () => process, ALL);
     await client.type('typed');
@@ -164,7 +164,7 @@ for (const transport of COMMAND_TRANSPORTS) {
     assert.equal(await process.exited, 137);
   });
 
-  test(`${name}: a session in which nothing happens for four hours is ended`, async () => {
+  test(`${name}: a session without traffic for four hours is closed`, async () => {
     const process = endlessExec();
     const { host, client } = await execClient(transport, async () => process, ALL);
     await host.clock.advance(3_600_000);
@@ -177,7 +177,7 @@ for (const transport of COMMAND_TRANSPORTS) {
 }
 
 for (const transport of COMMAND_TRANSPORTS.filter(({ canEndInput }) => canEndInput)) {
-  test(`exec by ${transport.carrier} ${transport.protocol}: the input ends and the output goes on`, async () => {
+  test(`exec by ${transport.carrier} ${transport.protocol}: the output continues after the end of the input`, async () => {
     const { client } = await execClient(transport, { exitCode: 0, echoes: true }, ALL);
     await client.type('typed');
     await client.endInput();
@@ -186,7 +186,7 @@ for (const transport of COMMAND_TRANSPORTS.filter(({ canEndInput }) => canEndInp
 }
 
 for (const transport of COMMAND_TRANSPORTS.filter(({ canResize }) => canResize)) {
-  test(`exec by ${transport.carrier} ${transport.protocol}: the size of the window`, async () => {
+  test(`exec by ${transport.carrier} ${transport.protocol}: terminal sizes`, async () => {
     const sizes: unknown[] = [];
     const resize = async ({ width, height }: { width: number; height: number }): Promise<void> => {
       sizes.push([width, height]);
@@ -205,7 +205,7 @@ for (const transport of COMMAND_TRANSPORTS.filter(({ canResize }) => canResize))
   });
 }
 
-test('exec: a window that cannot be resized is not worth the session', async () => {
+test('exec: a failed resize does not end the session', async () => {
   const [transport] = COMMAND_TRANSPORTS;
   assert.ok(transport);
   const process = { ...memoryExecStreams({ exitCode: 0, echoes: true }, streamingWorld().host.clock) };

@@ -1,8 +1,14 @@
 import { errorText } from '../../base/error-text.ts';
 import type { ExecStreams } from '../oci/oci-runtime.ts';
-import { type CommandSession, rejectWhenClientGone, forwardResizes, forwardInput, serveCommand } from './command-session.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import type { CommandOutcome } from './command-outcome.ts';
+import {
+  type CommandSession,
+  forwardInput,
+  forwardResizes,
+  rejectWhenClientGone,
+  serveCommand,
+} from './command-session.ts';
 import type { IdleTimeout, SessionClock } from './session-timeouts.ts';
 
 export interface ExecSessionOptions {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ByteStream } from '../../host/network.ts';
 import { urlTarget } from './fake/command-clients.ts';
-import { connectForwarder, type SpdyCarrier, type SpdyForwarder, readText } from './fake/forward-clients.ts';
+import { connectForwarder, readText, type SpdyCarrier, type SpdyForwarder } from './fake/forward-clients.ts';
 import { streamingWorld } from './fake/streaming-world.ts';
 import { servePortForward } from './serve-port-forward.ts';
 
 const CARRIERS: readonly SpdyCarrier[] = ['spdy', 'webSocket'];
 const never = new AbortController().signal;
 
-/** 80 answers each chunk with `got …`; 81 answers all of it when the client has ended; 82 reads nothing; 83 sends a lot. */
+/** Port 80 answers each chunk with `got …`; 81 answers after the end of the input; 82 reads nothing; 83 sends a lot. */
 async function forwardWorld(ports: readonly number[] = []) {
   const world = streamingWorld();
   const { networkNamespaces, clock } = world.host;
@@ -63,7 +63,7 @@ async function isClosed(stream: ByteStream | undefined): Promise<boolean> {
 for (const carrier of CARRIERS) {
   const name = carrier === 'spdy' ? 'port-forward by SPDY' : 'port-forward by SPDY in a WebSocket';
 
-  test(`${name}: data both ways`, async () => {
+  test(`${name}: data in both directions`, async () => {
     const { client } = await forwarder(carrier);
     const { data, error } = await client.connect(80);
     const answers = data.chunks[Symbol.asyncIterator]();
@@ -75,7 +75,7 @@ for (const carrier of CARRIERS) {
     assert.deepEqual([(await answers.next()).done, await readText(error.chunks)], [true, '']);
   });
 
-  test(`${name}: each side ends by itself`, async () => {
+  test(`${name}: half-closed connections`, async () => {
     const { client } = await forwarder(carrier);
     const { data, error } = await client.connect(81);
     await data.write(Buffer.from('a request'));
@@ -83,7 +83,7 @@ for (const carrier of CARRIERS) {
     assert.deepEqual([await readText(data.chunks), await readText(error.chunks)], ['all of a request', '']);
   });
 
-  test(`${name}: the pod may end first`, async () => {
+  test(`${name}: the pod may close first`, async () => {
     const { client, opened, host } = await forwarder(carrier);
     const { data } = await client.connect(82);
     await host.clock.advance(0);
@@ -94,7 +94,7 @@ for (const carrier of CARRIERS) {
     assert.equal(await readText(opened[0]?.chunks ?? []), 'still said');
   });
 
-  test(`${name}: what a pod that is gone does not take stands in nobody's way`, async () => {
+  test(`${name}: unread data of a closed pod connection does not block other connections`, async () => {
     const { client, opened, host } = await forwarder(carrier);
     const { data } = await client.connect(82);
     const other = await client.connect(81);
@@ -105,7 +105,7 @@ for (const carrier of CARRIERS) {
     assert.equal(await readText(other.data.chunks), 'all of ');
   });
 
-  test(`${name}: many connections at once`, async () => {
+  test(`${name}: many concurrent connections`, async () => {
     const { client } = await forwarder(carrier);
     const answers = Array.from({ length: 100 }, async (_, index) => {
       const { data } = await client.connect(81);
@@ -119,7 +119,7 @@ for (const carrier of CARRIERS) {
     );
   });
 
-  test(`${name}: why a port does not answer, and the others go on`, async () => {
+  test(`${name}: the error of a failed connection, and the others continue`, async () => {
     const { client } = await forwarder(carrier);
     const { data, error } = await client.connect(8080);
     const why = 'error forwarding port 8080 to pod s1, uid : connect ECONNREFUSED 127.0.0.1:8080';
@@ -129,10 +129,10 @@ for (const carrier of CARRIERS) {
     assert.equal(await readText(other.data.chunks), 'all of ');
   });
 
-  test(`${name}: where ports were named, no other`, async () => {
+  test(`${name}: only the requested ports`, async () => {
     const { client } = await forwarder(carrier, [80]);
     const { error } = await client.connect(81);
-    assert.equal(await readText(error.chunks), 'error forwarding port 81 to pod s1, uid : the port was not asked for');
+    assert.equal(await readText(error.chunks), 'error forwarding port 81 to pod s1, uid : port was not requested');
   });
 
   test(`${name}: a client that reads nothing slows the pod down`, async () => {
@@ -144,7 +144,7 @@ for (const carrier of CARRIERS) {
     assert.equal(received, 64 * 256 * 1024);
   });
 
-  test(`${name}: a connection that the client resets is let go`, async () => {
+  test(`${name}: a connection that the client resets is closed`, async () => {
     const { client, host, opened } = await forwarder(carrier);
     const { data } = await client.connect(80);
     await data.write(Buffer.from('hi'));
@@ -154,7 +154,7 @@ for (const carrier of CARRIERS) {
     assert.equal(await isClosed(opened[0]), true);
   });
 
-  test(`${name}: a connection that the client resets is let go, though the pod says nothing`, async () => {
+  test(`${name}: a connection that the client resets is closed, even if the pod sends nothing`, async () => {
     const { client, host, opened } = await forwarder(carrier);
     const { data } = await client.connect(82);
     await data.write(Buffer.from('hi'));
@@ -164,7 +164,7 @@ for (const carrier of CARRIERS) {
     assert.equal(await isClosed(opened[0]), true);
   });
 
-  test(`${name}: what the client said last is taken, then the pod is let go`, async () => {
+  test(`${name}: the last input of the client is delivered before the pod connection is closed`, async () => {
     const { client, host, opened } = await forwarder(carrier);
     const { data } = await client.connect(82);
     await host.clock.advance(0);
@@ -177,7 +177,7 @@ for (const carrier of CARRIERS) {
     assert.equal(await isClosed(pod), true);
   });
 
-  test(`${name}: the second stream of a pair is waited for`, async () => {
+  test(`${name}: the second stream of a pair has a timeout`, async () => {
     const { client, host } = await forwarder(carrier);
     const error = await client.session.open({ port: ['80'], requestid: ['r'], streamtype: ['error'] }, never);
     await host.clock.advance(29_999);
@@ -186,7 +186,7 @@ for (const carrier of CARRIERS) {
     assert.equal(await readText(error.chunks), '(request=r) timed out waiting for streams');
   });
 
-  test(`${name}: streams of clients that number no requests`, async () => {
+  test(`${name}: streams of clients without request ids`, async () => {
     const { client } = await forwarder(carrier);
     const error = await client.session.open({ port: ['81'], streamtype: ['error'] }, never);
     const data = await client.session.open({ port: ['81'], streamtype: ['data'] }, never);
@@ -198,8 +198,8 @@ for (const carrier of CARRIERS) {
 const refused: Record<string, Record<string, string[]>> = {
   'without a port': { streamtype: ['data'] },
   'for port 0': { port: ['0'], streamtype: ['data'] },
-  'for no port': { port: ['http'], streamtype: ['data'] },
-  'for a port above all': { port: ['65536'], streamtype: ['data'] },
+  'for an invalid port': { port: ['http'], streamtype: ['data'] },
+  'for a port above 65535': { port: ['65536'], streamtype: ['data'] },
   'without a type': { port: ['80'] },
   'of another type': { port: ['80'], streamtype: ['stdin'] },
 };
@@ -213,7 +213,7 @@ for (const [name, headers] of Object.entries(refused)) {
   });
 }
 
-test('port-forward by SPDY: the same stream twice', async () => {
+test('port-forward by SPDY: a duplicate stream', async () => {
   const { client } = await forwarder('spdy');
   const open = (streamtype: string) =>
     client.session.open({ port: ['81'], requestid: ['7'], streamtype: [streamtype] }, never);
@@ -245,7 +245,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
     return { ...world, connection, messages, next };
   };
 
-  test(`${name}: names each port on its two channels, then carries its data`, async () => {
+  test(`${name}: sends each port on its two channels, then forwards its data`, async () => {
     const { connection, next } = await connect([80, 81]);
     const names = [await next(), await next(), await next(), await next()];
     assert.deepEqual(names, [said(0, 'P\0'), said(1, 'P\0'), said(2, 'Q\0'), said(3, 'Q\0')]);
@@ -254,7 +254,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
     connection.close();
   });
 
-  test(`${name}: tells on the channel for errors why a port does not answer, and is over`, async () => {
+  test(`${name}: sends the error of a failed connection on the error channel, and closes`, async () => {
     const { next, messages } = await connect([8080]);
     await next();
     await next();
@@ -263,7 +263,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
     assert.equal((await messages.next()).done, true);
   });
 
-  test(`${name}: is over when the pod has ended`, async () => {
+  test(`${name}: closes when the pod has closed`, async () => {
     const { next, messages, opened, host } = await connect([82]);
     await next();
     await next();
@@ -272,7 +272,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
     assert.equal((await messages.next()).done, true);
   });
 
-  test(`${name}: lets go of a pod that reads nothing a while after its client has gone`, async () => {
+  test(`${name}: closes the connection to a pod that reads nothing a while after its client has left`, async () => {
     const { connection, opened, host } = await connect([82]);
     await host.clock.advance(0);
     const flood = Buffer.from(said(0, 'x'.repeat(900_000)));
@@ -286,7 +286,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
   });
 }
 
-test('port-forward by WebSocket without ports is over at once', async () => {
+test('port-forward by WebSocket without ports closes at once', async () => {
   const { host, url } = await forwardWorld();
   const connection = await host.network.webSocket({ ...urlTarget(url), protocols: ['v4.channel.k8s.io'] }, never);
   assert.deepEqual(await Array.fromAsync(connection.messages), []);

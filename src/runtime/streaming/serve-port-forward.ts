@@ -1,7 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import type { ByteStream } from '../../host/network.ts';
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
-import { IdleTimeout, drainTimeout, type SessionClock } from './session-timeouts.ts';
+import { drainTimeout, IdleTimeout, type SessionClock } from './session-timeouts.ts';
 
 /** Connects to a port of the pod. A received chunk is valid only until the next one is read. */
 export type PortDialer = (port: number, signal: AbortSignal) => Promise<ByteStream>;
@@ -46,7 +46,11 @@ interface Session {
 }
 
 /** Serves one connection until it ends. Never rejects: if an error cannot be sent, the client is gone. */
-async function serveConnection(connection: ForwardedConnection, options: PortForwardOptions, session: Session): Promise<void> {
+async function serveConnection(
+  connection: ForwardedConnection,
+  options: PortForwardOptions,
+  session: Session,
+): Promise<void> {
   try {
     const pod = await dialAllowedPort(connection.port, options, session);
     await forwardBoth(connection, pod, session);
@@ -58,7 +62,11 @@ async function serveConnection(connection: ForwardedConnection, options: PortFor
   }
 }
 
-async function dialAllowedPort(port: number, { ports }: PortForwardOptions, { dial, over }: Session): Promise<ByteStream> {
+async function dialAllowedPort(
+  port: number,
+  { ports }: PortForwardOptions,
+  { dial, over }: Session,
+): Promise<ByteStream> {
   if (ports.length > 0 && !ports.includes(port)) throw new Error('port was not requested');
   return dial(port, over);
 }

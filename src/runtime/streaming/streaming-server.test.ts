@@ -18,10 +18,10 @@ const never = new AbortController().signal;
 const ALL: CommandStreams = { stdin: true, stdout: true, stderr: true, tty: false };
 const V4 = 'v4.channel.k8s.io';
 
-/** Served by nobody. */
+/** A session that is never served. */
 const unserved: StreamingSession = { kind: 'exec', streams: ALL, serve: async () => assert.fail('it was served') };
 
-/** Sends back what is typed. */
+/** Echoes the input. */
 function echoUrl({ host, server }: { host: MemoryHost; server: StreamingServer }, kind: 'exec' | 'attach' = 'exec') {
   const start = async () => memoryExecStreams({ exitCode: 0, echoes: true }, host.clock);
   return server.urlFor({
@@ -47,14 +47,14 @@ async function upgraded({ network }: MemoryHost, url: string, protocol: string, 
 }
 
 const paths: Record<string, (url: string) => string> = {
-  'a token that nobody was given': (url) => `${url}x`,
+  'an unknown token': (url) => `${url}x`,
   'another kind': (url) => url.replace('/exec/', '/attach/'),
   'no token': (url) => url.slice(0, url.lastIndexOf('/')),
-  'nothing at all': (url) => new URL('/', url).href,
+  'no path': (url) => new URL('/', url).href,
 };
 
 for (const [name, change] of Object.entries(paths)) {
-  test(`who comes with ${name} finds nothing`, async () => {
+  test(`a client with ${name} gets 404`, async () => {
     const { host, server } = streamingWorld();
     const url = change(await server.urlFor(unserved));
     assert.deepEqual(await plainAnswer(host, url), [404, '404 page not found\n']);
@@ -63,7 +63,7 @@ for (const [name, change] of Object.entries(paths)) {
   });
 }
 
-test('a URL works once, whatever became of it, and for a minute', async () => {
+test('a URL works once, even after an error, and for a minute', async () => {
   const { host, server } = streamingWorld();
   const url = await server.urlFor(unserved);
   const [status] = await plainAnswer(host, url);
@@ -74,7 +74,7 @@ test('a URL works once, whatever became of it, and for a minute', async () => {
   assert.deepEqual(await plainAnswer(host, tooOld), [404, '404 page not found\n']);
 });
 
-test('a client of SPDY is told which protocol was chosen, or which there are', async () => {
+test('a SPDY client gets the chosen protocol, or the supported ones', async () => {
   const { host, server } = streamingWorld();
   const request = { method: 'POST', upgrade: 'SPDY/3.1' } as const;
   const offering = (...protocols: string[]) => protocols.map((each) => ['X-Stream-Protocol-Version', each] as const);
@@ -91,7 +91,7 @@ test('a client of SPDY is told which protocol was chosen, or which there are', a
   );
 });
 
-test('a client of SPDY has half a minute to open its streams', async () => {
+test('a SPDY client has half a minute to open its streams', async () => {
   const { host, server } = streamingWorld();
   const transport = await upgraded(host, await server.urlFor(unserved), V4);
   const session = openSpdySession(transport, 'client');
@@ -103,7 +103,7 @@ test('a client of SPDY has half a minute to open its streams', async () => {
   await session.closed;
 });
 
-test('a client of SPDY that opens too much has what it needs', async () => {
+test('additional streams of a SPDY client are reset', async () => {
   const world = streamingWorld();
   const session = openSpdySession(await upgraded(world.host, await echoUrl(world), V4), 'client');
   const open = (type: string) => session.open({ streamtype: [type] }, never);
@@ -114,10 +114,13 @@ test('a client of SPDY that opens too much has what it needs', async () => {
   await (await open('stdout')).closed;
   await stdin.write(Buffer.from('typed'));
   await stdin.end();
-  assert.deepEqual([await readText(stdout.chunks), JSON.parse(await readText(error.chunks)).status], ['typed', 'Success']);
+  assert.deepEqual(
+    [await readText(stdout.chunks), JSON.parse(await readText(error.chunks)).status],
+    ['typed', 'Success'],
+  );
 });
 
-test('a client that hears of the end and does not hang up is cut off a while later', async () => {
+test('a client that does not disconnect after the end is disconnected by the timeout', async () => {
   const world = streamingWorld();
   const transport = await upgraded(world.host, await echoUrl(world), V4);
   const session = openSpdySession({ ...transport, end: () => {}, close: () => {} }, 'client');
@@ -130,7 +133,7 @@ test('a client that hears of the end and does not hang up is cut off a while lat
   await assert.rejects(transport.write(Uint8Array.of(0)), { code: 'EPIPE' });
 });
 
-test('100 sessions at once, some of whose clients go', async () => {
+test('100 concurrent sessions, some of whose clients leave', async () => {
   const world = streamingWorld();
   const sessions = Array.from({ length: 100 }, async (_, index) => {
     const transport = COMMAND_TRANSPORTS[index % COMMAND_TRANSPORTS.length];
@@ -144,7 +147,7 @@ test('100 sessions at once, some of whose clients go', async () => {
   await Promise.all(sessions);
 });
 
-test('closing ends all sessions', async () => {
+test('close() closes all sessions', async () => {
   const world = streamingWorld();
   const clients = await Promise.all(
     COMMAND_TRANSPORTS.map(async (transport) => connectCommandClient(world.host, await echoUrl(world), transport, ALL)),
@@ -153,7 +156,7 @@ test('closing ends all sessions', async () => {
   await Promise.all(clients.map((client) => client.received()));
 });
 
-test('a server that could not listen tries again, and can be closed', async () => {
+test('a server that could not listen retries, and can be closed', async () => {
   const host = createMemoryHost();
   const failures = [new NetworkError('EMFILE', 'too many open files'), new NetworkError('EMFILE', 'still')];
   const serveUpgrades: Network['serveUpgrades'] = async (handler) => {
@@ -174,7 +177,7 @@ const anyMessages = fc.array(
   { maxLength: 8 },
 );
 
-test('hostile messages end a session or say nothing, and the next client is served', async () => {
+test('hostile messages end a session or are ignored, and the next client is served', async () => {
   const world = streamingWorld();
   const transports = COMMAND_TRANSPORTS.filter(({ carrier }) => carrier === 'webSocket');
   await fc.assert(

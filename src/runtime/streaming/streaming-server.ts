@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { ByteStream, Network, IncomingUpgrade, UpgradeDecision, WebSocketConnection } from '../../host/network.ts';
+import type { ByteStream, IncomingUpgrade, Network, UpgradeDecision, WebSocketConnection } from '../../host/network.ts';
 import type { TcpServer } from '../../host/tcp-server.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { negotiateUpgrade, rejectUpgrade } from './negotiate-upgrade.ts';
@@ -72,7 +72,9 @@ function answerUpgrade(offer: IncomingUpgrade, session: StreamingSession, deps: 
   if (negotiated.kind === 'refuse') return negotiated;
   const { protocol } = negotiated;
   const watched = (served: Promise<void>): void =>
-    void served.catch((error: unknown) => deps.log.warn('streaming session failed', { kind: session.kind, protocol, error }));
+    void served.catch((error: unknown) =>
+      deps.log.warn('streaming session failed', { kind: session.kind, protocol, error }),
+    );
   if (negotiated.kind === 'webSocket') {
     const serve = (connection: WebSocketConnection): void =>
       watched(serveWebSocket(connection, protocol, session, deps));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { StreamingTokenCache } from './streaming-token-cache.ts';
 
-test('StreamingTokens gives out what waits, once', () => {
+test('StreamingTokenCache returns a session once', () => {
   const tokens = new StreamingTokenCache<string>(createMemoryHost());
   const [first, second] = [tokens.issue('a'), tokens.issue('b')];
   assert.deepEqual(
@@ -13,7 +13,7 @@ test('StreamingTokens gives out what waits, once', () => {
   assert.equal(tokens.take(first), undefined);
 });
 
-test('StreamingTokens keeps each for a minute', async () => {
+test('StreamingTokenCache keeps a session for a minute', async () => {
   const host = createMemoryHost();
   const tokens = new StreamingTokenCache<string>(host);
   const old = tokens.issue('old');
@@ -23,7 +23,7 @@ test('StreamingTokens keeps each for a minute', async () => {
   assert.deepEqual([tokens.take(old), tokens.take(young)], [undefined, 'young']);
 });
 
-test('StreamingTokens refuses when a thousand wait, until they are too old', async () => {
+test('StreamingTokenCache rejects more than a thousand sessions until they expire', async () => {
   const host = createMemoryHost();
   const tokens = new StreamingTokenCache<number>(host);
   for (let index = 0; index < 1000; index++) tokens.issue(index);

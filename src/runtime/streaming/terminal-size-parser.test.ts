@@ -5,7 +5,7 @@ import { TerminalSizeParser } from './terminal-size-parser.ts';
 
 const rows: Record<string, [texts: readonly string[], sizes: ReadonlyArray<readonly [number, number]>]> = {
   'a size': [['{"Width":80,"Height":24}'], [[80, 24]]],
-  'as kubectl ends it': [
+  'sizes with newlines, as kubectl sends them': [
     ['{"Width":80,"Height":24}\n', '{"Width":81,"Height":24}\n'],
     [
       [80, 24],
@@ -19,17 +19,17 @@ const rows: Record<string, [texts: readonly string[], sizes: ReadonlyArray<reado
       [80, 25],
     ],
   ],
-  'one cut in two': [['{"Width":8', '0,"Height":24}'], [[80, 24]]],
-  'names as Go takes them': [['{"width":80,"HEIGHT":24,"X":1}'], [[80, 24]]],
-  'a size of nothing, which is none': [['{"Width":0,"Height":24}', '{}', '{"Width":80,"Height":24}'], [[80, 24]]],
-  'nothing after what is no JSON': [['wide}', '{"Width":80,"Height":24}'], []],
-  'nothing after a side that is too long': [['{"Width":65536,"Height":24}', '{"Width":80,"Height":24}'], []],
-  'nothing after a side that is no number': [['{"Width":"80","Height":24}', '{"Width":80,"Height":24}'], []],
-  'nothing after what does not end': [[' '.repeat(2000), '{"Width":80,"Height":24}'], []],
+  'a size in two chunks': [['{"Width":8', '0,"Height":24}'], [[80, 24]]],
+  'names in any case, as in Go': [['{"width":80,"HEIGHT":24,"X":1}'], [[80, 24]]],
+  'no size with a side of 0': [['{"Width":0,"Height":24}', '{}', '{"Width":80,"Height":24}'], [[80, 24]]],
+  'nothing after invalid JSON': [['wide}', '{"Width":80,"Height":24}'], []],
+  'nothing after a side that is too large': [['{"Width":65536,"Height":24}', '{"Width":80,"Height":24}'], []],
+  'nothing after a side that is not a number': [['{"Width":"80","Height":24}', '{"Width":80,"Height":24}'], []],
+  'nothing after a text that is too long': [[' '.repeat(2000), '{"Width":80,"Height":24}'], []],
 };
 
 for (const [name, [texts, expected]] of Object.entries(rows)) {
-  test(`TerminalSizes reads ${name}`, () => {
+  test(`TerminalSizeParser reads ${name}`, () => {
     const sizes = new TerminalSizeParser();
     const read = texts.flatMap((text) => sizes.push(Buffer.from(text)));
     assert.deepEqual(
@@ -39,7 +39,7 @@ for (const [name, [texts, expected]] of Object.entries(rows)) {
   });
 }
 
-test('TerminalSizes takes whatever comes', () => {
+test('TerminalSizeParser accepts any input', () => {
   fc.assert(
     fc.property(
       fc.array(

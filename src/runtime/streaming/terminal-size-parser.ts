@@ -46,7 +46,5 @@ function parseSize(text: string): TerminalSize | undefined {
 
 /** An absent side is 0, as in Go. */
 function parseSide(value: unknown = 0): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_SIDE
-    ? value
-    : undefined;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_SIDE ? value : undefined;
 }

@@ -1,5 +1,5 @@
-import type { WebSocketConnection } from '../../host/network.ts';
 import { BackpressureQueue } from '../../host/backpressure-queue.ts';
+import type { WebSocketConnection } from '../../host/network.ts';
 import { CHANNEL } from '../../streams/command-channels.ts';
 import { Inbox } from '../../streams/inbox.ts';
 import { type ChannelMessage, decodeChannel, encodeChannel } from './channel-messages.ts';

@@ -1,5 +1,5 @@
-import type { WebSocketConnection } from '../../host/network.ts';
 import { BackpressureQueue } from '../../host/backpressure-queue.ts';
+import type { WebSocketConnection } from '../../host/network.ts';
 import { Inbox } from '../../streams/inbox.ts';
 import { type ChannelEncoding, decodeChannel, encodeChannel } from './channel-messages.ts';
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';

@@ -7,7 +7,7 @@ export interface RawControlFrame {
   readonly payload: Uint8Array;
 }
 
-/** Every frame has to come through here, wanted or not: its headers are part of what the next ones build upon. */
+/** Must be called for every frame, also ignored ones: header blocks share one compression state. */
 export function decodeControlFrame(raw: RawControlFrame, headers: HeaderReader): SpdyFrame | undefined {
   const { type, flags, payload } = raw;
   const fin = (flags & FLAG.fin) !== 0;
@@ -33,13 +33,13 @@ export function decodeControlFrame(raw: RawControlFrame, headers: HeaderReader):
     case CONTROL_TYPE.windowUpdate:
       return { kind: 'windowUpdate', streamId: word(0) & MAX_STREAM_ID, bytes: word(1) & MAX_STREAM_ID };
     default:
-      return undefined; // what we do not know is to be left alone
+      return undefined; // unknown frames are ignored
   }
 }
 
 function streamIdAt(payload: Uint8Array): number {
   const id = wordAt(payload, 0) & MAX_STREAM_ID;
-  if (id === 0) throw new SpdyProtocolError('a frame names no stream');
+  if (id === 0) throw new SpdyProtocolError('a frame has stream id 0');
   return id;
 }
 

@@ -8,12 +8,12 @@ export type ControlFrame = Extract<
   { readonly kind: 'synStream' | 'synReply' | 'rstStream' | 'ping' | 'goAway' }
 >;
 
-/** Frames have to be sent in the order in which they are encoded: their headers build upon one another. */
+/** Frames must be sent in the order of encoding: header blocks share one compression state. */
 export function encodeControlFrame(frame: ControlFrame, headers: HeaderWriter): Uint8Array {
   switch (frame.kind) {
     case 'synStream': {
       const flags = (frame.fin ? FLAG.fin : 0) | (frame.unidirectional ? FLAG.unidirectional : 0);
-      // After the id: the stream that it belongs to, a priority and a slot, all of which nobody uses.
+      // After the id: associated stream, priority and slot, which Kubernetes does not use.
       return control(
         CONTROL_TYPE.synStream,
         flags,
@@ -45,7 +45,7 @@ function control(type: number, flags: number, words: readonly number[], rest: re
   return Buffer.concat([fixed, ...rest]);
 }
 
-/** Only the head, in its place: what it announces is large, and copied once. */
+/** Writes the header only, in place: the payload is large and copied once. */
 export function encodeDataHeader(
   target: Uint8Array,
   at: number,

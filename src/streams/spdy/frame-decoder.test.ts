@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { FrameDecoder } from './frame-decoder.ts';
 import { type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
 
-/** One connection as Go's encoder (github.com/moby/spdystream/spdy) writes it. */
+/** One connection as encoded by Go (github.com/moby/spdystream/spdy). */
 const GO: readonly (readonly [hex: string, frame: SpdyFrame])[] = [
   [
     '80030001000000290000000100000000000078f9e3c6a7c26260606004a7b392a2d4c45c6851c29a0a0a6800000000ffff',
@@ -34,7 +34,7 @@ const GO: readonly (readonly [hex: string, frame: SpdyFrame])[] = [
 const goBytes = Buffer.from(GO.map(([hex]) => hex).join(''), 'hex');
 const goFrames = GO.map(([, frame]) => frame);
 
-/** With the pieces of data frames put together again. */
+/** Joins the parts of data frames. */
 function decodeAll(chunks: readonly Uint8Array[], decoder = new FrameDecoder()): SpdyFrame[] {
   const all: SpdyFrame[] = [];
   for (const frame of chunks.flatMap((chunk) => [...decoder.frames(chunk)])) {
@@ -48,11 +48,11 @@ function decodeAll(chunks: readonly Uint8Array[], decoder = new FrameDecoder()):
   return all;
 }
 
-test('FrameDecoder reads what Go writes', () => {
+test('FrameDecoder decodes frames of Go', () => {
   assert.deepEqual(decodeAll([goBytes]), goFrames);
 });
 
-test('FrameDecoder reads it however it is cut', () => {
+test('FrameDecoder decodes frames that are split anywhere', () => {
   assert.deepEqual(decodeAll([...goBytes].map((byte) => Uint8Array.of(byte))), goFrames);
   fc.assert(
     fc.property(fc.array(fc.nat(goBytes.length), { maxLength: 30 }), (cuts) => {
@@ -64,7 +64,7 @@ test('FrameDecoder reads it however it is cut', () => {
   );
 });
 
-test('FrameDecoder hands data on as it comes, without waiting for the whole frame', () => {
+test('FrameDecoder yields data as it arrives, without waiting for the whole frame', () => {
   const decoder = new FrameDecoder();
   const chunk = Buffer.from('00000001010000ff6162', 'hex');
   const pieces = [...decoder.frames(chunk), ...decoder.frames(Buffer.alloc(253))];
@@ -79,7 +79,7 @@ test('FrameDecoder hands data on as it comes, without waiting for the whole fram
   assert.ok(first?.kind === 'data' && first.payload.buffer === chunk.buffer); // a view, not a copy
 });
 
-test('FrameDecoder passes over frames that it does not know', () => {
+test('FrameDecoder skips unknown frames', () => {
   assert.deepEqual(decodeAll([Buffer.from('8003000a0000000461626364800300060000000400000001', 'hex')]), [
     { kind: 'ping', id: 1 },
   ]);
@@ -88,16 +88,16 @@ test('FrameDecoder passes over frames that it does not know', () => {
 const refused: Record<string, [hex: string, message: RegExp]> = {
   'another version': ['800200060000000400000001', /of version 2/],
   HTTP: [Buffer.from('HTTP/1.1 404').toString('hex').replace(/^48/, 'c8'), /of version 18516/],
-  'data of no stream': ['0000000000000001', /names no stream/],
-  'a stream without a number': ['80030003000000080000000000000005', /names no stream/],
+  'data of stream 0': ['0000000000000001', /has stream id 0/],
+  'a control frame of stream 0': ['80030003000000080000000000000005', /has stream id 0/],
   'a control frame that is too large': ['8003000100010001', /has 65537 bytes/],
   'a control frame that is too short': ['800300070000000400000001', /too short/],
   'an empty control frame': ['8003000600000000', /too short/],
-  'headers that are none': ['80030002000000060000000178bb', /another dictionary/],
+  'headers with another dictionary': ['80030002000000060000000178bb', /another dictionary/],
 };
 
 for (const [name, [hex, message]] of Object.entries(refused)) {
-  test(`FrameDecoder refuses ${name}`, () => {
+  test(`FrameDecoder rejects ${name}`, () => {
     assert.throws(() => decodeAll([Buffer.from(hex, 'hex')]), { name: 'SpdyProtocolError', message });
   });
 }

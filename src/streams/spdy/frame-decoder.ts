@@ -1,11 +1,18 @@
 import { decodeControlFrame } from './decode-control-frame.ts';
 import { HeaderReader } from './header-blocks.ts';
-import { FLAG, FRAME_HEADER_BYTES, MAX_STREAM_ID, SPDY_VERSION, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
+import {
+  FLAG,
+  FRAME_HEADER_BYTES,
+  MAX_STREAM_ID,
+  SPDY_VERSION,
+  type SpdyFrame,
+  SpdyProtocolError,
+} from './spdy-frames.ts';
 
-/** Those of Kubernetes have less than 200 bytes. */
+/** Kubernetes' control frames have less than 200 bytes. */
 const MOST_CONTROL_BYTES = 16 * 1024;
 
-/** The frame that is being read, after its head. */
+/** The frame that is being read, after its header. */
 type Body =
   | { readonly kind: 'data'; readonly streamId: number; readonly fin: boolean; left: number }
   | {
@@ -17,9 +24,9 @@ type Body =
     };
 
 /**
- * Makes frames of bytes that come cut anyhow.
- * 1. Data is never gathered: each piece goes on as it came, as a view of the chunk that it came in.
- * 2. What is gathered, heads and control frames, has at most `MOST_CONTROL_BYTES`.
+ * Decodes frames from bytes that are split anywhere.
+ * 1. Data is never buffered: each part is yielded as a view of the chunk it arrived in.
+ * 2. Only headers and control frames are buffered, at most `MOST_CONTROL_BYTES`.
  */
 export class FrameDecoder {
   readonly #headers = new HeaderReader();
@@ -27,7 +34,7 @@ export class FrameDecoder {
   #headRead = 0;
   #body: Body | undefined;
 
-  /** Throws `SpdyProtocolError`, after which there is nothing more to decode. */
+  /** Throws `SpdyProtocolError`; the decoder cannot be used afterwards. */
   *frames(chunk: Uint8Array): Generator<SpdyFrame, void, void> {
     for (let at = 0; at < chunk.length || isComplete(this.#body); ) {
       if (this.#body === undefined) {
@@ -41,7 +48,7 @@ export class FrameDecoder {
     }
   }
 
-  /** Tells how many bytes belong to the head. */
+  /** Returns how many bytes belong to the header. */
   #readHead(bytes: Uint8Array): number {
     const taken = Math.min(FRAME_HEADER_BYTES - this.#headRead, bytes.length);
     for (let index = 0; index < taken; index++) this.#head.setUint8(this.#headRead + index, bytes[index] ?? 0);
@@ -77,7 +84,7 @@ function bodyAfter(head: DataView): Body {
   const length = head.getUint32(4) & 0xff_ffff;
   if ((head.getUint8(0) & 0x80) === 0) {
     const streamId = head.getUint32(0) & MAX_STREAM_ID;
-    if (streamId === 0) throw new SpdyProtocolError('data names no stream');
+    if (streamId === 0) throw new SpdyProtocolError('data has stream id 0');
     return { kind: 'data', streamId, fin: (flags & FLAG.fin) !== 0, left: length };
   }
   const version = head.getUint16(0) & 0x7fff;

@@ -2,10 +2,10 @@ import { type ByteStream, NetworkError } from '../../host/network.ts';
 import { encodeDataHeader } from './encode-frame.ts';
 import { FRAME_HEADER_BYTES } from './spdy-frames.ts';
 
-/** Of one frame. What a socket gives in one piece, so that a piece becomes a frame. */
+/** The limit of one frame. The size of one read from a socket, so that a chunk becomes a frame. */
 const MOST_PAYLOAD_BYTES = 64 * 1024;
 
-/** What goes out in one write. */
+/** The limit of one write. */
 const BATCH_BYTES = 2 * (FRAME_HEADER_BYTES + MOST_PAYLOAD_BYTES);
 
 type Item =
@@ -15,15 +15,15 @@ type Item =
       readonly streamId: number;
       readonly data: Uint8Array;
       readonly fin: boolean;
-      readonly handedOver: PromiseWithResolvers<void>;
+      readonly taken: PromiseWithResolvers<void>;
       written: number;
     };
 
 /**
- * Frames on their way out, in order. The only writer of the transport.
- * 1. It never waits for what comes in.
- * 2. What is given in one turn of the event loop, or while a write is under way, goes out together.
- * 3. Data is copied once, behind its head, into a buffer that is used again when the transport has taken it.
+ * Sends frames in order. The only writer of the transport.
+ * 1. Sending never waits for receiving.
+ * 2. Frames that are added in one turn of the event loop, or while a write is pending, are sent together.
+ * 3. Data is copied once, behind its header, into a buffer that is reused when the transport has taken it.
  */
 export class FrameWriter {
   readonly #transport: Pick<ByteStream, 'write'>;
@@ -34,13 +34,13 @@ export class FrameWriter {
   #failure: NetworkError | undefined;
   #draining: Promise<void> | undefined;
 
-  /** `onLost` is called once, when the transport takes nothing any more. */
+  /** `onLost` is called once, when the transport fails. */
   constructor(transport: Pick<ByteStream, 'write'>, onLost: () => void) {
     this.#transport = transport;
     this.#onLost = onLost;
   }
 
-  /** Of control frames that the transport has not taken. */
+  /** The bytes of control frames that the transport has not taken. */
   get controlBytes(): number {
     return this.#controlBytes;
   }
@@ -52,16 +52,16 @@ export class FrameWriter {
     this.#draining ??= this.#drain();
   }
 
-  /** Resolves when the transport has taken all of it. `data` is not to be changed before. */
+  /** Resolves when the transport has taken all of it. `data` must not be changed before. */
   data(streamId: number, data: Uint8Array, fin: boolean): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
-    const handedOver = Promise.withResolvers<void>();
-    this.#queue.push({ kind: 'data', streamId, data, fin, handedOver, written: 0 });
+    const taken = Promise.withResolvers<void>();
+    this.#queue.push({ kind: 'data', streamId, data, fin, taken, written: 0 });
     this.#draining ??= this.#drain();
-    return handedOver.promise;
+    return taken.promise;
   }
 
-  /** Forgets what the stream has still to say. */
+  /** Drops the unsent data of a stream. */
   withdraw(streamId: number, reason: NetworkError): void {
     const isOfStream = (item: Item): boolean => item.kind === 'data' && item.streamId === streamId;
     const withdrawn = this.#queue.filter(isOfStream);
@@ -70,12 +70,12 @@ export class FrameWriter {
     reject(withdrawn, reason);
   }
 
-  /** Resolves when everything is handed over, or lost. */
+  /** Resolves when everything is sent or dropped. */
   async drained(): Promise<void> {
     await this.#draining;
   }
 
-  /** Forgets everything. */
+  /** Drops everything. */
   fail(reason: NetworkError): void {
     this.#failure ??= reason;
     const waiting = this.#queue;
@@ -84,12 +84,12 @@ export class FrameWriter {
   }
 
   async #drain(): Promise<void> {
-    await Promise.resolve(); // lets the rest of this turn come along
+    await Promise.resolve(); // collects the frames of this turn
     while (this.#queue.length > 0) {
       const { bytes, complete } = this.#fillBatch();
       try {
         await this.#transport.write(bytes);
-        for (const item of complete) this.#handOver(item);
+        for (const item of complete) this.#settle(item);
       } catch (error) {
         this.fail(new NetworkError('EPIPE', 'the connection is lost', { cause: error }));
         reject(complete, this.#failure);
@@ -99,12 +99,12 @@ export class FrameWriter {
     this.#draining = undefined;
   }
 
-  #handOver(item: Item): void {
+  #settle(item: Item): void {
     if (item.kind === 'control') this.#controlBytes -= item.bytes.length;
-    else item.handedOver.resolve();
+    else item.taken.resolve();
   }
 
-  /** As much as fits; a frame is only cut when it is larger than a frame may be. */
+  /** As many frames as fit; data is split only into frames of the maximum size. */
   #fillBatch(): { readonly bytes: Uint8Array; readonly complete: readonly Item[] } {
     this.#batch ??= new Uint8Array(BATCH_BYTES);
     const batch = this.#batch;
@@ -128,7 +128,7 @@ function sizeOfNext(item: Item): number {
   return FRAME_HEADER_BYTES + Math.min(item.data.length - item.written, MOST_PAYLOAD_BYTES);
 }
 
-/** The next frame of it. Tells whether it was the last one. */
+/** Writes the next frame of the item; returns whether it was the last one. */
 function writeNext(item: Item, batch: Uint8Array, at: number): boolean {
   if (item.kind === 'control') {
     batch.set(item.bytes, at);
@@ -143,5 +143,5 @@ function writeNext(item: Item, batch: Uint8Array, at: number): boolean {
 }
 
 function reject(items: readonly Item[], reason: unknown): void {
-  for (const item of items) if (item.kind === 'data') item.handedOver.reject(reason);
+  for (const item of items) if (item.kind === 'data') item.taken.reject(reason);
 }

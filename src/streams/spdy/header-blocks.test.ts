@@ -17,12 +17,12 @@ const someHeaders = fc
   .dictionary(fc.string({ minLength: 1, maxLength: 40 }), headerValues, { maxKeys: 5 })
   .map((headers): SpdyHeaders => Object.fromEntries(Object.entries(headers).map(([k, v]) => [k.toLowerCase(), v])));
 
-test('HEADER_DICTIONARY is that of the specification', () => {
+test('HEADER_DICTIONARY matches the specification', () => {
   const head = deflateSync('', { dictionary: HEADER_DICTIONARY });
   assert.deepEqual([HEADER_DICTIONARY.length, head.readUInt32BE(2)], [1423, HEADER_DICTIONARY_ID]);
 });
 
-test('HeaderWriter makes one zlib stream of all blocks, each of which ends flushed', () => {
+test('HeaderWriter writes all blocks as one zlib stream, each flushed at its end', () => {
   const writer = new HeaderWriter();
   const blocks = [writer.write({ streamtype: ['error'] }), writer.write({}), writer.write({ port: ['80'] })];
   for (const block of blocks) assert.deepEqual([...block.subarray(-5)], [0, 0, 0, 0xff, 0xff]);
@@ -33,7 +33,7 @@ test('HeaderWriter makes one zlib stream of all blocks, each of which ends flush
   );
 });
 
-test('HeaderReader reads what HeaderWriter writes, whatever it is', () => {
+test('HeaderReader reads any headers that HeaderWriter writes', () => {
   fc.assert(
     fc.property(fc.array(someHeaders, { maxLength: 20 }), (all) => {
       const [writer, reader] = [new HeaderWriter(), new HeaderReader()];
@@ -43,7 +43,7 @@ test('HeaderReader reads what HeaderWriter writes, whatever it is', () => {
   );
 });
 
-test('HeaderReader reads what zlib compresses with what it has seen before, far beyond its window', async () => {
+test('HeaderReader reads blocks that refer to earlier ones, far beyond the window', async () => {
   const deflate = createDeflate({ dictionary: HEADER_DICTIONARY, level: 9 });
   const reader = new HeaderReader();
   for (let index = 0; index < 60; index++) {
@@ -53,17 +53,17 @@ test('HeaderReader reads what zlib compresses with what it has seen before, far 
   deflate.close();
 });
 
-test('HeaderReader takes a peer that has no dictionary', () => {
+test('HeaderReader accepts a peer without a dictionary', () => {
   const block = deflateSync(plainBlock({ port: ['80'] }), { finishFlush: constants.Z_SYNC_FLUSH });
   assert.deepEqual(new HeaderReader().read(block), { port: ['80'] });
 });
 
-test('HeaderReader gives names in lower case', () => {
+test('HeaderReader returns lower-case names', () => {
   const block = deflateSync(plainBlock({ Port: ['80'] }), { finishFlush: constants.Z_SYNC_FLUSH });
   assert.deepEqual(new HeaderReader().read(block), { port: ['80'] });
 });
 
-test('HeaderReader keeps a name that objects have already', () => {
+test('HeaderReader accepts `__proto__` as a name', () => {
   const { port, ...rest } = new HeaderReader().read(
     new HeaderWriter().write(JSON.parse('{"__proto__":["x"],"port":["80"]}')),
   );
@@ -78,29 +78,29 @@ const counted = (count: number, text: string): Uint8Array => {
 };
 const refused: Record<string, [block: Uint8Array, message: RegExp]> = {
   'no bytes': [new Uint8Array(), /not compressed with zlib/],
-  'something else than zlib': [Buffer.from('GET / HTTP/1.1'), /not compressed with zlib/],
+  'data that is not zlib': [Buffer.from('GET / HTTP/1.1'), /not compressed with zlib/],
   'another dictionary': [
     deflateSync('x', { ...flush, dictionary: Buffer.from('another') }),
-    /another dictionary than that of SPDY/,
+    /another dictionary, not that of SPDY/,
   ],
   'a block that is not flushed': [
     deflateSync(plainBlock({ port: ['80'] }), { dictionary: HEADER_DICTIONARY }),
     /does not end flushed/,
   ],
-  'a block that is broken': [Uint8Array.of(0x78, 0x9c, 0xff, 0, 0, 0xff, 0xff), /cannot be unpacked/],
-  'a block that grows beyond all measure': [deflateSync(Buffer.alloc(2 ** 26), flush), /cannot be unpacked/],
-  'a block of more than 8 KiB': [deflateSync(Buffer.alloc(8 * 1024 + 1), flush), /cannot be unpacked/],
-  'more names than there are': [counted(2, '\0\0\0\x01a\0\0\0\x01b'), /is cut off/],
+  'a block that is broken': [Uint8Array.of(0x78, 0x9c, 0xff, 0, 0, 0xff, 0xff), /cannot be inflated/],
+  'a compression bomb': [deflateSync(Buffer.alloc(2 ** 26), flush), /cannot be inflated/],
+  'a block of more than 8 KiB': [deflateSync(Buffer.alloc(8 * 1024 + 1), flush), /cannot be inflated/],
+  'a name count that is too large': [counted(2, '\0\0\0\x01a\0\0\0\x01b'), /is cut off/],
   'very many names': [counted(33, ''), /a header block has 33 names/],
   'a length beyond the end': [counted(1, '\0\0\0\x09'), /is cut off/],
   'a long name': [deflateSync(plainBlock({ ['n'.repeat(1025)]: ['x'] }), flush), /a header has 1025 bytes/],
   'a long value': [deflateSync(plainBlock({ port: ['8'.repeat(1025)] }), flush), /a header has 1025 bytes/],
   'very many values': [deflateSync(plainBlock({ port: Array(17).fill('') }), flush), /header port has too many values/],
-  'a name that is there twice': [counted(2, '\0\0\0\x01a\0\0\0\x01b\0\0\0\x01A\0\0\0\x01c'), /header a is there twice/],
+  'a duplicate name': [counted(2, '\0\0\0\x01a\0\0\0\x01b\0\0\0\x01A\0\0\0\x01c'), /header a is duplicate/],
 };
 
 for (const [name, [block, message]] of Object.entries(refused)) {
-  test(`HeaderReader refuses ${name}`, () => {
+  test(`HeaderReader rejects ${name}`, () => {
     assert.throws(() => new HeaderReader().read(block), { name: 'SpdyProtocolError', message });
   });
 }

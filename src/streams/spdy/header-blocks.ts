@@ -3,28 +3,28 @@ import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from './header-dictionary.ts'
 import { SpdyProtocolError } from './spdy-frames.ts';
 import type { SpdyHeaders } from './spdy-session.ts';
 
-/** What a block may grow to when it is unpacked. Those of Kubernetes have some 60 bytes. */
+/** The limit of an uncompressed block. Kubernetes' blocks have some 60 bytes. */
 const MOST_HEADER_BYTES = 8 * 1024;
 const MOST_NAMES = 32;
-/** Of a name, and of all its values together. */
+/** The limit of a name, and of all its values together. */
 const MOST_WORD_BYTES = 1024;
 const MOST_VALUES = 16;
 
-/** How far deflate looks back. */
+/** The window of deflate. */
 const WINDOW_BYTES = 32 * 1024;
 
-/** With this both sides leave the compression at the end of a block: an empty part of its own (`Z_SYNC_FLUSH`). */
+/** The empty stored block that ends each header block (`Z_SYNC_FLUSH`). */
 const FLUSHED = Uint8Array.of(0, 0, 0, 0xff, 0xff);
 
-/** The header of a zlib stream that begins with a dictionary; then comes the dictionary's id. */
+/** The header of a zlib stream with a preset dictionary, followed by the dictionary's id. */
 const ZLIB_HEAD = Uint8Array.of(0x78, 0xbb);
 const HAS_DICTIONARY = 0x20;
 
 /**
- * Unpacks the header blocks of one direction of a connection, in the order in which they were sent.
+ * Decompresses the header blocks of one direction of a connection, in the order of sending.
  *
- * All blocks together are one zlib stream. As each of them ends flushed, it can be unpacked by itself with what came before it
- * as its dictionary: this needs no stream, which would be asynchronous, and the size has a limit.
+ * All blocks together are one zlib stream. Each ends flushed, so it can be inflated separately with the preceding data as
+ * its dictionary: that is synchronous and has a size limit, which a zlib stream of Node.js has not.
  */
 export class HeaderReader {
   #window: Uint8Array | undefined;
@@ -46,7 +46,7 @@ function readZlibHead(block: Uint8Array): { readonly window: Uint8Array; readonl
   }
   if ((view.getUint8(1) & HAS_DICTIONARY) === 0) return { window: new Uint8Array(), rest: block.subarray(2) };
   if (block.length < 6 || view.getUint32(2) !== HEADER_DICTIONARY_ID) {
-    throw new SpdyProtocolError('headers are compressed with another dictionary than that of SPDY/3');
+    throw new SpdyProtocolError('headers are compressed with another dictionary, not that of SPDY/3');
   }
   return { window: HEADER_DICTIONARY, rest: block.subarray(6) };
 }
@@ -62,11 +62,11 @@ function inflate(deflated: Uint8Array, window: Uint8Array): Buffer {
       maxOutputLength: MOST_HEADER_BYTES,
     });
   } catch (error) {
-    throw new SpdyProtocolError('headers cannot be unpacked', { cause: error });
+    throw new SpdyProtocolError('headers cannot be inflated', { cause: error });
   }
 }
 
-/** The number of names, then each name and its values, all with their lengths before them. */
+/** The number of names, then each name and its values, each prefixed with its length. */
 function parseHeaders(text: Buffer): SpdyHeaders {
   const headers = new Map<string, readonly string[]>();
   let at = 0;
@@ -86,7 +86,7 @@ function parseHeaders(text: Buffer): SpdyHeaders {
   if (names > MOST_NAMES) throw new SpdyProtocolError(`a header block has ${names} names`);
   for (let left = names; left > 0; left--) {
     const name = words().toLowerCase();
-    if (headers.has(name)) throw new SpdyProtocolError(`header ${name} is there twice`);
+    if (headers.has(name)) throw new SpdyProtocolError(`header ${name} is duplicate`);
     const values = words().split('\0', MOST_VALUES + 1);
     if (values.length > MOST_VALUES) throw new SpdyProtocolError(`header ${name} has too many values`);
     headers.set(name, values);
@@ -95,8 +95,8 @@ function parseHeaders(text: Buffer): SpdyHeaders {
 }
 
 /**
- * Packs the header blocks of the other direction, as parts of a zlib stream that are stored and not compressed: 60 bytes are
- * not worth the work, and the peer sees no difference.
+ * Writes the header blocks of the other direction as stored, uncompressed blocks of a zlib stream: compressing 60 bytes does
+ * not pay.
  */
 export class HeaderWriter {
   #begun = false;
@@ -104,7 +104,7 @@ export class HeaderWriter {
   write(headers: SpdyHeaders): Uint8Array {
     const text = encodeHeaders(headers);
     if (text.length > MOST_HEADER_BYTES - 1) throw new RangeError('headers are too long for one block');
-    const stored = Buffer.alloc(5); // kind of the part, its length, and that inverted, little-endian
+    const stored = Buffer.alloc(5); // block type, length, and inverted length, little-endian
     stored.writeUInt16LE(text.length, 1);
     stored.writeUInt16LE(text.length ^ 0xffff, 3);
     const parts = this.#begun

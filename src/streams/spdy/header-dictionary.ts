@@ -1,6 +1,6 @@
 /**
- * What both sides take for said before the first header (SPDY draft 3.1, section 2.6.10.1): names and values with their
- * lengths before them, then text without. Every byte counts: its checksum is part of each connection.
+ * The preset zlib dictionary of header blocks (SPDY draft 3.1, section 2.6.10.1): names and values prefixed with their
+ * lengths, then plain text. Every connection carries its checksum, so it must match byte for byte.
  */
 const COUNTED = [
   'options|head|post|put|delete|trace|accept|accept-charset|accept-encoding|accept-language|accept-ranges|age|allow',
@@ -26,5 +26,5 @@ export const HEADER_DICTIONARY: Uint8Array = Buffer.concat([
   Buffer.from(UNCOUNTED.join('')),
 ]);
 
-/** Adler-32 of it, as zlib names dictionaries. */
+/** Its Adler-32 checksum, which zlib identifies dictionaries by. */
 export const HEADER_DICTIONARY_ID = 0xe3c6_a7c2;

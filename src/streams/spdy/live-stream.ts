@@ -3,16 +3,16 @@ import { Inbox } from '../inbox.ts';
 import type { SpdyHeaders, SpdyStream } from './spdy-session.ts';
 import type { UnreadLimit } from './unread-limit.ts';
 
-/** A smaller piece is copied, so that it does not keep the whole chunk that it came in. */
+/** Smaller payloads are copied, so that they do not retain the whole chunk. */
 const SMALL_BYTES = 4096;
 
-/** What a stream needs of its session. */
+/** The part of a session that a stream uses. */
 export interface StreamTransport {
   send(streamId: number, data: Uint8Array, fin: boolean): Promise<void>;
   sendReset(streamId: number): void;
-  /** Nothing more is sent: whoever waits for it is told why. */
+  /** Drops unsent data; pending writes reject with `reason`. */
   cancelWrites(streamId: number, reason: NetworkError): void;
-  /** Both sides have ended. */
+  /** Called when both sides have ended. */
   closed(streamId: number): void;
 }
 
@@ -21,13 +21,13 @@ export interface LiveStreamOptions {
   readonly headers: SpdyHeaders;
   readonly link: StreamTransport;
   readonly unread: UnreadLimit;
-  /** The peer does not listen. */
+  /** The peer opened a unidirectional stream. */
   readonly isReadOnly?: boolean;
 }
 
 type Side = 'ours' | 'theirs';
 
-/** A stream of a session; each side ends once, and when both have, it is closed. */
+/** A stream of a session. Each side ends once; the stream is closed when both have ended. */
 export class LiveStream implements SpdyStream {
   readonly id: number;
   readonly headers: SpdyHeaders;
@@ -57,7 +57,7 @@ export class LiveStream implements SpdyStream {
   }
 
   async write(data: Uint8Array): Promise<void> {
-    if (this.#ended.has('ours')) throw new NetworkError('EPIPE', `SPDY stream ${this.id} takes nothing any more`);
+    if (this.#ended.has('ours')) throw new NetworkError('EPIPE', `SPDY stream ${this.id} is closed for writing`);
     if (data.length > 0) await this.#link.send(this.id, data, false);
   }
 
@@ -65,7 +65,7 @@ export class LiveStream implements SpdyStream {
     if (this.#ended.has('ours')) return;
     const sent = this.#link.send(this.id, new Uint8Array(), true);
     this.#end('ours');
-    await sent.catch(() => {}); // who does not hear it is gone, and an end is what it wanted
+    await sent.catch(() => {}); // the peer has disconnected, which ends the stream too
   }
 
   async reset(): Promise<void> {
@@ -90,7 +90,7 @@ export class LiveStream implements SpdyStream {
     this.#end('ours', 'theirs');
   }
 
-  /** What is still to be sent is the session's matter. */
+  /** The session handles unsent data. */
   sessionEnded(): void {
     this.#end('ours', 'theirs');
   }

@@ -13,11 +13,11 @@ import type { SpdyHeaders, SpdySession, SpdyStream } from './spdy-session.ts';
 const never = new AbortController().signal;
 const MEBIBYTE = 1024 * 1024;
 
-/** A client and a server that speak to each other. */
+/** A connected client and server. */
 interface Sessions {
   readonly client: SpdySession;
   readonly server: SpdySession;
-  /** Aborted, it cuts the connection. */
+  /** Aborting it disconnects both. */
   readonly severed: AbortController;
 }
 
@@ -36,7 +36,7 @@ async function streamPair(
   return { ...both, near, far: await incoming };
 }
 
-/** A session, and a peer of which each byte is under control. */
+/** A session, and a peer that the test writes the bytes of. */
 function rawPeer(role: 'client' | 'server' = 'server') {
   const [ours, peer] = byteStreamPair();
   const session = openSpdySession(ours, role);
@@ -75,13 +75,13 @@ const syn = (streamId: number): ControlFrame => ({
   unidirectional: false,
 });
 
-test('of the headers of a stream only those that Kubernetes uses are kept', async () => {
+test('a stream keeps only the headers that Kubernetes uses', async () => {
   const used = { streamtype: ['data'], port: ['80'], requestid: ['1'] };
   const { far } = await streamPair({ ...used, 'x-other': ['x'.repeat(1000)] });
   assert.deepEqual(far.headers, used);
 });
 
-test('a stream carries bytes both ways, and each side ends by itself', async () => {
+test('a stream carries bytes both ways, and each side ends separately', async () => {
   const { near, far } = await streamPair();
   assert.deepEqual([near.id, far.id, far.headers], [1, 1, { streamtype: ['stdin'] }]);
   await near.write(Buffer.from('question'));
@@ -93,14 +93,14 @@ test('a stream carries bytes both ways, and each side ends by itself', async () 
   await Promise.all([near.closed, far.closed]);
 });
 
-test('servers open streams too, with even numbers', async () => {
+test('servers open streams too, with even ids', async () => {
   const { client, server } = sessions();
   const incoming = next(client.incoming);
   const [first, second] = await Promise.all([server.open({}, never), server.open({}, never)]);
   assert.deepEqual([first.id, second.id, (await incoming).id], [2, 4, 2]);
 });
 
-test('streams come in the order of their numbers, with what is sent on them at once', async () => {
+test('streams arrive in the order of their ids, with the data that is sent at once', async () => {
   const { client, server } = sessions();
   const count = 100;
   const served = (async () => {
@@ -132,7 +132,7 @@ test('streams come in the order of their numbers, with what is sent on them at o
   );
 });
 
-test('whatever is written arrives in order, in frames that are not too large', async () => {
+test('data arrives in order, in frames of a limited size', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(200_000), { maxLength: 8 }), async (sizes) => {
       const { near, far, client } = await streamPair();
@@ -158,7 +158,7 @@ test('whatever is written arrives in order, in frames that are not too large', a
   );
 });
 
-test('what is written in one turn goes out in one piece', async () => {
+test('frames of one turn are sent in one write', async () => {
   const { session, peer } = rawPeer('client');
   const opened = [session.open({}, never), session.open({}, never), session.open({}, never)];
   for (const open of opened) open.catch(() => {});
@@ -166,14 +166,14 @@ test('what is written in one turn goes out in one piece', async () => {
   assert.equal([...new FrameDecoder().frames(first)].length, 3);
 });
 
-test('a stream that the peer refuses is not opened', async () => {
+test('open() rejects when the peer rejects the stream', async () => {
   const { session, send } = rawPeer('client');
   const opening = session.open({}, never);
   await send({ kind: 'rstStream', streamId: 1, status: 3 });
   await assert.rejects(opening, { name: 'NetworkError', code: 'ECONNREFUSED' });
 });
 
-test('a stream that nobody waits for any more is reset', async () => {
+test('an aborted open() resets the stream', async () => {
   const { session, frames } = rawPeer('client');
   const gone = new AbortController();
   const opening = session.open({}, gone.signal);
@@ -183,14 +183,14 @@ test('a stream that nobody waits for any more is reset', async () => {
   assert.deepEqual((await frames.next()).value, { kind: 'rstStream', streamId: 1, status: 5 });
 });
 
-test('each stream of the peer is answered', async () => {
+test('each stream of the peer gets a SYN_REPLY', async () => {
   const { frames, send } = rawPeer();
   await send(syn(1), syn(3));
   assert.deepEqual((await frames.next()).value, { kind: 'synReply', streamId: 1, headers: {}, fin: false });
   assert.deepEqual((await frames.next()).value, { kind: 'synReply', streamId: 3, headers: {}, fin: false });
 });
 
-test('a stream of one direction is not answered, and cannot be written to', async () => {
+test('a unidirectional stream gets no SYN_REPLY, and cannot be written to', async () => {
   const { session, frames, send, sendData } = rawPeer();
   await send({ ...syn(1), unidirectional: true } as ControlFrame, { kind: 'ping', id: 1 });
   assert.deepEqual((await frames.next()).value, { kind: 'ping', id: 1 });
@@ -208,13 +208,13 @@ test('a stream may be complete when it is opened', async () => {
   assert.equal(await text(stream.chunks), '');
 });
 
-test('pings of the peer are answered, answers to pings are not', async () => {
+test('pings of the peer are returned, replies to our pings are not', async () => {
   const { frames, send } = rawPeer();
   await send({ kind: 'ping', id: 2 }, { kind: 'ping', id: 5 });
   assert.deepEqual((await frames.next()).value, { kind: 'ping', id: 5 });
 });
 
-test('reset() ends both sides and forgets what is unread', async () => {
+test('reset() ends both sides and drops unread data', async () => {
   const { near, far } = await streamPair();
   await far.write(Buffer.from('unread'));
   await near.reset();
@@ -225,7 +225,7 @@ test('reset() ends both sides and forgets what is unread', async () => {
   await Promise.all([near.end(), far.end(), near.reset()]);
 });
 
-test('what was received before a reset by the peer is still read', async () => {
+test('data received before a reset by the peer is still read', async () => {
   const { session, send, sendData } = rawPeer();
   await send(syn(1));
   await sendData(1, Buffer.from('last words'));
@@ -235,7 +235,7 @@ test('what was received before a reset by the peer is still read', async () => {
   assert.equal(await text(stream.chunks), 'last words');
 });
 
-test('a write that waits is told of a reset by the peer', async () => {
+test('a pending write rejects on a reset by the peer', async () => {
   const { session, send } = rawPeer();
   await send(syn(1));
   const stream = await next(session.incoming);
@@ -246,7 +246,7 @@ test('a write that waits is told of a reset by the peer', async () => {
   assert.equal(end.status, 'fulfilled');
 });
 
-test('output does not wait for input that nobody reads', async () => {
+test('output does not wait for unread input', async () => {
   const { near, far } = await streamPair();
   const flooding = near.write(Buffer.alloc(8 * MEBIBYTE)); // far reads nothing of it
   const answer = (async () => {
@@ -261,7 +261,7 @@ test('output does not wait for input that nobody reads', async () => {
   await flooding;
 });
 
-test('a reader who is slow makes the sender wait, and a reader who leaves does not', async () => {
+test('a slow reader blocks the sender, and a reader that has left does not', async () => {
   const { near, far } = await streamPair();
   let written = 0;
   const writing = (async () => {
@@ -269,13 +269,13 @@ test('a reader who is slow makes the sender wait, and a reader who leaves does n
   })();
   const reader = far.chunks[Symbol.asyncIterator]();
   await reader.next();
-  assert.ok(written < 8, `${written} MiB were taken`);
+  assert.ok(written < 8, `${written} MiB were sent`);
   await reader.return?.();
   await writing;
   assert.equal(written, 64);
 });
 
-test('close() lets everything out that was written before, then says goodbye', async () => {
+test('close() sends earlier writes, then GOAWAY', async () => {
   const { client, server, near, far } = await streamPair();
   const writes = [near.write(Buffer.alloc(3 * MEBIBYTE, 1)), near.write(Buffer.from('end'))];
   const received = text(far.chunks);
@@ -288,7 +288,7 @@ test('close() lets everything out that was written before, then says goodbye', a
   await assert.rejects(client.open({}, never), { code: 'EPIPE' });
 });
 
-test('close() reads on, so that the goodbye is not taken back, and closes when the peer does', async () => {
+test('close() keeps reading, so that the GOAWAY is not discarded, and closes when the peer does', async () => {
   const { session, peer, frames, sendData } = rawPeer();
   await session.close();
   await sendData(1, Buffer.alloc(3 * MEBIBYTE));
@@ -297,7 +297,7 @@ test('close() reads on, so that the goodbye is not taken back, and closes when t
   peer.end();
 });
 
-test('a peer that goes away in the middle ends everything', async () => {
+test('a disconnect ends everything', async () => {
   const { client, near, far, severed } = await streamPair();
   const opening = client.open({}, never);
   const writing = near.write(Buffer.alloc(8 * MEBIBYTE));
@@ -313,19 +313,19 @@ test('a peer that goes away in the middle ends everything', async () => {
 const offences: Record<string, readonly ControlFrame[]> = {
   'opens streams backwards': [syn(3), syn(1)],
   'opens a stream twice': [syn(1), syn(1)],
-  'opens one of our numbers': [syn(2)],
+  'opens one of our ids': [syn(2)],
 };
 
-for (const [name, said] of Object.entries(offences)) {
-  test(`a peer that ${name} is cut off`, async () => {
+for (const [name, offence] of Object.entries(offences)) {
+  test(`a peer that ${name} is disconnected`, async () => {
     const { session, frames, send } = rawPeer();
-    await send(...said);
+    await send(...offence);
     for await (const frame of frames) assert.equal(frame.kind, 'synReply');
     await session.closed;
   });
 }
 
-test('a peer that opens more streams than anybody needs is refused', async () => {
+test('streams above the limit are reset', async () => {
   const { frames, send } = rawPeer();
   await send(...Array.from({ length: 2500 }, (_, index) => syn(2 * index + 1)));
   const kinds: string[] = [];
@@ -333,7 +333,7 @@ test('a peer that opens more streams than anybody needs is refused', async () =>
   assert.equal(kinds.filter((kind) => kind === 'rstStream').length > 400, true);
 });
 
-test('a peer that asks for answers and does not read them is cut off', async () => {
+test('a peer that requests replies and does not read them is disconnected', async () => {
   const { session, peer } = rawPeer();
   const pings = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from('800300060000000400000001', 'hex')));
   while (
@@ -348,7 +348,7 @@ test('a peer that asks for answers and does not read them is cut off', async () 
   await session.closed;
 });
 
-test('garbage ends the session and nothing else', async () => {
+test('garbage ends the session only', async () => {
   const begin = fc.constantFrom(
     ...['', '800300', '8003000100000029', '00000001'].map((hex) => Buffer.from(hex, 'hex')),
   );

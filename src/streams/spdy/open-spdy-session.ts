@@ -5,27 +5,27 @@ import { type ByteStream, NetworkError } from '../../host/network.ts';
 import { Inbox } from '../inbox.ts';
 import { type ControlFrame, encodeControlFrame } from './encode-frame.ts';
 import { FrameDecoder } from './frame-decoder.ts';
+import { FrameWriter } from './frame-writer.ts';
 import { HeaderWriter } from './header-blocks.ts';
 import { LiveStream, type StreamTransport } from './live-stream.ts';
-import { FrameWriter } from './frame-writer.ts';
 import { GO_AWAY_OK, MAX_STREAM_ID, RESET_STATUS, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
 import type { SpdyHeaders, SpdySession, SpdyStream } from './spdy-session.ts';
 import { UnreadLimit } from './unread-limit.ts';
 
-/** More are refused. Each connection through a port-forward has two. */
+/** More are reset. Each connection of a port-forward has two. */
 const MOST_STREAMS = 2000;
 
-/** A peer that asks for more answers than this, and does not read them, is cut off. */
-const MOST_ANSWER_BYTES = 256 * 1024;
+/** A peer that does not read this much of control frames is disconnected. */
+const MAX_CONTROL_BYTES = 256 * 1024;
 
-/** Makes a session of a connection, and is its only reader and writer from here on. */
+/** Starts a session on a connection, and becomes its only reader and writer. */
 export function openSpdySession(transport: ByteStream, role: 'client' | 'server'): SpdySession {
   const session = new LiveSession(transport, role);
   void session.receive();
   return session;
 }
 
-/** What Kubernetes says of a stream. Nothing else is kept, as it would be for as long as the stream lives. */
+/** The headers that Kubernetes uses. Others are dropped, since headers are kept as long as the stream. */
 const USED_HEADERS: ReadonlySet<string> = new Set(['streamtype', 'port', 'requestid']);
 
 function usedHeaders(headers: SpdyHeaders): SpdyHeaders {
@@ -38,19 +38,19 @@ class LiveSession implements SpdySession {
   readonly #headers = new HeaderWriter();
   readonly #outbox: FrameWriter;
   readonly #streams = new Map<number, LiveStream>();
-  /** Streams of ours that the peer has not answered. */
-  readonly #asked = new Map<number, PromiseWithResolvers<void>>();
+  /** Our streams that wait for the peer's SYN_REPLY. */
+  readonly #opening = new Map<number, PromiseWithResolvers<void>>();
   readonly #unread = new UnreadLimit();
   readonly #closed = Promise.withResolvers<void>();
   readonly #link: StreamTransport;
   #nextId: number;
   #lastPeerId = 0;
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(transport: ByteStream, role: 'client' | 'server') {
     this.#transport = transport;
     this.#nextId = role === 'client' ? 1 : 2;
-    this.#outbox = new FrameWriter(transport, () => this.#cutOff());
+    this.#outbox = new FrameWriter(transport, () => this.#disconnect());
     this.#link = {
       send: (streamId, data, fin) => this.#outbox.data(streamId, data, fin),
       sendReset: (streamId) => this.#send({ kind: 'rstStream', streamId, status: RESET_STATUS.cancel }),
@@ -65,66 +65,69 @@ class LiveSession implements SpdySession {
 
   async open(headers: SpdyHeaders, signal: AbortSignal): Promise<SpdyStream> {
     signal.throwIfAborted();
-    if (this.#isOver) throw new NetworkError('EPIPE', 'the SPDY session has ended');
+    if (this.#hasEnded) throw new NetworkError('EPIPE', 'the SPDY session has ended');
     if (this.#nextId > MAX_STREAM_ID) throw new NetworkError('EAGAIN', 'the SPDY session has no more streams');
     const id = this.#nextId;
     this.#nextId += 2;
     const stream = this.#add(id, headers);
-    const answered = Promise.withResolvers<void>();
-    this.#asked.set(id, answered);
+    const replied = Promise.withResolvers<void>();
+    this.#opening.set(id, replied);
     try {
       this.#send({ kind: 'synStream', streamId: id, headers, fin: false, unidirectional: false });
-      await abortable(answered.promise, signal);
+      await abortable(replied.promise, signal);
       return stream;
     } catch (error) {
       await stream.reset();
       throw error;
     } finally {
-      this.#asked.delete(id);
+      this.#opening.delete(id);
     }
   }
 
   async close(): Promise<void> {
-    if (!this.#isOver) {
+    if (!this.#hasEnded) {
       this.#send({ kind: 'goAway', lastStreamId: this.#lastPeerId, status: GO_AWAY_OK });
       this.#endStreams();
     }
     await this.#outbox.drained();
-    // Not more than that: a socket that is closed while there is something unread takes back what it has sent.
+    // Not closed: closing a socket with unread data resets it and discards what was sent.
     this.#transport.end();
     this.#closed.resolve();
   }
 
-  /** Reads until the peer ends, also after `close`. Nothing that a peer sends makes it reject. */
+  /** Reads until the peer ends, also after `close`. Never rejects. */
   async receive(): Promise<void> {
     try {
       await this.#receiveFrames();
     } catch (error) {
-      this.#outbox.fail(new NetworkError('EPROTO', `the SPDY session has failed: ${errorText(error)}`, { cause: error }));
+      this.#outbox.fail(
+        new NetworkError('EPROTO', `the SPDY session has failed: ${errorText(error)}`, { cause: error }),
+      );
     } finally {
-      this.#cutOff();
+      this.#disconnect();
     }
   }
 
   async #receiveFrames(): Promise<void> {
     const decoder = new FrameDecoder();
     for await (const chunk of this.#transport.chunks) {
-      if (this.#isOver) continue;
+      if (this.#hasEnded) continue;
       for (const frame of decoder.frames(chunk)) {
         if (frame.kind === 'goAway') return;
-        this.#obey(frame);
+        this.#handle(frame);
       }
-      if (this.#outbox.controlBytes > MOST_ANSWER_BYTES) throw new SpdyProtocolError('answers are not read');
+      if (this.#outbox.controlBytes > MAX_CONTROL_BYTES)
+        throw new SpdyProtocolError('the peer does not read control frames');
       await this.#unread.untilBelowLimit();
     }
   }
 
-  #obey(frame: Exclude<SpdyFrame, { readonly kind: 'goAway' }>): void {
+  #handle(frame: Exclude<SpdyFrame, { readonly kind: 'goAway' }>): void {
     switch (frame.kind) {
       case 'synStream':
         return this.#accept(frame);
       case 'synReply':
-        this.#asked.get(frame.streamId)?.resolve();
+        this.#opening.get(frame.streamId)?.resolve();
         if (frame.fin) this.#streams.get(frame.streamId)?.peerEnded();
         return;
       case 'headers':
@@ -137,7 +140,9 @@ class LiveSession implements SpdySession {
         return;
       }
       case 'rstStream':
-        this.#asked.get(frame.streamId)?.reject(new NetworkError('ECONNREFUSED', 'the peer refuses the SPDY stream'));
+        this.#opening
+          .get(frame.streamId)
+          ?.reject(new NetworkError('ECONNREFUSED', 'the peer rejected the SPDY stream'));
         return this.#streams.get(frame.streamId)?.peerReset();
       case 'ping':
         return this.#isOfPeer(frame.id) ? this.#send(frame) : undefined;
@@ -164,7 +169,7 @@ class LiveSession implements SpdySession {
     this.incoming.put(stream);
   }
 
-  /** Clients have the odd numbers. */
+  /** Clients have odd ids. */
   #isOfPeer(id: number): boolean {
     return id % 2 !== this.#nextId % 2;
   }
@@ -179,17 +184,17 @@ class LiveSession implements SpdySession {
     this.#outbox.control(encodeControlFrame(frame, this.#headers));
   }
 
-  /** What was received is still read, what was written still goes out; nothing is added to either. */
+  /** Received data can still be read, and written data is still sent; nothing new is accepted. */
   #endStreams(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.incoming.end();
     for (const stream of this.#streams.values()) stream.sessionEnded();
-    for (const asked of this.#asked.values())
-      asked.reject(new NetworkError('ECONNRESET', 'the SPDY session has ended'));
+    for (const opening of this.#opening.values())
+      opening.reject(new NetworkError('ECONNRESET', 'the SPDY session has ended'));
     this.#unread.lift();
   }
 
-  #cutOff(): void {
+  #disconnect(): void {
     this.#endStreams();
     this.#outbox.fail(new NetworkError('EPIPE', 'the SPDY session has ended'));
     this.#transport.close();

@@ -1,13 +1,13 @@
 import type { SpdyHeaders } from './spdy-session.ts';
 
-/** What one side tells the other. Windows and settings have no meaning among Kubernetes' peers: they are read and left. */
+/** Kubernetes does not use windows and settings: these frames are decoded and ignored. */
 export type SpdyFrame =
   | {
       readonly kind: 'synStream';
       readonly streamId: number;
       readonly headers: SpdyHeaders;
       readonly fin: boolean;
-      /** The other side may not say anything on it. */
+      /** The receiver may not send on this stream. */
       readonly unidirectional: boolean;
     }
   | { readonly kind: 'synReply'; readonly streamId: number; readonly headers: SpdyHeaders; readonly fin: boolean }
@@ -17,12 +17,12 @@ export type SpdyFrame =
   | { readonly kind: 'goAway'; readonly lastStreamId: number; readonly status: number }
   | { readonly kind: 'settings' }
   | { readonly kind: 'windowUpdate'; readonly streamId: number; readonly bytes: number }
-  /** A frame, or a part of one; then `fin` is told with its last part. */
+  /** A frame, or a part of one; `fin` is set on the last part. */
   | { readonly kind: 'data'; readonly streamId: number; readonly payload: Uint8Array; readonly fin: boolean };
 
 export const SPDY_VERSION = 3;
 
-/** Of control and data frames alike. */
+/** The header of control and data frames. */
 export const FRAME_HEADER_BYTES = 8;
 
 export const CONTROL_TYPE = {
@@ -44,7 +44,7 @@ export const GO_AWAY_OK = 0;
 
 export const MAX_STREAM_ID = 0x7fff_ffff;
 
-/** The peer does not keep to SPDY/3.1, or to what we can take of it. */
+/** The peer violates SPDY/3.1 or a limit of this implementation. */
 export class SpdyProtocolError extends Error {
   override readonly name = 'SpdyProtocolError';
 }

@@ -1,25 +1,25 @@
 /**
- * A connection that carries many streams, by SPDY/3.1 as Kubernetes speaks it: what kubectl, crictl and kubelet fall back to
- * where there are no WebSockets. Nobody there keeps to SPDY's windows: a reader who is slow slows the whole connection.
+ * Many streams over one connection, by SPDY/3.1 as Kubernetes uses it: kubectl, crictl and kubelet fall back to it where
+ * WebSockets are not supported. These peers ignore SPDY's windows, so a slow reader slows the whole connection.
  *
- * 1. Of each stream the chunks come in the order in which they were sent; streams come in the order of their ids.
- * 2. A stream that nobody reads holds back at most `unread` bytes (of all streams together) before the connection waits: 1 MiB.
- *    Then nothing is read of any stream, no end, no reset and no goodbye either; that the peer has gone shows when reading goes
- *    on or a write fails. Who does not want what comes resets the stream, or leaves the iteration: from then on it is dropped.
- * 3. A peer that breaks the protocol ends the session, never the process; memory does not grow with what it says.
- * 4. What goes out never waits for what comes in, nor one stream for the end of another.
- * 5. The peer's GOAWAY and the end of its bytes end the session: its streams end after what was received of them.
+ * 1. The chunks of a stream arrive in the order of sending; streams arrive in the order of their ids.
+ * 2. With more than 1 MiB unread, of all streams together, nothing more is read from the connection: no data, end, reset or
+ *    GOAWAY of any stream. A disconnect is then noticed only when reading continues or a write fails. A consumer that does
+ *    not need a stream's data resets the stream or leaves the iteration: later data is dropped.
+ * 3. A protocol error ends the session, never the process; memory does not grow with what the peer sends.
+ * 4. Sending never waits for receiving, and no stream waits for another to end.
+ * 5. The peer's GOAWAY and the end of its bytes end the session: its streams end after the received data.
  */
 export interface SpdySession {
-  /** Streams that the peer opens, each answered with SYN_REPLY before it is given out; read once; ends with the session. */
+  /** Streams that the peer opens, each after its SYN_REPLY is queued; read once; ends with the session. */
   readonly incoming: AsyncIterable<SpdyStream>;
-  /** Resolves when the peer has answered. Rejects with a `NetworkError` when it refuses, or when the session has ended. */
+  /** Resolves on the peer's SYN_REPLY. Rejects with a `NetworkError` when the peer rejects it, or the session has ended. */
   open(headers: SpdyHeaders, signal: AbortSignal): Promise<SpdyStream>;
-  /** Resolves when the session has ended, from either side or by a failure. */
+  /** Resolves when the session has ended, from either side or by an error. */
   readonly closed: Promise<void>;
   /**
-   * Says GOAWAY and ends it; what was written before still goes out. Safe to repeat. Resolves when the transport has taken all of
-   * that, and has been ended; it is closed when the peer ends its side too, or by who owns it.
+   * Sends GOAWAY and ends the session; earlier writes are still sent. Idempotent. Resolves when the transport has taken all of
+   * that and has been ended; the transport is closed when the peer ends its side too, or by its owner.
    */
   close(): Promise<void>;
 }
@@ -27,18 +27,18 @@ export interface SpdySession {
 /** Names in lower case. A name with several values has them in one list. */
 export type SpdyHeaders = Readonly<Record<string, readonly string[]>>;
 
-/** Bytes both ways, each of which ends by itself. */
+/** A bidirectional byte stream; each direction ends separately. */
 export interface SpdyStream {
   readonly id: number;
-  /** Of a stream that the peer opened: only `streamtype`, `port` and `requestid`. */
+  /** A stream that the peer opened has only `streamtype`, `port` and `requestid`. */
   readonly headers: SpdyHeaders;
   /** Read once; ends when the peer has ended its side, has reset the stream, or when the session has ended. */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Resolves when all of it is handed to the transport; rejects with a `NetworkError` when nobody can take it any more. */
+  /** Resolves when the transport has all of it; rejects with a `NetworkError` when the stream or session has ended. */
   write(data: Uint8Array): Promise<void>;
-  /** Our side has nothing more to say; theirs may go on. Safe to repeat, and when the session is over. */
+  /** Ends our direction; the peer's may continue. Idempotent, also after the end of the session. */
   end(): Promise<void>;
-  /** Both sides at once, and what is unread is forgotten. */
+  /** Ends both directions and drops unread data. */
   reset(): Promise<void>;
   /** Resolves when both sides have ended, the stream was reset, or the session has ended. */
   readonly closed: Promise<void>;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Inbox } from '../inbox.ts';
 import { MAX_UNREAD_BYTES, UnreadLimit } from './unread-limit.ts';
 
-test('UnreadLimit lets the connection wait until half of it is read, whichever stream it is in', async () => {
+test('UnreadLimit blocks the connection until half of the limit is read, in any stream', async () => {
   const limit = new UnreadLimit();
   const [slow, quick] = [new Inbox({ observer: limit }), new Inbox({ observer: limit })];
   slow.put(new Uint8Array(MAX_UNREAD_BYTES / 2 - 1000));
@@ -17,14 +17,14 @@ test('UnreadLimit lets the connection wait until half of it is read, whichever s
   assert.equal(limit.untilBelowLimit(), undefined);
 });
 
-test('UnreadLimit counts single bytes for more than they are', () => {
+test('UnreadLimit counts the overhead of small chunks', () => {
   const limit = new UnreadLimit();
   const inbox = new Inbox({ observer: limit });
   for (let count = 0; count < 5000; count++) inbox.put(new Uint8Array(1));
   assert.ok(limit.untilBelowLimit());
 });
 
-test('UnreadLimit does not count what nobody will read', () => {
+test('UnreadLimit does not count dropped chunks', () => {
   const limit = new UnreadLimit();
   const inbox = new Inbox({ observer: limit });
   inbox.discard();
@@ -32,7 +32,7 @@ test('UnreadLimit does not count what nobody will read', () => {
   assert.equal(limit.untilBelowLimit(), undefined);
 });
 
-test('UnreadLimit lets everybody go when it is lifted', async () => {
+test('UnreadLimit unblocks when it is lifted', async () => {
   const limit = new UnreadLimit();
   new Inbox({ observer: limit }).put(new Uint8Array(2 * MAX_UNREAD_BYTES));
   const room = limit.untilBelowLimit();

@@ -1,15 +1,15 @@
 import type { InboxObserver } from '../inbox.ts';
 
-/** More than this much unread, of all streams together, and nothing more is read from the connection. */
+/** Above this much unread data, of all streams together, nothing more is read from the connection. */
 export const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** Reading goes on when so much is left: not for every single piece. */
+/** Reading resumes at this much, so that it does not toggle with every chunk. */
 const RESUME_UNREAD_BYTES = MAX_UNREAD_BYTES / 2;
 
-/** What a piece takes beside its bytes; a peer may send single ones. */
+/** The memory that a chunk takes beside its bytes: a peer may send single bytes. */
 const BYTES_PER_PIECE = 256;
 
-/** Counts what waits in all streams of a session, and makes the connection wait for its readers. */
+/** Counts the unread bytes of all streams of a session, and blocks the connection above the limit. */
 export class UnreadLimit implements InboxObserver<Uint8Array> {
   #unread = 0;
   #room: PromiseWithResolvers<void> | undefined;
@@ -24,14 +24,14 @@ export class UnreadLimit implements InboxObserver<Uint8Array> {
     if (this.#unread <= RESUME_UNREAD_BYTES) this.#room?.resolve();
   }
 
-  /** Something to wait for, when there is too much. */
+  /** Pending while there is too much unread data; otherwise `undefined`. */
   untilBelowLimit(): Promise<void> | undefined {
     if (this.#isLifted || this.#unread <= MAX_UNREAD_BYTES) return undefined;
     this.#room = Promise.withResolvers();
     return this.#room.promise;
   }
 
-  /** Nothing is put in any more: nobody has to wait. */
+  /** Unblocks for good: nothing more will be received. */
   lift(): void {
     this.#isLifted = true;
     this.#room?.resolve();

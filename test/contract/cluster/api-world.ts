@@ -69,7 +69,7 @@ export function nodeOf(name: string): Node {
 }
 
 /** What a watch tells, as short lines: `ADDED web-1`. */
-export async function told<R extends Resource>(
+export async function watchLines<R extends Resource>(
   { api }: ApiWorld,
   selection: Selection<R> & { readonly resourceVersion: string },
   count: number,

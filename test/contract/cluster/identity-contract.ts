@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CertificateSigningRequest } from '../../../src/api/generated/core-v1.ts';
-import { type ApiWorld, createPod, freshName, patience, told } from './api-world.ts';
+import { type ApiWorld, createPod, freshName, patience, watchLines } from './api-world.ts';
 
 /** A request of `CN=system:node:box, O=system:nodes`, which nobody has to approve. */
 const PEM = `-----BEGIN CERTIFICATE REQUEST-----
@@ -103,6 +103,6 @@ export function identityContract(worldOf: () => ApiWorld): void {
     await api.delete(key, {}, patience());
     const { resourceVersion = '' } = created.metadata;
     const selection = { resource: key.resource, fieldSelector: `metadata.name=${name}`, resourceVersion };
-    assert.deepEqual(await told(worldOf(), selection, 1), [`DELETED ${name}`]);
+    assert.deepEqual(await watchLines(worldOf(), selection, 1), [`DELETED ${name}`]);
   });
 }

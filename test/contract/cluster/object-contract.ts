@@ -97,11 +97,11 @@ export function objectContract(worldOf: () => ApiWorld): void {
   test('nothing can be done with what is not there', async () => {
     const world = worldOf();
     const key = podKey(world, freshName());
-    const refusal = { reason: 'NotFound', message: `pods "${key.name}" not found` };
-    await assert.rejects(world.api.get(key, patience()), refusal);
-    await assert.rejects(world.api.update(key, podOf(world, key.name), patience()), refusal);
-    await assert.rejects(world.api.patch(key, {}, {}, patience()), refusal);
-    await assert.rejects(world.api.delete(key, {}, patience()), refusal);
+    const notFound = { reason: 'NotFound', message: `pods "${key.name}" not found` };
+    await assert.rejects(world.api.get(key, patience()), notFound);
+    await assert.rejects(world.api.update(key, podOf(world, key.name), patience()), notFound);
+    await assert.rejects(world.api.patch(key, {}, {}, patience()), notFound);
+    await assert.rejects(world.api.delete(key, {}, patience()), notFound);
     await assert.rejects(world.api.get({ ...key, resource: 'leases' }, patience()), {
       reason: 'NotFound',
       message: `leases.coordination.k8s.io "${key.name}" not found`,

@@ -8,7 +8,7 @@ import {
   patience,
   podKey,
   podOf,
-  told,
+  watchLines,
   watched,
 } from './api-world.ts';
 
@@ -28,7 +28,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     await setPhase(key.name, 'Running');
     const second = await createPod(world, { nodeName: node });
     await world.api.delete(key, { graceSeconds: 0 }, patience());
-    assert.deepEqual(await told(world, { ...selection, resourceVersion }, 4), [
+    assert.deepEqual(await watchLines(world, { ...selection, resourceVersion }, 4), [
       `MODIFIED ${key.name}`,
       `ADDED ${second.key.name}`,
       `MODIFIED ${key.name}`,
@@ -40,11 +40,11 @@ export function watchContract(worldOf: () => ApiWorld): void {
     const world = worldOf();
     const node = freshName('node');
     const resourceVersion = await versionNow();
-    const telling = told(world, { resource: 'pods', fieldSelector: `spec.nodeName=${node}`, resourceVersion }, 2);
+    const lines = watchLines(world, { resource: 'pods', fieldSelector: `spec.nodeName=${node}`, resourceVersion }, 2);
     const { key } = await createPod(world, { nodeName: node });
     await createPod(world, { nodeName: 'elsewhere' });
     await setPhase(key.name, 'Running');
-    assert.deepEqual(await telling, [`ADDED ${key.name}`, `MODIFIED ${key.name}`]);
+    assert.deepEqual(await lines, [`ADDED ${key.name}`, `MODIFIED ${key.name}`]);
   });
 
   test('each change bears its version, from which another watch goes on', async () => {
@@ -108,14 +108,14 @@ export function watchContract(worldOf: () => ApiWorld): void {
       namespace: world.namespace,
       fieldSelector: `metadata.name=${name}`,
     } as const;
-    assert.deepEqual(await told(world, { ...selection, resourceVersion }, 2), [`ADDED ${name}`, `MODIFIED ${name}`]);
+    assert.deepEqual(await watchLines(world, { ...selection, resourceVersion }, 2), [`ADDED ${name}`, `MODIFIED ${name}`]);
   });
 
   test('a watch from version 0 tells first what there is', async () => {
     const world = worldOf();
     const { key } = await createPod(world);
     const selection = { resource: 'pods', fieldSelector: `metadata.name=${key.name}`, resourceVersion: '0' } as const;
-    assert.deepEqual(await told(world, selection, 1), [`ADDED ${key.name}`]);
+    assert.deepEqual(await watchLines(world, selection, 1), [`ADDED ${key.name}`]);
   });
 
   test('a watch ends with the reason of its signal', async () => {

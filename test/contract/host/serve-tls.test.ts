@@ -207,7 +207,7 @@ for (const [name, makeWorld, skip] of [
     await stream.write(Buffer.from('hello'));
     stream.end();
     assert.equal(Buffer.concat(await Array.fromAsync(stream.chunks)).toString(), 'hello');
-    await assert.rejects(upgrade('/other'), { name: 'NetworkError', status: 403, words: 'not SPDY/3.1' });
+    await assert.rejects(upgrade('/other'), { name: 'NetworkError', status: 403, bodyText: 'not SPDY/3.1' });
   });
 
   test(`${name} TLS server: an address that is taken is refused`, { skip }, async (t) => {

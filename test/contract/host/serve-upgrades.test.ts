@@ -287,7 +287,7 @@ test('linux upgrade server: who is refused and does not hang up is cut off', asy
 test('linux upgrades: a server that refuses and keeps the connection is heard to the end', async (t) => {
   const { network, echo: target } = await linuxNetworkWorld(t);
   const refused = network.upgrade({ target, method: 'POST', path: '/exec', upgrade: 'SPDY/3.1' }, never);
-  await assert.rejects(refused, { name: 'NetworkError', status: 202, words: /"url":"\/exec"/ });
+  await assert.rejects(refused, { name: 'NetworkError', status: 202, bodyText: /"url":"\/exec"/ });
 });
 
 test('linux upgrade server: answers pings, by which clients of Kubernetes see that it is there', async (t) => {

@@ -1,18 +1,18 @@
 import type { ImageOperations } from '../image-operations.ts';
 
-/** An owner of images that does what it is told to do, and nothing else. */
+/** Image operations of a test; all others fail. */
 export function fakeImageOperations(operations: Partial<ImageOperations> = {}): ImageOperations {
-  const refuse = (): never => {
-    throw new Error('nobody asked for this');
+  const unexpected = (): never => {
+    throw new Error('unexpected image operation');
   };
   return {
-    pull: refuse,
-    load: refuse,
-    save: refuse,
-    build: refuse,
-    tag: refuse,
-    list: refuse,
-    remove: refuse,
+    pull: unexpected,
+    load: unexpected,
+    save: unexpected,
+    build: unexpected,
+    tag: unexpected,
+    list: unexpected,
+    remove: unexpected,
     ...operations,
   };
 }

@@ -10,7 +10,7 @@ const FIRST_PAUSE_MS = 1;
 const NEVER = new AbortController().signal;
 
 /** Names of the cgroups directly below one folder of a hierarchy; none when it is missing. */
-export async function childrenOf(fs: FileSystem, folder: string): Promise<string[]> {
+export async function childCgroups(fs: FileSystem, folder: string): Promise<string[]> {
   try {
     const entries = await fs.readDirectory(folder);
     return entries.filter(({ kind }) => kind === 'directory').map(({ name }) => name);
@@ -30,7 +30,7 @@ export async function processesBelow(fs: FileSystem, folder: string): Promise<nu
 async function foldersBelow(fs: FileSystem, folder: string): Promise<readonly string[]> {
   const found = [folder];
   for (const parent of found) {
-    for (const name of await childrenOf(fs, parent)) found.push(join(parent, name));
+    for (const name of await childCgroups(fs, parent)) found.push(join(parent, name));
   }
   return found;
 }

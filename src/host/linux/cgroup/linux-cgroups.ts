@@ -4,7 +4,7 @@ import { byCodePoint } from '../../../base/code-point-order.ts';
 import { CgroupBusyError, type Cgroups } from '../../cgroups.ts';
 import type { Clock } from '../../clock.ts';
 import type { FileSystem } from '../../file-system.ts';
-import { childrenOf, processesBelow, removeBelow } from './cgroup-tree.ts';
+import { childCgroups, processesBelow, removeBelow } from './cgroup-tree.ts';
 import { cgroupV1 } from './cgroup-v1.ts';
 import { cgroupV2 } from './cgroup-v2.ts';
 
@@ -39,7 +39,7 @@ export function createLinuxCgroups({ fs, clock, root = '/sys/fs/cgroup' }: Linux
       return found.some((stat) => stat !== undefined);
     },
     children: async (path) => {
-      const names = await inEach((hierarchy) => childrenOf(fs, join(hierarchy, path)));
+      const names = await inEach((hierarchy) => childCgroups(fs, join(hierarchy, path)));
       return [...new Set(names.flat())].sort(byCodePoint);
     },
     processes,

@@ -6,15 +6,15 @@ import { errnoCode } from '../sys/errno-code.ts';
 
 const open = promisify(openCallback);
 
-/** FIFOs of the machine, by the event loop's own descriptors: no thread waits for one. */
-export const linuxFifos: Fifos = { untilWritersClose: untilEnd, write };
+/** FIFOs of the machine, polled by the event loop: no thread blocks on one. */
+export const linuxFifos: Fifos = { untilWritersClose, write };
 
-async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
+async function untilWritersClose(path: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const fd = await openUnless('ENOENT', path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (fd === undefined) return;
   try {
-    beWriterForAMoment(fd, path);
+    openAndCloseWriter(fd, path);
     const { untilHangUp } = await import('../sys/descriptor-stream.ts');
     await untilHangUp(fd, signal);
   } finally {
@@ -22,8 +22,8 @@ async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The kernel tells a reader of a hang-up only when there was a writer since it came. */
-function beWriterForAMoment(fd: number, path: string): void {
+/** The kernel reports a hang-up to a reader only if there was a writer since the reader opened the FIFO. */
+function openAndCloseWriter(fd: number, path: string): void {
   try {
     closeSync(openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch (error) {
@@ -35,7 +35,7 @@ async function write(path: string, data: string): Promise<boolean> {
   const fd = await openUnless('ENXIO', path, constants.O_WRONLY | constants.O_NONBLOCK);
   if (fd === undefined) return false;
   try {
-    writeSync(fd, data); // up to 4096 bytes go in one piece or not at all
+    writeSync(fd, data); // up to 4096 bytes are written atomically
     return true;
   } catch (error) {
     if (errnoCode(error) === 'EPIPE') return false;

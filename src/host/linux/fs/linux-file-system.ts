@@ -32,10 +32,10 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { makeDirectoryBeneath } from './beneath.ts';
 import { compressFile } from './compress-file.ts';
 import { fileKind } from './file-kind.ts';
-import { giveTreeToGroup } from './set-tree-group.ts';
 import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
 import { renameUnlessTaken } from './rename-unless-taken.ts';
+import { setTreeGroup } from './set-tree-group.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { watchPath } from './watch-path.ts';
 import { writeFileAtomic, writeFileReplacing } from './write-file-atomic.ts';
@@ -73,14 +73,14 @@ export const linuxFileSystem: FileSystem = {
   remove: (path) => attempt('remove', path, () => removeOne(path)),
   removeTree: (path, signal) => attempt('removeTree', path, () => removeTree(path, signal), signal),
   setTreeGroup: (root, access, signal) =>
-    attempt('giveTreeToGroup', root, () => giveTreeToGroup(root, access, signal), signal),
+    attempt('setTreeGroup', root, () => setTreeGroup(root, access, signal), signal),
   watch: watchPath,
   async *watchRemovals(path, signal) {
     yield* (await import('./watch-removals.ts')).watchRemovals(path, signal);
   },
   usage: (path) => attempt('usage', path, () => usageOf(path)),
 
-  // Loading the foreign function interface takes a while, and many commands never need it.
+  // Loading the foreign function interface takes time, and many commands never need it.
   writeTree: (root, options) =>
     attempt('writeTree', root, async () => new (await import('./linux-tree-writer.ts')).LinuxTreeWriter(root, options)),
   openTree: (root) =>
@@ -92,7 +92,7 @@ export const linuxFileSystem: FileSystem = {
     attempt('treeUsage', root, async () => (await import('./read-tree.ts')).treeUsage(root, signal), signal),
 };
 
-/** Runs one operation and gives its failure the port's shape. */
+/** Runs one operation and turns its error into a `FileSystemError`. */
 async function attempt<T>(operation: string, path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   signal?.throwIfAborted();
   try {
@@ -112,11 +112,11 @@ async function readRangeAt(path: string, offset: number, length: number): Promis
 
 async function writeWhole(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
   await using file = await open(path, 'w', options?.mode);
-  if (options?.mode !== undefined) await file.chmod(options.mode); // open(2) takes the umask off
+  if (options?.mode !== undefined) await file.chmod(options.mode); // open(2) applies the umask
   await file.writeFile(data);
 }
 
-/** Nobody changes it while we live. */
+/** It does not change while the process runs. */
 const umask = process.umask();
 
 async function makeDirectory(path: string, mode?: number): Promise<void> {
@@ -128,7 +128,7 @@ async function makeDirectory(path: string, mode?: number): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     return makeDirectory(path, mode);
   }
-  if (mode !== undefined && (mode & umask) !== 0) await chmod(path, mode); // mkdir(2) takes the umask off
+  if (mode !== undefined && (mode & umask) !== 0) await chmod(path, mode); // mkdir(2) applies the umask
 }
 
 async function readSorted(path: string): Promise<DirectoryEntry[]> {

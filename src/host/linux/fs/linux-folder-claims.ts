@@ -8,12 +8,12 @@ import { errnoCode } from '../sys/errno-code.ts';
 const LOCK_FILE = 'nodelet.lock';
 const LOCK_EX = 2;
 const LOCK_NB = 4;
-/** A holder writes its line right after it has got the lock: until then the file has none, or that of a dead process. */
+/** The holder writes its line right after it has locked the file: until then the file is empty or has a stale line. */
 const LINE_TRIES = 50;
 const LINE_TRY_MS = 10;
 const LINE = /^(\d+) (agent|image command)\n$/;
 
-/** By flock(2) on a file that stays: removing it would let two have it, each under the same name. */
+/** By flock(2) on a file that is never removed: two processes could each lock a file of the same name otherwise. */
 export const linuxFolderClaims: FolderClaims = {
   async claim(folder, use) {
     const handle = await open(join(folder, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -38,7 +38,7 @@ export const linuxFolderClaims: FolderClaims = {
 };
 
 async function lock(handle: FileHandle, folder: string): Promise<void> {
-  // Loading the foreign function interface takes a while, and many commands never need it.
+  // Loading the foreign function interface takes time, and many commands never need it.
   const { flock } = await import('../sys/file-calls.ts');
   for (let tries = 1; ; tries++) {
     try {
@@ -55,7 +55,7 @@ async function lock(handle: FileHandle, folder: string): Promise<void> {
   }
 }
 
-/** `undefined`: it has not written its line yet. */
+/** `undefined`: the holder has not written its line yet. */
 async function holderIn(handle: FileHandle): Promise<FolderHolder | undefined> {
   const buffer = Buffer.alloc(64);
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);

@@ -5,18 +5,18 @@ import { FileSystemError } from '../../file-system.ts';
 import type { FileExtent, TreeFiles } from '../../tree.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { openInRoot } from '../sys/file-calls.ts';
-import { atDiskPace } from './disk-pace.ts';
+import { syncWhileFast } from './sync-while-fast.ts';
 
 const O_PATH = 0o10000000;
 const CHUNK_BYTES = 256 * 1024;
 const readInto = promisify(readAt);
 
 export class LinuxTreeFiles implements TreeFiles {
-  readonly #shown: string;
+  readonly #rootPath: string;
   readonly #root: number;
 
   constructor(root: string) {
-    this.#shown = root;
+    this.#rootPath = root;
     this.#root = openSync(root, O_PATH | constants.O_DIRECTORY);
   }
 
@@ -26,7 +26,7 @@ export class LinuxTreeFiles implements TreeFiles {
       for (let done = 0; done < extent.length; ) {
         signal.throwIfAborted();
         const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, extent.length - done));
-        const bytesRead = await this.#attempt(path, () => readAtPace(fd, buffer, extent.offset + done));
+        const bytesRead = await this.#attempt(path, () => readAtOffset(fd, buffer, extent.offset + done));
         if (bytesRead === 0) return;
         done += bytesRead;
         yield buffer.subarray(0, bytesRead);
@@ -40,16 +40,16 @@ export class LinuxTreeFiles implements TreeFiles {
     closeSync(this.#root);
   }
 
-  /** Looks what it is before it is opened: to open a device may do something (a watchdog starts), and a pipe waits. */
+  /** Checks the kind before opening: opening a device may have effects (a watchdog starts), and opening a FIFO blocks. */
   #open(path: string): number {
-    const place = openInRoot(this.#root, bytesOfFileName(path), O_PATH);
+    const handle = openInRoot(this.#root, bytesOfFileName(path), O_PATH);
     try {
-      const stats = fstatSync(place);
-      if (stats.isDirectory()) throw new FileSystemError('EISDIR', 'open', `${this.#shown}/${path}`);
-      if (!stats.isFile()) throw new FileSystemError('ENXIO', 'open', `${this.#shown}/${path}`);
-      return openSync(`/proc/self/fd/${place}`, constants.O_RDONLY);
+      const stats = fstatSync(handle);
+      if (stats.isDirectory()) throw new FileSystemError('EISDIR', 'open', `${this.#rootPath}/${path}`);
+      if (!stats.isFile()) throw new FileSystemError('ENXIO', 'open', `${this.#rootPath}/${path}`);
+      return openSync(`/proc/self/fd/${handle}`, constants.O_RDONLY);
     } finally {
-      closeSync(place);
+      closeSync(handle);
     }
   }
 
@@ -59,14 +59,14 @@ export class LinuxTreeFiles implements TreeFiles {
     } catch (error) {
       if (error instanceof FileSystemError) throw error;
       const code = errnoCode(error) ?? 'EIO';
-      throw new FileSystemError(code, 'read', `${this.#shown}/${path}`, { cause: error });
+      throw new FileSystemError(code, 'read', `${this.#rootPath}/${path}`, { cause: error });
     }
   }
 }
 
-function readAtPace(fd: number, buffer: Uint8Array, position: number): Promise<number> {
+function readAtOffset(fd: number, buffer: Uint8Array, position: number): Promise<number> {
   const length = buffer.byteLength;
-  return atDiskPace(
+  return syncWhileFast(
     () => readSync(fd, buffer, 0, length, position),
     async () => (await readInto(fd, buffer, 0, length, position)).bytesRead,
   );

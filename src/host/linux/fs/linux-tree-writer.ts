@@ -16,30 +16,30 @@ import { type FileKind, FileSystemError } from '../../file-system.ts';
 import type { TreeAttributes, TreeNode, TreeWriter, TreeWriterOptions } from '../../tree.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { makeNode, openInRoot, setXattr, syncfs } from '../sys/file-calls.ts';
-import { type KernelPath, nameIn, parentOf, pathInFolder } from '../sys/kernel-path.ts';
-import { atDiskPace } from './disk-pace.ts';
+import { baseName, type KernelPath, parentPath, pathInFolder } from '../sys/kernel-path.ts';
 import { fileKind } from './file-kind.ts';
 import { removeAllIn, removeIn } from './remove-tree.ts';
+import { syncWhileFast } from './sync-while-fast.ts';
 import { setTreeAttributes, writeTreeFile } from './write-tree-file.ts';
 
 const O_PATH = 0o10000000;
 const OPEN_FOLDER = O_PATH | constants.O_DIRECTORY;
-/** As many folders are held open: an archive comes back to few. */
-const MOST_FOLDERS = 64;
+/** Folders that are kept open: an archive returns to few. */
+const MAX_FOLDERS = 64;
 
-/** What is made or written is done at the pace of the disk; attributes of what is open are set at once on this thread. */
+/** Files are created and written through `syncWhileFast`; attributes of open files are set on this thread. */
 export class LinuxTreeWriter implements TreeWriter {
   readonly implied = new Set<string>();
-  readonly #shown: string;
+  readonly #rootPath: string;
   readonly #root: number;
-  /** By path, the least used first. Names in them are looked up through /proc/self/fd, as openat(2) does. */
+  /** By path, the least recently used first. Names in them are looked up below /proc/self/fd, like openat(2). */
   readonly #folders = new Map<string, number>();
   readonly #folderTimes = new Map<string, number>();
 
   readonly #options: TreeWriterOptions;
 
   constructor(root: string, options: TreeWriterOptions = {}) {
-    this.#shown = root;
+    this.#rootPath = root;
     this.#options = options;
     this.#root = openSync(root, OPEN_FOLDER);
   }
@@ -47,13 +47,13 @@ export class LinuxTreeWriter implements TreeWriter {
   put(path: string, node: TreeNode): Promise<void> {
     return this.#attempt('put', path, async () => {
       if (path === '') return this.#putRoot(node);
-      const place = this.#place(path);
+      const kernelPath = this.#kernelPath(path);
       try {
-        await this.#make(path, place, node);
+        await this.#make(path, kernelPath, node);
       } catch (error) {
         if (errnoCode(error) !== 'EEXIST') throw error;
-        if (node.kind === 'hardLink' && this.#isSame(place, node.target)) return;
-        await this.#replace(path, place, node);
+        if (node.kind === 'hardLink' && this.#isSame(kernelPath, node.target)) return;
+        await this.#replace(path, kernelPath, node);
       }
     });
   }
@@ -61,7 +61,7 @@ export class LinuxTreeWriter implements TreeWriter {
   remove(path: string): Promise<void> {
     return this.#attempt('remove', path, async () => {
       if (path === '') return this.#removeAll();
-      const folder = this.#folder(parentOf(path), false);
+      const folder = this.#folder(parentPath(path), false);
       if (folder !== undefined) await this.#removeIn(folder, path);
     });
   }
@@ -69,15 +69,15 @@ export class LinuxTreeWriter implements TreeWriter {
   kind(path: string): Promise<FileKind | undefined> {
     return this.#attempt('kind', path, async () => {
       if (path === '') return 'directory';
-      const folder = this.#folder(parentOf(path), false);
-      const found = folder === undefined ? undefined : lstatSync(placeOf(folder, path), { throwIfNoEntry: false });
+      const folder = this.#folder(parentPath(path), false);
+      const found = folder === undefined ? undefined : lstatSync(pathInParent(folder, path), { throwIfNoEntry: false });
       return found && fileKind(found);
     });
   }
 
   setXattr(path: string, name: string, value: Uint8Array): Promise<void> {
     return this.#attempt('setXattr', path, async () =>
-      setXattr(path === '' ? `/proc/self/fd/${this.#root}/.` : this.#place(path), name, value),
+      setXattr(path === '' ? `/proc/self/fd/${this.#root}/.` : this.#kernelPath(path), name, value),
     );
   }
 
@@ -95,87 +95,86 @@ export class LinuxTreeWriter implements TreeWriter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#forgetFolders();
+    this.#closeFolders();
     closeSync(this.#root);
   }
 
   #putRoot(node: TreeNode): void {
-    if (node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#shown);
+    if (node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#rootPath);
     this.implied.delete('');
     setTreeAttributes(`/proc/self/fd/${this.#root}/.`, node);
     this.#folderTimes.set('', node.modifiedMs);
   }
 
-  async #make(path: string, place: KernelPath, node: TreeNode): Promise<void> {
+  async #make(path: string, kernelPath: KernelPath, node: TreeNode): Promise<void> {
     switch (node.kind) {
       case 'file':
-        return writeTreeFile(place, node);
+        return writeTreeFile(kernelPath, node);
       case 'directory':
-        return this.#makeFolder(path, place, node);
+        return this.#makeFolder(path, kernelPath, node);
       case 'symlink':
-        await makeLink(bytesOfFileName(node.target), place);
-        return setTreeAttributes(place, node, { isLink: true });
+        await makeSymlink(bytesOfFileName(node.target), kernelPath);
+        return setTreeAttributes(kernelPath, node, { isLink: true });
       case 'hardLink':
-        return makeName(this.#place(node.target), place);
+        return makeHardLink(this.#kernelPath(node.target), kernelPath);
       case 'characterDevice':
-        makeNode(place, constants.S_IFCHR | 0o600, node.major, node.minor);
-        return setTreeAttributes(place, node);
+        makeNode(kernelPath, constants.S_IFCHR | 0o600, node.major, node.minor);
+        return setTreeAttributes(kernelPath, node);
       case 'blockDevice':
-        makeNode(place, constants.S_IFBLK | 0o600, node.major, node.minor);
-        return setTreeAttributes(place, node);
+        makeNode(kernelPath, constants.S_IFBLK | 0o600, node.major, node.minor);
+        return setTreeAttributes(kernelPath, node);
       case 'fifo':
-        makeNode(place, constants.S_IFIFO | 0o600);
-        return setTreeAttributes(place, node);
+        makeNode(kernelPath, constants.S_IFIFO | 0o600);
+        return setTreeAttributes(kernelPath, node);
       default:
         return assertNever(node);
     }
   }
 
-  async #makeFolder(path: string, place: KernelPath, node: TreeAttributes): Promise<void> {
+  async #makeFolder(path: string, kernelPath: KernelPath, node: TreeAttributes): Promise<void> {
     try {
-      await atDiskPace(
-        () => mkdirSync(place, 0o700),
-        () => mkdir(place, 0o700),
+      await syncWhileFast(
+        () => mkdirSync(kernelPath, 0o700),
+        () => mkdir(kernelPath, 0o700),
       );
     } catch (error) {
-      if (errnoCode(error) !== 'EEXIST' || !lstatSync(place).isDirectory()) throw error;
+      if (errnoCode(error) !== 'EEXIST' || !lstatSync(kernelPath).isDirectory()) throw error;
     }
     this.implied.delete(path);
-    setTreeAttributes(place, node);
+    setTreeAttributes(kernelPath, node);
     this.#folderTimes.set(path, node.modifiedMs);
   }
 
-  #isSame(place: KernelPath, target: string): boolean {
-    const [one, other] = [lstatSync(place), lstatSync(this.#place(target), { throwIfNoEntry: false })];
-    if (other?.isDirectory()) throw new FileSystemError('EPERM', 'put', `${this.#shown}/${target}`);
+  #isSame(kernelPath: KernelPath, target: string): boolean {
+    const [one, other] = [lstatSync(kernelPath), lstatSync(this.#kernelPath(target), { throwIfNoEntry: false })];
+    if (other?.isDirectory()) throw new FileSystemError('EPERM', 'put', `${this.#rootPath}/${target}`);
     return one.ino === other?.ino && one.dev === other.dev;
   }
 
-  /** In the folder that was found, even if the way to it led through what is replaced. */
-  async #replace(path: string, place: KernelPath, node: TreeNode): Promise<void> {
-    await this.#options.onReplace?.(path, fileKind(lstatSync(place)));
+  /** In the folder that was found, even if the path to it led through what is replaced. */
+  async #replace(path: string, kernelPath: KernelPath, node: TreeNode): Promise<void> {
+    await this.#options.onReplace?.(path, fileKind(lstatSync(kernelPath)));
     try {
-      await removeIn(this.#folder(parentOf(path), true), nameIn(path), this.#shown);
-      await this.#make(path, place, node);
+      await removeIn(this.#folder(parentPath(path), true), baseName(path), this.#rootPath);
+      await this.#make(path, kernelPath, node);
     } finally {
-      this.#forgetFolders();
+      this.#closeFolders();
     }
   }
 
   async #removeAll(): Promise<void> {
-    await removeAllIn(this.#root, this.#shown);
-    this.#forgetFolders();
+    await removeAllIn(this.#root, this.#rootPath);
+    this.#closeFolders();
   }
 
   async #removeIn(folder: number, path: string): Promise<void> {
-    await removeIn(folder, nameIn(path), this.#shown);
-    // A folder that is held open may have been below it, or a link may come in its stead. Not before: `folder` is one of
-    // them.
-    this.#forgetFolders();
+    await removeIn(folder, baseName(path), this.#rootPath);
+    // An open folder may have been below it, or a link may replace it. Not earlier: `folder` is one of them.
+    this.#closeFolders();
   }
 
-  #place(path: string): KernelPath {
-    return placeOf(this.#folder(parentOf(path), true), path);
+  #kernelPath(path: string): KernelPath {
+    return pathInParent(this.#folder(parentPath(path), true), path);
   }
 
   #folder(path: string, make: true): number;
@@ -191,7 +190,7 @@ export class LinuxTreeWriter implements TreeWriter {
     const opened = this.#open(path, make);
     if (opened === undefined) return undefined;
     for (const [oldest, fd] of this.#folders) {
-      if (this.#folders.size < MOST_FOLDERS) break;
+      if (this.#folders.size < MAX_FOLDERS) break;
       this.#folders.delete(oldest);
       closeSync(fd);
     }
@@ -201,10 +200,10 @@ export class LinuxTreeWriter implements TreeWriter {
 
   #open(path: string, make: boolean): number | undefined {
     const found = this.#find(path, make);
-    return found === undefined && make ? this.#makeWay(path) : found;
+    return found === undefined && make ? this.#makeFolders(path) : found;
   }
 
-  /** `undefined`: it is missing. */
+  /** `undefined`: it does not exist. */
   #find(path: string, make: boolean): number | undefined {
     try {
       return openInRoot(this.#root, path === '' ? '.' : bytesOfFileName(path), OPEN_FOLDER);
@@ -214,18 +213,18 @@ export class LinuxTreeWriter implements TreeWriter {
     }
   }
 
-  /** Each step goes on from the folder before: a path from the root takes the longer the deeper it leads. */
-  #makeWay(path: string): number {
-    const ways = waysTo(path);
-    const there = this.#deepest(ways);
-    let folder = this.#find(ways[there - 1] ?? '', true) ?? -1; // it was there right now
-    for (const way of ways.slice(there)) {
+  /** Opens each folder in its parent: resolving every path from the root would take quadratic time. */
+  #makeFolders(path: string): number {
+    const prefixes = prefixesOf(path);
+    const there = this.#countExisting(prefixes);
+    let folder = this.#find(prefixes[there - 1] ?? '', true) ?? -1; // it was just found
+    for (const prefix of prefixes.slice(there)) {
       const parent = folder;
       try {
-        mkdirSync(placeOf(parent, way), 0o755); // EEXIST: a link that leads nowhere, which is refused
-        chmodSync(placeOf(parent, way), 0o755); // mkdir(2) takes the umask off
-        this.implied.add(way);
-        folder = openSync(placeOf(parent, way), OPEN_FOLDER | constants.O_NOFOLLOW);
+        mkdirSync(pathInParent(parent, prefix), 0o755); // EEXIST: a dangling link, which is rejected
+        chmodSync(pathInParent(parent, prefix), 0o755); // mkdir(2) applies the umask
+        this.implied.add(prefix);
+        folder = openSync(pathInParent(parent, prefix), OPEN_FOLDER | constants.O_NOFOLLOW);
       } finally {
         closeSync(parent);
       }
@@ -233,12 +232,12 @@ export class LinuxTreeWriter implements TreeWriter {
     return folder;
   }
 
-  /** How many of these, each below the one before, are there; found by halving. */
-  #deepest(ways: readonly string[]): number {
-    let [there, missing] = [0, ways.length];
+  /** How many of these, each below the previous one, exist; by binary search. */
+  #countExisting(prefixes: readonly string[]): number {
+    let [there, missing] = [0, prefixes.length];
     while (missing - there > 1) {
       const middle = Math.floor((there + missing) / 2);
-      const found = this.#find(ways[middle - 1] ?? '', true);
+      const found = this.#find(prefixes[middle - 1] ?? '', true);
       if (found === undefined) missing = middle;
       else {
         closeSync(found);
@@ -248,7 +247,7 @@ export class LinuxTreeWriter implements TreeWriter {
     return there;
   }
 
-  #forgetFolders(): void {
+  #closeFolders(): void {
     for (const fd of this.#folders.values()) closeSync(fd);
     this.#folders.clear();
   }
@@ -259,31 +258,30 @@ export class LinuxTreeWriter implements TreeWriter {
     } catch (error) {
       const code = errnoCode(error);
       if (error instanceof FileSystemError || code === undefined || code.startsWith('ERR_')) throw error;
-      throw new FileSystemError(code, operation, `${this.#shown}/${path}`, { cause: error });
+      throw new FileSystemError(code, operation, `${this.#rootPath}/${path}`, { cause: error });
     }
   }
 }
 
 /** `a`, `a/b`, `a/b/c` */
-function waysTo(path: string): readonly string[] {
+function prefixesOf(path: string): readonly string[] {
   return [...path.matchAll(/\/|$/g)].map(({ index }) => path.slice(0, index));
 }
 
-function placeOf(folder: number, path: string): KernelPath {
-  return pathInFolder(folder, nameIn(path));
+function pathInParent(folder: number, path: string): KernelPath {
+  return pathInFolder(folder, baseName(path));
 }
 
-function makeLink(target: KernelPath, place: KernelPath): Promise<void> {
-  return atDiskPace(
-    () => symlinkSync(target, place),
-    () => symlink(target, place),
+function makeSymlink(target: KernelPath, kernelPath: KernelPath): Promise<void> {
+  return syncWhileFast(
+    () => symlinkSync(target, kernelPath),
+    () => symlink(target, kernelPath),
   );
 }
 
-/** One more for what is there. */
-function makeName(known: KernelPath, place: KernelPath): Promise<void> {
-  return atDiskPace(
-    () => linkSync(known, place),
-    () => link(known, place),
+function makeHardLink(known: KernelPath, kernelPath: KernelPath): Promise<void> {
+  return syncWhileFast(
+    () => linkSync(known, kernelPath),
+    () => link(known, kernelPath),
   );
 }

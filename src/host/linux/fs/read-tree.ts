@@ -6,38 +6,38 @@ import type { TreeAttributes, TreeContent, TreeMember, TreeUsage } from '../../t
 import { deviceNumbers } from '../sys/device-numbers.ts';
 import { readXattrs } from '../sys/file-calls.ts';
 import { type KernelPath, pathInFolder } from '../sys/kernel-path.ts';
-import { atDiskPace } from './disk-pace.ts';
-import { placeOfEntry } from './folder-entries.ts';
-import { LinkedFiles } from './linked-files.ts';
+import { entryPath } from './folder-entries.ts';
+import { HardLinkCounter } from './hard-link-counter.ts';
+import { syncWhileFast } from './sync-while-fast.ts';
 import { unlessMissing } from './unless-missing.ts';
-import { pathOfEntry, walkTree } from './walk-tree.ts';
+import { entryTreePath, walkTree } from './walk-tree.ts';
 
-/** st_blocks counts these, whatever the file system's own blocks are. */
+/** The unit of st_blocks, whatever the filesystem's block size. */
 const BLOCK_BYTES = 512;
 const CHUNK_BYTES = 256 * 1024;
 const O_PATH = 0o10000000;
 
-/** Every member after the folder that it is in, names in code-point order; sockets are left out, as archives do. */
+/** Yields every member after its folder, names by bytes; sockets are left out, as in archives. */
 export async function* readTree(root: string, signal: AbortSignal): AsyncGenerator<TreeMember, void, void> {
-  /** Where a file with several names was seen first, until all its names were. */
-  const firstNames = new Map<number, { readonly path: string; left: number }>();
-  for await (const { path, place, stats } of membersOf(root, signal)) {
-    const content = await contentOf(place, stats, signal);
+  /** The first path of each file with several links, until all its links were visited. */
+  const firstPaths = new Map<number, { readonly path: string; left: number }>();
+  for await (const { path, kernelPath, stats } of membersOf(root, signal)) {
+    const content = await contentOf(kernelPath, stats, signal);
     if (content === undefined) continue;
-    const hasSeveral = stats.nlink > 1 && !stats.isDirectory();
-    const first = hasSeveral ? firstNames.get(stats.ino) : undefined;
-    if (first !== undefined && --first.left === 0) firstNames.delete(stats.ino);
-    if (hasSeveral && first === undefined) firstNames.set(stats.ino, { path, left: stats.nlink - 1 });
+    const hasSeveralLinks = stats.nlink > 1 && !stats.isDirectory();
+    const first = hasSeveralLinks ? firstPaths.get(stats.ino) : undefined;
+    if (first !== undefined && --first.left === 0) firstPaths.delete(stats.ino);
+    if (hasSeveralLinks && first === undefined) firstPaths.set(stats.ino, { path, left: stats.nlink - 1 });
     const node = first === undefined ? content : ({ kind: 'hardLink', target: first.path } as const);
-    yield { path, node: { ...attributesOf(place, stats), ...node } };
+    yield { path, node: { ...attributesOf(kernelPath, stats), ...node } };
   }
 }
 
 export async function treeUsage(root: string, signal: AbortSignal): Promise<TreeUsage> {
-  const linked = new LinkedFiles();
+  const linked = new HardLinkCounter();
   let [bytes, inodes] = [0, 0];
   const count = (stats: Stats): void => {
-    const share = stats.isDirectory() ? 1 : linked.shareOf(stats.ino, stats.nlink);
+    const share = stats.isDirectory() ? 1 : linked.countedShare(stats.ino, stats.nlink);
     bytes += stats.blocks * BLOCK_BYTES * share;
     inodes += share;
   };
@@ -47,7 +47,7 @@ export async function treeUsage(root: string, signal: AbortSignal): Promise<Tree
     if (event.kind === 'enter') count(event.stats);
     if (event.kind !== 'entries') continue;
     for (const { name } of event.entries) {
-      const stats = await statsOf(placeOfEntry(event.folder, name));
+      const stats = await statsOf(entryPath(event.folder, name));
       if (stats) count(stats);
     }
   }
@@ -58,8 +58,8 @@ export async function treeUsage(root: string, signal: AbortSignal): Promise<Tree
 
 interface Member {
   readonly path: string;
-  /** Good until the next one is asked for. */
-  readonly place: KernelPath;
+  /** Valid until the next member is requested. */
+  readonly kernelPath: KernelPath;
   readonly stats: Stats;
 }
 
@@ -67,47 +67,52 @@ async function* membersOf(root: string, signal: AbortSignal): AsyncGenerator<Mem
   let isFolder = false;
   for await (const event of walkTree(root, { order: 'byName' }, signal)) {
     isFolder = true;
-    if (event.kind === 'enter') yield { path: event.path, place: pathInFolder(event.folder, '.'), stats: event.stats };
+    if (event.kind === 'enter')
+      yield { path: event.path, kernelPath: pathInFolder(event.folder, '.'), stats: event.stats };
     if (event.kind !== 'entries') continue;
     for (const { name } of event.entries) {
-      const place = placeOfEntry(event.folder, name);
-      const stats = await statsOf(place);
-      // A folder that has taken the place of a file would be shown without what is in it.
-      if (stats && !stats.isDirectory()) yield { path: pathOfEntry(event.path, name), place, stats };
+      const kernelPath = entryPath(event.folder, name);
+      const stats = await statsOf(kernelPath);
+      // A folder that has replaced a file would be yielded without its content.
+      if (stats && !stats.isDirectory()) yield { path: entryTreePath(event.path, name), kernelPath, stats };
     }
   }
   const alone = isFolder ? undefined : await unlessMissing(lstat(root));
-  if (alone) yield { path: '', place: root, stats: alone };
+  if (alone) yield { path: '', kernelPath: root, stats: alone };
 }
 
-/** 3 µs on this thread, 17 µs through Node's pool, most of which this thread spends as well. */
-function statsOf(place: KernelPath): Promise<Stats | undefined> {
-  return atDiskPace(
-    () => lstatSync(place, { throwIfNoEntry: false }),
-    () => unlessMissing(lstat(place)),
+/** 3 µs on this thread, 17 µs through Node's pool, most of them also on this thread. */
+function statsOf(kernelPath: KernelPath): Promise<Stats | undefined> {
+  return syncWhileFast(
+    () => lstatSync(kernelPath, { throwIfNoEntry: false }),
+    () => unlessMissing(lstat(kernelPath)),
   );
 }
 
-function attributesOf(place: KernelPath, stats: Stats): TreeAttributes {
-  const xattrs = readXattrs(place);
+function attributesOf(kernelPath: KernelPath, stats: Stats): TreeAttributes {
+  const xattrs = readXattrs(kernelPath);
   const { uid, gid, mtimeMs } = stats;
   return { mode: stats.mode & 0o7777, uid, gid, modifiedMs: mtimeMs, ...(xattrs.size > 0 ? { xattrs } : {}) };
 }
 
-async function contentOf(place: KernelPath, stats: Stats, signal: AbortSignal): Promise<TreeContent | undefined> {
-  if (stats.isFile()) return { kind: 'file', size: stats.size, content: bytesOf(place, stats, signal) };
+async function contentOf(kernelPath: KernelPath, stats: Stats, signal: AbortSignal): Promise<TreeContent | undefined> {
+  if (stats.isFile()) return { kind: 'file', size: stats.size, content: bytesOf(kernelPath, stats, signal) };
   if (stats.isDirectory()) return { kind: 'directory' };
-  if (stats.isSymbolicLink()) return { kind: 'symlink', target: fileNameOf(await readlink(place, 'buffer')) };
+  if (stats.isSymbolicLink()) return { kind: 'symlink', target: fileNameOf(await readlink(kernelPath, 'buffer')) };
   if (stats.isFIFO()) return { kind: 'fifo' };
   if (stats.isCharacterDevice()) return { kind: 'characterDevice', ...deviceNumbers(stats.rdev) };
   if (stats.isBlockDevice()) return { kind: 'blockDevice', ...deviceNumbers(stats.rdev) };
   return undefined;
 }
 
-/** Opened only when it is read. */
-async function* bytesOf(place: KernelPath, stats: Stats, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+/** Opens the file only when it is read. */
+async function* bytesOf(
+  kernelPath: KernelPath,
+  stats: Stats,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
   if (stats.size === 0) return;
-  await using file = await openSame(place, stats);
+  await using file = await openSame(kernelPath, stats);
   const { fd } = file;
   yield* createReadStream('', {
     fd,
@@ -119,11 +124,12 @@ async function* bytesOf(place: KernelPath, stats: Stats, signal: AbortSignal): A
   });
 }
 
-/** Opens the file that was looked at, and not a link or a device that has taken its place. */
-async function openSame(place: KernelPath, { dev, ino }: Stats): Promise<FileHandle> {
-  await using found = await open(place, O_PATH | constants.O_NOFOLLOW);
+/** Opens the file that was visited, and not a link or a device that has replaced it. */
+async function openSame(kernelPath: KernelPath, { dev, ino }: Stats): Promise<FileHandle> {
+  await using found = await open(kernelPath, O_PATH | constants.O_NOFOLLOW);
   const now = await found.stat();
-  // The number of a removed file may be that of a new link.
-  if (!now.isFile() || now.dev !== dev || now.ino !== ino) throw new FileSystemError('ESTALE', 'read', String(place));
+  // A new link may have the inode number of the removed file.
+  if (!now.isFile() || now.dev !== dev || now.ino !== ino)
+    throw new FileSystemError('ESTALE', 'read', String(kernelPath));
   return await open(`/proc/self/fd/${found.fd}`, constants.O_RDONLY);
 }

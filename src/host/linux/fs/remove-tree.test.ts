@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-test('removeTree() removes a tree that is deeper than there are descriptors, also twice at once', async (t) => {
+test('removeTree() removes a tree that is deeper than the descriptor limit, also twice at once', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-deep-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const script = `

@@ -1,6 +1,6 @@
 import { errnoCode } from '../sys/errno-code.ts';
 
-/** Settles like `result`, but `undefined` stands for a path that leads nowhere. */
+/** Settles like `result`, but resolves with `undefined` for a path that does not exist. */
 export async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;

@@ -19,7 +19,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { BATCH_ENTRIES } from './folder-entries.ts';
 import { readTree, treeUsage } from './read-tree.ts';
 import { removeTree } from './remove-tree.ts';
-import { pathOfEntry, type WalkEvent, type WalkOptions, walkTree } from './walk-tree.ts';
+import { entryTreePath, type WalkEvent, type WalkOptions, walkTree } from './walk-tree.ts';
 
 const never = new AbortController().signal;
 
@@ -43,12 +43,12 @@ async function visited(
   for await (const event of walkTree(root, options, never)) {
     onEvent(event);
     if (event.kind === 'enter') paths.push(event.path);
-    if (event.kind === 'entries') for (const { name } of event.entries) paths.push(pathOfEntry(event.path, name));
+    if (event.kind === 'entries') for (const { name } of event.entries) paths.push(entryTreePath(event.path, name));
   }
   return paths;
 }
 
-test('walkTree() visits everything once, however few names it keeps', async (t) => {
+test('walkTree() visits everything once, with any page size', async (t) => {
   const { root } = makeWorld(t);
   const all = [''];
   for (let index = 0; index < 50; index++) {
@@ -73,7 +73,7 @@ test('walkTree() visits everything once, however few names it keeps', async (t) 
   }
 });
 
-test('walkTree() hands over batches of bounded size, and the event loop turns between them', async (t) => {
+test('walkTree() yields batches of bounded size, and the event loop turns between them', async (t) => {
   const { root } = makeWorld(t);
   const entries = 10 * BATCH_ENTRIES;
   for (let index = 0; index < entries; index++) writeFileSync(`${root}/${index}`, '');
@@ -94,11 +94,11 @@ test('walkTree() hands over batches of bounded size, and the event loop turns be
     counts.reduce((sum, each) => sum + each, 0),
     entries,
   );
-  // The first batch is read at once; each further one is an event of its own.
+  // The first batch is read synchronously; each further one in its own turn.
   assert.ok(Math.max(...counts) <= 2 * BATCH_ENTRIES, `${counts}`);
 });
 
-test('walkTree() holds few descriptors in a deep tree, and none afterwards', async (t) => {
+test('walkTree() keeps few descriptors open in a deep tree, and none afterwards', async (t) => {
   const { root } = makeWorld(t);
   mkdirSync(`${root}/${'d/'.repeat(200)}`, { recursive: true });
   const before = readdirSync('/proc/self/fd').length;
@@ -118,7 +118,7 @@ test('walkTree() holds few descriptors in a deep tree, and none afterwards', asy
   assert.equal(readdirSync('/proc/self/fd').length, before);
 });
 
-test('walkTree() does not follow a link that takes the place of a folder', async (t) => {
+test('walkTree() does not follow a link that replaces a folder', async (t) => {
   const { root, outside } = makeWorld(t);
   mkdirSync(`${root}/a/b`, { recursive: true });
   for (const order of ['any', 'byName'] as const) {
@@ -139,7 +139,7 @@ test('walkTree() does not follow a link that takes the place of a folder', async
   assert.deepEqual(listed, ['', 'a', 'b', 'b/b']);
 });
 
-test('walkTree() goes on in the tree when the folders that it is in are moved out of it', async (t) => {
+test('walkTree() continues in the tree when its current folders are moved out of it', async (t) => {
   const { root, outside } = makeWorld(t);
   mkdirSync(`${root}/a/${'d/'.repeat(60)}`, { recursive: true });
   mkdirSync(`${root}/b`);
@@ -153,7 +153,7 @@ test('walkTree() goes on in the tree when the folders that it is in are moved ou
   assert.ok(!found.some((path) => /secret|other/.test(path)));
 });
 
-test('removeTree() and treeUsage() stay in a tree whose folders are swapped for links all the time', async (t) => {
+test('removeTree() and treeUsage() stay in a tree whose folders are constantly replaced by links', async (t) => {
   const { root, outside } = makeWorld(t);
   for (let index = 0; index < 300; index++) {
     mkdirSync(`${root}/${index}`);
@@ -169,7 +169,7 @@ test('removeTree() and treeUsage() stay in a tree whose folders are swapped for 
         symlinkSync(outside, place);
       }
     } catch (error) {
-      assert.equal(errnoCode(error), 'ENOENT'); // it was removed right now
+      assert.equal(errnoCode(error), 'ENOENT'); // it was just removed
     }
     setImmediate(swap, index + 7);
   };
@@ -182,7 +182,7 @@ test('removeTree() and treeUsage() stay in a tree whose folders are swapped for 
   assert.equal(existsSync(root), false);
 });
 
-test('readTree() does not read what takes the place of a file', async (t) => {
+test('readTree() does not read a link that replaces a file', async (t) => {
   const { root, outside } = makeWorld(t);
   writeFileSync(`${root}/file`, 'own');
   const read = async (): Promise<void> => {

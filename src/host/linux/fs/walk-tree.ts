@@ -1,32 +1,32 @@
 import type { Stats } from 'node:fs';
 import type { KernelPath } from '../sys/kernel-path.ts';
-import { FirstNames, type NamesInOrder } from './first-names.ts';
-import { entriesOf, type FolderEntry, nameOfEntry } from './folder-entries.ts';
-import { FolderWay, openFolder } from './folder-way.ts';
+import { entryName, type FolderEntry, readEntries } from './folder-entries.ts';
+import { FolderStack, openFolder } from './folder-stack.ts';
+import { NamePage, type SortedNames } from './name-page.ts';
 
-/** Names of a folder that are kept at a time. */
+/** Names of one folder that are in memory at a time. */
 const PAGE_NAMES = 65_536;
-/** Names of all folders on the way that are kept; those nearest to the root are read again. */
-const MOST_NAMES = 2 * PAGE_NAMES;
+/** Names of all folders on the stack that are in memory; folders near the root are read again. */
+const MAX_NAMES = 2 * PAGE_NAMES;
 
-/** Descriptors are good until the walk goes on. */
+/** Descriptors are valid until the next event is requested. */
 export type WalkEvent =
-  /** A folder comes before all that is in it. */
+  /** Before the content of a folder. */
   | { readonly kind: 'enter'; readonly path: string; readonly folder: number; readonly stats: Stats }
-  /** What is no folder: a batch of at most `BATCH_ENTRIES`. */
+  /** A batch of at most `BATCH_ENTRIES` entries that are not folders. */
   | {
       readonly kind: 'entries';
       readonly path: string;
       readonly folder: number;
       readonly entries: readonly FolderEntry[];
     }
-  /** All that is in the folder `name` of the open folder was visited. Not of the root, whose parent is not open. */
+  /** After the content of the folder `name` of the open folder `parent`. Not for the root, whose parent is not open. */
   | { readonly kind: 'leave'; readonly parent: number; readonly name: string };
 
 export interface WalkOptions {
-  /** `byName`: the order of the names' bytes, one entry at a time. It takes one pass for each 65,536 names of a folder. */
+  /** `byName`: by the bytes of names, one entry per event. Takes one pass for each 65,536 names of a folder. */
   readonly order: 'any' | 'byName';
-  /** Names kept, for tests. */
+  /** The page size, for tests. */
   readonly pageNames?: number;
 }
 
@@ -36,17 +36,17 @@ interface Level {
   /** Relative to the root. */
   readonly path: string;
   readonly name: string;
-  /** The next one last. */
+  /** In descending order. */
   waiting: FolderEntry[];
-  /** Names up to this one were visited. */
+  /** The last name that was visited. */
   after: string | undefined;
   reading: 'first' | 'again' | 'done';
 }
 
 /**
- * Visits a tree without following a link and without entering another file system. However many entries a folder has and
- * however deep the tree is, memory and descriptors are bounded; nothing is recursive. Nothing is yielded when `root` is no
- * folder. What goes away meanwhile is not visited.
+ * Visits a tree without following links and without entering another filesystem. Memory and descriptors are bounded for any
+ * number of entries and any depth; nothing is recursive. Yields nothing when `root` is not a folder. Files that are removed
+ * meanwhile may not be visited.
  */
 export async function* walkTree(
   root: KernelPath,
@@ -55,49 +55,49 @@ export async function* walkTree(
 ): AsyncGenerator<WalkEvent, void, void> {
   const top = await openFolder(root);
   if (top === undefined) return;
-  await using way = new FolderWay(top);
+  await using stack = new FolderStack(top);
   yield { kind: 'enter', path: '', folder: top.fd, stats: top.stats };
-  const levels = new Levels((MOST_NAMES / PAGE_NAMES) * pageNames);
+  const levels = new Levels((MAX_NAMES / PAGE_NAMES) * pageNames);
   levels.push('', '');
   for (let level = levels.last; level !== undefined; level = levels.last) {
     signal?.throwIfAborted();
     const next = levels.take(level);
-    if (next !== undefined) yield* visit(next, level, { way, levels, device: top.stats.dev });
+    if (next !== undefined) yield* visit(next, level, { stack, levels, device: top.stats.dev });
     else if (level.reading !== 'done')
-      levels.keep(level, yield* readLevel(level, way.last, { order, pageNames }, signal));
-    else yield* leave(level, way, levels);
+      levels.keep(level, yield* readLevel(level, stack.last, { order, pageNames }, signal));
+    else yield* leave(level, stack, levels);
   }
 }
 
 interface Walk {
-  readonly way: FolderWay;
+  readonly stack: FolderStack;
   readonly levels: Levels;
   readonly device: number;
 }
 
-async function* visit(entry: FolderEntry, { path }: Level, { way, levels, device }: Walk): Events {
-  const found = entry.isFolder ? await way.enter(entry.name) : undefined;
+async function* visit(entry: FolderEntry, { path }: Level, { stack, levels, device }: Walk): Events {
+  const found = entry.isFolder ? await stack.enter(entry.name) : undefined;
   if (found === undefined) {
-    yield { kind: 'entries', path, folder: way.last, entries: [{ name: entry.name, isFolder: false }] };
+    yield { kind: 'entries', path, folder: stack.last, entries: [{ name: entry.name, isFolder: false }] };
     return;
   }
-  const itsPath = pathOfEntry(path, entry.name);
+  const itsPath = entryTreePath(path, entry.name);
   yield { kind: 'enter', path: itsPath, folder: found.fd, stats: found.stats };
   if (found.stats.dev === device) levels.push(itsPath, entry.name);
-  else await way.leave();
+  else await stack.leave();
 }
 
-async function* leave({ name }: Level, way: FolderWay, levels: Levels): Events {
+async function* leave({ name }: Level, stack: FolderStack, levels: Levels): Events {
   levels.pop();
   if (levels.depth === 0) return;
-  await way.leave();
-  if (way.depth === levels.depth) yield { kind: 'leave', parent: way.last, name };
-  // Folders of the way were moved elsewhere meanwhile: it goes on where the way still leads.
-  while (levels.depth > way.depth) levels.pop();
+  await stack.leave();
+  if (stack.depth === levels.depth) yield { kind: 'leave', parent: stack.last, name };
+  // Folders of the stack were moved meanwhile: the walk continues at the last one that is left.
+  while (levels.depth > stack.depth) levels.pop();
 }
 
-export function pathOfEntry(folder: string, name: string): string {
-  return folder === '' ? nameOfEntry(name) : `${folder}/${nameOfEntry(name)}`;
+export function entryTreePath(folder: string, name: string): string {
+  return folder === '' ? entryName(name) : `${folder}/${entryName(name)}`;
 }
 
 async function* readLevel(
@@ -105,24 +105,24 @@ async function* readLevel(
   folder: number,
   { order, pageNames }: Required<WalkOptions>,
   signal?: AbortSignal,
-): AsyncGenerator<WalkEvent, NamesInOrder, void> {
-  const page = new FirstNames(level.after, pageNames);
-  for await (const batch of entriesOf(folder)) {
+): AsyncGenerator<WalkEvent, SortedNames, void> {
+  const page = new NamePage(level.after, pageNames);
+  for await (const batch of readEntries(folder)) {
     signal?.throwIfAborted();
     for (const entry of batch) if (entry.isFolder || order === 'byName') page.add(entry);
     if (order === 'byName' || level.reading === 'again') continue;
     const entries = batch.filter(({ isFolder }) => !isFolder);
     if (entries.length > 0) yield { kind: 'entries', path: level.path, folder, entries };
   }
-  return page.inOrder();
+  return page.sorted();
 }
 
-/** The folders on the way and the names in them that are still to be visited, of which at most so many are kept. */
+/** The folders on the stack and a bounded number of their unvisited names. */
 class Levels {
   readonly #most: number;
   readonly #levels: Level[] = [];
   #kept = 0;
-  /** No level before it keeps names. */
+  /** Levels before it have no names in memory. */
   #firstKeeping = 0;
 
   constructor(most: number) {
@@ -153,8 +153,8 @@ class Levels {
     return next;
   }
 
-  /** Names of the folders nearest to the root are forgotten for it: these are returned to last, and read again then. */
-  keep(level: Level, { entries, isAll }: NamesInOrder): void {
+  /** Drops the names of the folders nearest to the root for it: these are returned to last, and then read again. */
+  keep(level: Level, { entries, isAll }: SortedNames): void {
     level.waiting = entries;
     level.reading = isAll ? 'done' : 'again';
     this.#kept += entries.length;

@@ -5,27 +5,27 @@ import { ChangeSignal } from '../../../base/change-signal.ts';
 import { FileSystemError } from '../../file-system.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
-/** What is read of a watched folder whenever something in it has changed. */
+/** Reads events of a watched folder after a change. */
 export interface FolderReader<T> {
-  /** Since it was last asked; `undefined`: nothing. */
+  /** The events since the last call; `undefined`: none. */
   take(): T | undefined;
   close(): void;
 }
 
-/** `file` is absent where the whole folder is watched. */
+/** `file` is absent when the whole folder is watched. */
 export type OpenFolder<T> = (folder: string, file: string | undefined) => FolderReader<T>;
 
 export async function* watchPath(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
-  for await (const _ of followPath(path, () => UNREAD, signal)) yield;
+  for await (const _ of watchFolderOf(path, () => UNREAD, signal)) yield;
 }
 
 const UNREAD: FolderReader<never> = { take: () => undefined, close() {} };
 
 /**
- * inotify by way of Node.js. A file is watched through its folder: inotify follows the inode, so a watch on the file
- * itself would see nothing more once a new file is renamed over it.
+ * inotify through Node.js. A file is watched through its folder: inotify follows the inode, so a watch on the file itself
+ * would report nothing once a new file is renamed over it.
  */
-export async function* followPath<T>(
+export async function* watchFolderOf<T>(
   path: string,
   openFolder: OpenFolder<T>,
   signal: AbortSignal,
@@ -35,28 +35,28 @@ export async function* followPath<T>(
   const folder = isFolder ? path : dirname(path);
   const { dev, ino } = await statOf(folder, path);
 
-  const bell = new ChangeSignal();
+  const changes = new ChangeSignal();
   const name = basename(path);
   const reader = attempt(path, () => openFolder(folder, isFolder ? undefined : name));
   const watcher = watchFolder(folder, path, reader, (changed) => {
-    // Without a name: the kernel dropped events, or the folder itself is concerned.
-    if (isFolder || changed === null || changed === name || changed === basename(folder)) bell.notify();
+    // Without a name: the kernel dropped events, or the event is about the folder itself.
+    if (isFolder || changed === null || changed === name || changed === basename(folder)) changes.notify();
   });
-  watcher.on('error', (error) => bell.fail(asWatchError(error, path)));
+  watcher.on('error', (error) => changes.fail(asWatchError(error, path)));
   const onAbort = (): void => {
-    bell.close();
-    watcher.close(); // not left to the caller, who may never ask again
+    changes.close();
+    watcher.close(); // the consumer may never call `next` again
     reader.close();
   };
   signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort(); // it may have aborted while we looked
+  if (signal.aborted) onAbort(); // it may have aborted during stat(2)
   try {
-    bell.notify();
-    while (await bell.next()) {
+    changes.notify();
+    while (await changes.next()) {
       const failure = await checkFolder(folder, path, { dev, ino });
       if (signal.aborted) return;
       const taken = reader.take();
-      // A folder that is gone has lost its files first.
+      // The files of a removed folder were removed first.
       if (!failure || taken !== undefined) yield taken;
       if (failure) throw failure;
     }
@@ -81,7 +81,7 @@ function watchFolder(
   }
 }
 
-/** Where another folder has the old name, the kernel still watches the one that is gone. */
+/** After a folder is replaced by another one of the same name, the kernel still watches the old one. */
 async function checkFolder(
   folder: string,
   path: string,

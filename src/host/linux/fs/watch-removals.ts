@@ -1,7 +1,7 @@
 import { closeSync, readSync } from 'node:fs';
 import { errnoCode } from '../sys/errno-code.ts';
 import { openInotify } from '../sys/event-calls.ts';
-import { type FolderReader, followPath } from './watch-path.ts';
+import { type FolderReader, watchFolderOf } from './watch-path.ts';
 
 const IN_MOVED_FROM = 0x40;
 const IN_DELETE = 0x200;
@@ -22,7 +22,7 @@ export async function* watchRemovals(
     isFile = file !== undefined;
     return new RemovalReader(watched, file);
   };
-  for await (const names of followPath(path, open, signal)) {
+  for await (const names of watchFolderOf(path, open, signal)) {
     yield new Set([...(names ?? [])].map((name) => (isFile ? path : `${folder}/${name}`)));
   }
 }

@@ -15,29 +15,29 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import type { TreeAttributes, TreeNode } from '../../tree.ts';
-import { hasPassed } from '../process/passing-buffers.ts';
+import { noteReleasedBuffer } from '../process/released-buffers.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { setXattr } from '../sys/file-calls.ts';
 import type { KernelPath } from '../sys/kernel-path.ts';
-import { atDiskPace } from './disk-pace.ts';
+import { syncWhileFast } from './sync-while-fast.ts';
 
 const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const WITHOUT_XATTR: ReadonlySet<string | undefined> = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM']);
+const XATTR_UNSUPPORTED: ReadonlySet<string | undefined> = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM']);
 const writeAt = promisify(write);
-const openPlace = promisify(open);
+const openInPool = promisify(open);
 
 type File = Extract<TreeNode, { readonly kind: 'file' }>;
 
-export async function writeTreeFile(place: KernelPath, node: File): Promise<void> {
-  const fd = await atDiskPace(
-    () => openSync(place, CREATE_FILE, 0o600),
-    () => openPlace(place, CREATE_FILE, 0o600),
+export async function writeTreeFile(path: KernelPath, node: File): Promise<void> {
+  const fd = await syncWhileFast(
+    () => openSync(path, CREATE_FILE, 0o600),
+    () => openInPool(path, CREATE_FILE, 0o600),
   );
   try {
     await (node.extents ? writeExtents(fd, node) : writeWhole(fd, node));
     fchownSync(fd, node.uid, node.gid);
-    fchmodSync(fd, node.mode); // after chown(2), which takes setuid and setgid away
-    setXattrs(place, node);
+    fchmodSync(fd, node.mode); // after chown(2), which clears setuid and setgid
+    setXattrs(path, node);
     futimesSync(fd, node.modifiedMs / 1000, node.modifiedMs / 1000);
   } finally {
     closeSync(fd);
@@ -70,28 +70,28 @@ async function writeExtents(fd: number, { size, content, extents = [] }: File): 
 async function writeChunk(fd: number, chunk: Uint8Array, position: number | null): Promise<void> {
   for (let written = 0; written < chunk.byteLength; ) {
     const [at, left] = [position === null ? null : position + written, chunk.byteLength - written];
-    written += await atDiskPace(
+    written += await syncWhileFast(
       () => writeSync(fd, chunk, written, left, at),
       async () => (await writeAt(fd, chunk, written, left, at)).bytesWritten,
     );
   }
-  hasPassed(chunk.byteLength);
+  noteReleasedBuffer(chunk.byteLength);
 }
 
-export function setTreeAttributes(place: KernelPath, node: TreeAttributes, { isLink = false } = {}): void {
-  lchownSync(place, node.uid, node.gid);
-  if (!isLink) chmodSync(place, node.mode);
-  setXattrs(place, node);
-  lutimesSync(place, node.modifiedMs / 1000, node.modifiedMs / 1000);
+export function setTreeAttributes(path: KernelPath, node: TreeAttributes, { isLink = false } = {}): void {
+  lchownSync(path, node.uid, node.gid);
+  if (!isLink) chmodSync(path, node.mode);
+  setXattrs(path, node);
+  lutimesSync(path, node.modifiedMs / 1000, node.modifiedMs / 1000);
 }
 
-/** After chown(2), which takes capabilities away. */
-function setXattrs(place: KernelPath, { xattrs }: TreeAttributes): void {
+/** Must follow chown(2), which clears capabilities. */
+function setXattrs(path: KernelPath, { xattrs }: TreeAttributes): void {
   for (const [name, value] of xattrs ?? []) {
     try {
-      setXattr(place, name, value);
+      setXattr(path, name, value);
     } catch (error) {
-      if (!WITHOUT_XATTR.has(errnoCode(error))) throw error;
+      if (!XATTR_UNSUPPORTED.has(errnoCode(error))) throw error;
     }
   }
 }

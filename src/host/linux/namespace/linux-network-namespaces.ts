@@ -5,7 +5,7 @@ import { byteStreamOf } from '../net/byte-stream.ts';
 import { untilConnected } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
 import { parseNetDev } from '../proc/net-dev.ts';
-import { LentChunks } from '../process/lent-chunks.ts';
+import { ReusedBufferChunks } from '../process/reused-buffer-chunks.ts';
 import { createNamespaceThreadClient, type NamespaceThreadClient } from './namespace-thread-client.ts';
 
 /** Bounds one request to about a millisecond, so that others are not delayed. */
@@ -67,7 +67,7 @@ async function connectLoopback(
 /** Owns the descriptor. */
 async function connected(fd: number, host: string, port: number, signal: AbortSignal): Promise<ByteStream> {
   // Without `manualStart` Node.js starts to read from the descriptor at once.
-  const chunks = new LentChunks();
+  const chunks = new ReusedBufferChunks();
   const options: SocketConstructorOpts & { readonly manualStart: true } = {
     fd,
     manualStart: true,

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import type { ConnectedProcess, ConnectedProgram, ConnectedPrograms } from '../../connected-programs.ts';
 import { ProcessStartError } from '../../processes.ts';
 import { exitCodeOf } from '../process/run-command.ts';
-import { spawnProgram, startError } from '../process/spawn-program.ts';
+import { spawnProgram, asProcessStartError } from '../process/spawn-program.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { byteStreamOf } from './byte-stream.ts';
 
@@ -21,7 +21,7 @@ async function start({ program, args, env }: ConnectedProgram): Promise<Connecte
   child.once('exit', (code, killedBy) => resolve({ exitCode: exitCodeOf(code, killedBy) }));
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error) => reject(startError(program, error)));
+    child.once('error', (error) => reject(asProcessStartError(program, error)));
   });
   const socket = child.stdio[3];
   if (!(socket instanceof Socket)) throw new ProcessStartError('EBADF', program);

@@ -7,15 +7,15 @@ export async function findProcesses(isMeant: (start: ProcessStart) => boolean): 
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);
     if (!Number.isInteger(pid)) return [];
-    const stat = parseProcStat(textOf(pid, 'stat'));
+    const stat = parseProcStat(readProcFile(pid, 'stat'));
     if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return [];
-    const start = { args: partsOf(textOf(pid, 'cmdline')), env: partsOf(textOf(pid, 'environ')) };
+    const start = { args: splitNulSeparated(readProcFile(pid, 'cmdline')), env: splitNulSeparated(readProcFile(pid, 'environ')) };
     return isMeant(start) ? [{ pid, startTime: stat.startTime }] : [];
   });
 }
 
 /** Empty for one that has ended meanwhile, and for one that is not ours to look into. */
-function textOf(pid: number, file: string): string {
+function readProcFile(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
@@ -23,6 +23,6 @@ function textOf(pid: number, file: string): string {
   }
 }
 
-function partsOf(text: string): readonly string[] {
+function splitNulSeparated(text: string): readonly string[] {
   return text === '' ? [] : text.replace(/\0$/, '').split('\0');
 }

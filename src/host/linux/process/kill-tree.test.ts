@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProcessIdentity } from '../../processes.ts';
-import { allBelow } from './kill-tree.ts';
+import { descendantsOf } from './kill-tree.ts';
 
 const COUNT = 200_000;
 const processNumber = (pid: number): ProcessIdentity => ({ pid, startTime: pid });
 const target = processNumber(0);
 
 test('allBelow() follows a chain of any length, the deepest first', async () => {
-  const found = await allBelow(target, ({ pid }) => (pid < COUNT ? [processNumber(pid + 1)] : []));
+  const found = await descendantsOf(target, ({ pid }) => (pid < COUNT ? [processNumber(pid + 1)] : []));
   assert.deepEqual([found.length, found[0]?.pid, found.at(-1)?.pid], [COUNT, COUNT, 1]);
 });
 
@@ -16,7 +16,7 @@ test('allBelow() takes any number of children, and lets the event loop go on', a
   let turns = 0;
   const ticking = setInterval(() => turns++, 0);
   const children = Array.from({ length: COUNT }, (_, index) => processNumber(index + 1));
-  const found = await allBelow(target, ({ pid }) => (pid === 0 ? children : []));
+  const found = await descendantsOf(target, ({ pid }) => (pid === 0 ? children : []));
   clearInterval(ticking);
   assert.equal(found.length, COUNT);
   assert.ok(turns > 10, `${turns} turns`);

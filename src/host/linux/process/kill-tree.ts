@@ -15,9 +15,9 @@ export async function killTree(target: ProcessIdentity): Promise<void> {
   const own = stopped(target);
   if (own === undefined) return;
   try {
-    await killDescendants(target, own);
+    await stopAndKillDescendants(target, own);
   } finally {
-    if (statIf(target) !== undefined) {
+    if (statIfSame(target) !== undefined) {
       if (isKillable(own.group)) sendSignal(-own.group, 'SIGKILL');
       sendSignal(target.pid, 'SIGKILL');
     }
@@ -25,25 +25,25 @@ export async function killTree(target: ProcessIdentity): Promise<void> {
 }
 
 /** The same without the process itself, which goes on; `false` when there is nothing below it. */
-export async function killBelow(target: ProcessIdentity): Promise<boolean> {
+export async function killDescendantsOf(target: ProcessIdentity): Promise<boolean> {
   const own = stopped(target);
   if (own === undefined) return false;
   try {
-    return (await killDescendants(target, own)) > 0;
+    return (await stopAndKillDescendants(target, own)) > 0;
   } finally {
-    if (statIf(target) !== undefined) sendSignal(target.pid, 'SIGCONT');
+    if (statIfSame(target) !== undefined) sendSignal(target.pid, 'SIGCONT');
   }
 }
 
 /** How many there were. */
-async function killDescendants(target: ProcessIdentity, { group }: ProcStat): Promise<number> {
+async function stopAndKillDescendants(target: ProcessIdentity, { group }: ProcStat): Promise<number> {
   const failures: unknown[] = [];
-  const found = await allBelow(target, (parent) => stoppedChildren(parent, failures));
+  const found = await descendantsOf(target, (parent) => stoppedChildren(parent, failures));
   const killed = new Set([group]); // that of the target may be shared with what is to go on
   for (const [index, each] of found.entries()) {
     if (index % BATCH === BATCH - 1) await eventLoopTurn();
     attempt(failures, () => {
-      const stat = statIf(each);
+      const stat = statIfSame(each);
       if (stat === undefined) return;
       if (!killed.has(stat.group) && isKillable(stat.group)) sendSignal(-stat.group, 'SIGKILL');
       killed.add(stat.group);
@@ -58,7 +58,7 @@ async function killDescendants(target: ProcessIdentity, { group }: ProcStat): Pr
  * What is below a process, the deepest first. In this order a stopped process is killed before its parent: one that loses
  * its parent is continued by the kernel. No recursion: a container decides how deep its processes are nested.
  */
-export async function allBelow(
+export async function descendantsOf(
   target: ProcessIdentity,
   childrenOf: (parent: ProcessIdentity) => Iterable<ProcessIdentity>,
 ): Promise<readonly ProcessIdentity[]> {
@@ -74,7 +74,7 @@ export async function allBelow(
 }
 
 function* stoppedChildren(parent: ProcessIdentity, failures: unknown[]): Generator<ProcessIdentity> {
-  const pids = attempt(failures, () => (statIf(parent) === undefined ? [] : childrenOf(parent.pid))) ?? [];
+  const pids = attempt(failures, () => (statIfSame(parent) === undefined ? [] : childrenOf(parent.pid))) ?? [];
   for (const pid of pids) {
     const child = attempt(failures, () => stoppedChild(pid));
     if (child) yield child;
@@ -98,7 +98,7 @@ function attempt<T>(failures: unknown[], work: () => T): T | undefined {
 }
 
 function stopped(target: ProcessIdentity): ProcStat | undefined {
-  const stat = statIf(target);
+  const stat = statIfSame(target);
   if (stat !== undefined) sendSignal(target.pid, 'SIGSTOP');
   return stat;
 }
@@ -127,7 +127,7 @@ export function childrenOf(pid: number): number[] {
 }
 
 /** `undefined` when it has ended, also when its number belongs to another process now. */
-function statIf({ pid, startTime }: ProcessIdentity): ProcStat | undefined {
+function statIfSame({ pid, startTime }: ProcessIdentity): ProcStat | undefined {
   const stat = statOf(pid);
   return stat?.startTime === startTime ? stat : undefined;
 }

@@ -15,7 +15,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { findProcesses } from './find-processes.ts';
 import { killTree, sendSignal } from './kill-tree.ts';
 import { exitCodeOf, runCommand } from './run-command.ts';
-import { spawnProgram, startError } from './spawn-program.ts';
+import { spawnProgram, asProcessStartError } from './spawn-program.ts';
 import { spawnStreamed } from './spawn-streamed.ts';
 import { startMonitor } from './start-monitor.ts';
 
@@ -34,8 +34,8 @@ export function createLinuxProcesses(): Processes {
   async function waitForExit(process: ProcessIdentity, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const own = children.get(process.pid);
-    if (own?.handle.startTime === process.startTime) return exitOf(own, signal);
-    await exitOfStranger(process, signal);
+    if (own?.handle.startTime === process.startTime) return waitForChild(own, signal);
+    await waitForOtherProcess(process, signal);
   }
 
   return {
@@ -61,7 +61,7 @@ interface OwnChild {
 
 async function spawnDaemon({ program, args, env, logFile }: Daemon): Promise<OwnChild> {
   await using log = await open(logFile, 'a', 0o640).catch((error: unknown) => {
-    throw startError(program, error);
+    throw asProcessStartError(program, error);
   });
   const child = spawnProgram(program, args, {
     ...(env ? { env } : {}),
@@ -75,7 +75,7 @@ async function spawnDaemon({ program, args, env, logFile }: Daemon): Promise<Own
   const startTime = child.pid === undefined ? undefined : startTimeOf(child.pid);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error) => reject(startError(program, error)));
+    child.once('error', (error) => reject(asProcessStartError(program, error)));
   });
   if (child.pid === undefined || startTime === undefined) throw new ProcessStartError('ESRCH', program);
   child.unref();
@@ -117,7 +117,7 @@ async function resizeTerminal(process: ProcessIdentity, size: TerminalSize): Pro
 }
 
 /** Of one that is no child of ours. */
-async function exitOfStranger(process: ProcessIdentity, signal: AbortSignal): Promise<void> {
+async function waitForOtherProcess(process: ProcessIdentity, signal: AbortSignal): Promise<void> {
   const [{ openPidfd }, { untilReady }] = await Promise.all([
     import('../sys/event-calls.ts'),
     import('../sys/descriptor-stream.ts'),
@@ -130,7 +130,7 @@ async function exitOfStranger(process: ProcessIdentity, signal: AbortSignal): Pr
   closeSync(fd);
 }
 
-function exitOf(own: OwnChild, signal: AbortSignal): Promise<void> {
+function waitForChild(own: OwnChild, signal: AbortSignal): Promise<void> {
   own.child.ref();
   own.waiting++;
   return new Promise<void>((resolve, reject) => {

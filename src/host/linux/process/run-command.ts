@@ -31,7 +31,7 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
   try {
     const [stdout, stderr] = await Promise.all(written);
     end.removeEventListener('abort', onEnd);
-    const exitCode = await endOf(pid, exitStatusOf(pid), end);
+    const exitCode = await untilExit(pid, exitStatusOf(pid), end);
     return { exitCode, stdout: stdout ?? new Uint8Array(), stderr: stderr ?? new Uint8Array() };
   } finally {
     end.removeEventListener('abort', onEnd);
@@ -39,7 +39,7 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
 }
 
 /** It may go on after it has closed its outputs. It is there to be killed until `status` resolves. */
-async function endOf(pid: number, status: Promise<number>, signal: AbortSignal): Promise<number> {
+async function untilExit(pid: number, status: Promise<number>, signal: AbortSignal): Promise<number> {
   const onAbort = (): void => killGroup(pid);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });

@@ -7,11 +7,11 @@ export function spawnProgram(program: string, args: readonly string[], options: 
   try {
     return spawn(program, args, options);
   } catch (error) {
-    throw startError(program, error); // some failures are thrown at once: E2BIG, ENOMEM
+    throw asProcessStartError(program, error); // some failures are thrown at once: E2BIG, ENOMEM
   }
 }
 
 /** Why a program did not start, in the port's shape. */
-export function startError(program: string, error: unknown): ProcessStartError {
+export function asProcessStartError(program: string, error: unknown): ProcessStartError {
   return new ProcessStartError(errnoCode(error) ?? 'EIO', program, { cause: error });
 }

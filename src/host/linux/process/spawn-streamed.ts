@@ -7,11 +7,11 @@ import { parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import type { ChildDescriptor } from '../sys/posix-spawn.ts';
 import type { PseudoTerminal } from '../terminal/pseudo-terminal.ts';
-import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
-import { startError } from './spawn-program.ts';
+import { childrenOf, killDescendantsOf, killTree, sendSignal } from './kill-tree.ts';
+import { asProcessStartError } from './spawn-program.ts';
 
 const COLLECT_MS = 500;
-const MOST_WORDS_BYTES = 64 * 1024;
+const MAX_STDERR_BYTES = 64 * 1024;
 
 /** Starts a program in a session of its own, with pipes or a terminal. */
 export async function spawnStreamed(command: StreamedCommand): Promise<RunningProgram> {
@@ -33,12 +33,12 @@ export async function spawnStreamed(command: StreamedCommand): Promise<RunningPr
     ...identity,
     stdout: untilClosed(stdout),
     stderr: untilClosed(stderr),
-    write: (data) => written(stdin, data),
+    write: (data) => writeInput(stdin, data),
     closeInput: () => stdin?.end(),
     resize: async () => {},
     exited,
     kill: () =>
-      endProgram({ identity, exited }, () => {
+      killProgram({ identity, exited }, () => {
         for (const stream of [stdin, stdout, stderr]) stream?.destroy();
       }),
   };
@@ -65,7 +65,7 @@ async function spawnInTerminal(command: StreamedCommand): Promise<RunningProgram
 }
 
 function inTerminal(
-  { identity, exited }: Started,
+  { identity, exited }: StartedProgram,
   terminal: PseudoTerminal,
   resizeTerminalOf: (pid: number, size: TerminalSize) => boolean,
 ): RunningProgram {
@@ -87,7 +87,7 @@ function inTerminal(
       for (const below of childrenOf(identity.pid)) resizeTerminalOf(below, size);
     },
     exited,
-    kill: () => endProgram({ identity, exited }, terminal.close),
+    kill: () => killProgram({ identity, exited }, terminal.close),
   };
 }
 
@@ -108,18 +108,18 @@ async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string
     throw error;
   });
   onExit(exited, () => programEnded.abort());
-  const words = collected(outputStream(ours[2]));
+  const words = collectOutput(outputStream(ours[2]));
   const write = async (data: Uint8Array): Promise<void> => (await terminal)?.write(data);
   return {
     ...identity,
     stdout: outputOf(terminal),
-    stderr: wordsOf(words),
+    stderr: chunksOf(words),
     write,
     closeInput: () => void write(Uint8Array.of(4)),
     resize: async (size) => (await terminal)?.resize(size),
     exited,
     kill: () =>
-      endProgram({ identity, exited }, () => {
+      killProgram({ identity, exited }, () => {
         terminal.then((ours) => ours?.close()).catch(() => {}); // it never rejects
       }),
   };
@@ -130,23 +130,23 @@ async function* outputOf(terminal: Promise<PseudoTerminal | undefined>): AsyncGe
   if (made) yield* made.output;
 }
 
-async function* wordsOf(words: Promise<readonly Uint8Array[]>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(words: Promise<readonly Uint8Array[]>): AsyncGenerator<Uint8Array> {
   yield* await words;
 }
 
 /** Read by us, because nobody else need do so. */
-function collected(stream: Socket): Promise<readonly Uint8Array[]> {
+function collectOutput(stream: Socket): Promise<readonly Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   stream.on('data', (chunk: Uint8Array) => {
     bytes += chunk.byteLength;
-    if (bytes <= MOST_WORDS_BYTES) chunks.push(chunk);
+    if (bytes <= MAX_STDERR_BYTES) chunks.push(chunk);
   });
   stream.on('error', () => {}); // `close` follows
   return new Promise((resolve) => stream.once('close', () => resolve(chunks)));
 }
 
-interface Started {
+interface StartedProgram {
   readonly identity: ProcessIdentity;
   readonly exited: Promise<number>;
   /** Our ends of its pipes. */
@@ -156,7 +156,7 @@ interface Started {
 async function startProgram(
   { program, args, env, sealed }: StreamedCommand,
   descriptors: readonly ChildDescriptor[],
-): Promise<Started> {
+): Promise<StartedProgram> {
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),
     import('../sys/exit-status.ts'),
@@ -170,11 +170,11 @@ async function startProgram(
   } catch (error) {
     sendSignal(-pid, 'SIGKILL');
     for (const fd of ours) if (fd !== undefined) closeSync(fd);
-    throw startError(program, error);
+    throw asProcessStartError(program, error);
   }
 }
 
-function written(stdin: Writable | undefined, data: Uint8Array): Promise<void> {
+function writeInput(stdin: Writable | undefined, data: Uint8Array): Promise<void> {
   if (stdin === undefined || stdin.destroyed || stdin.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
     stdin.write(data, () => resolve());
@@ -190,13 +190,13 @@ function onExit(exited: Promise<number>, work: () => void): void {
  * What the program started is killed first, and it may collect that and end by itself: no other process does so quickly
  * for processes whose parent is gone. Resolves when the program has ended, or has been killed.
  */
-async function endProgram({ identity, exited }: Omit<Started, 'ours'>, closeStreams: () => void): Promise<void> {
+async function killProgram({ identity, exited }: Omit<StartedProgram, 'ours'>, closeStreams: () => void): Promise<void> {
   let hasExited = false;
   onExit(exited, () => {
     hasExited = true;
   });
   try {
-    const hadChildren = await killBelow(identity).finally(closeStreams);
+    const hadChildren = await killDescendantsOf(identity).finally(closeStreams);
     if (hadChildren && (await endsWithin(exited, COLLECT_MS))) return;
     await killTree(identity);
   } catch (error) {

@@ -15,10 +15,10 @@ export function terminated(place: KernelPath): KernelPath {
   return typeof place === 'string' ? place : Buffer.concat([place, Buffer.of(0)]);
 }
 
-export function parentOf(path: string): string {
+export function parentPath(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
-export function nameIn(path: string): string {
+export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

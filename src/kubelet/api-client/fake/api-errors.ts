@@ -1,10 +1,10 @@
 import { ApiError, type ObjectKey } from '../api-server.ts';
-import { factsOf } from './resource-facts.ts';
+import { resourceFacts } from './resource-facts.ts';
 
 /** The server's refusals, in its words. */
 
 export function notFound({ resource, name }: ObjectKey): ApiError {
-  return new ApiError('NotFound', `${factsOf(resource).qualifiedName} ${JSON.stringify(name)} not found`);
+  return new ApiError('NotFound', `${resourceFacts(resource).qualifiedName} ${JSON.stringify(name)} not found`);
 }
 
 export function noSuchPath(): ApiError {
@@ -12,13 +12,13 @@ export function noSuchPath(): ApiError {
 }
 
 export function alreadyExists({ resource, name }: ObjectKey): ApiError {
-  return new ApiError('AlreadyExists', `${factsOf(resource).qualifiedName} ${JSON.stringify(name)} already exists`);
+  return new ApiError('AlreadyExists', `${resourceFacts(resource).qualifiedName} ${JSON.stringify(name)} already exists`);
 }
 
 /** Somebody else was faster. */
 export function modified(key: ObjectKey): ApiError {
   return conflict(
-    factsOf(key.resource).qualifiedName,
+    resourceFacts(key.resource).qualifiedName,
     key.name,
     'the object has been modified; please apply your changes to the latest version and try again',
   );
@@ -26,7 +26,7 @@ export function modified(key: ObjectKey): ApiError {
 
 /** An update meant another object of the same name. */
 export function wrongUidToUpdate(key: ObjectKey, wanted: string, found: string): ApiError {
-  const { qualifiedName, storagePrefix } = factsOf(key.resource);
+  const { qualifiedName, storagePrefix } = resourceFacts(key.resource);
   const path = ['/registry', storagePrefix, ...(key.namespace === '' ? [] : [key.namespace]), key.name].join('/');
   const storageError =
     `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ` +
@@ -37,7 +37,7 @@ export function wrongUidToUpdate(key: ObjectKey, wanted: string, found: string):
 /** A deletion meant another object of the same name. */
 export function wrongUidToDelete(key: ObjectKey, wanted: string, found: string): ApiError {
   return conflict(
-    factsOf(key.resource).qualifiedKind,
+    resourceFacts(key.resource).qualifiedKind,
     key.name,
     `the UID in the precondition (${wanted}) does not match the UID in record (${found}). ` +
       'The object might have been deleted and then recreated',
@@ -45,9 +45,9 @@ export function wrongUidToDelete(key: ObjectKey, wanted: string, found: string):
 }
 
 /** `kind` as the server puts it, which is sometimes the resource. */
-export function invalid(kind: string, name: string, problems: readonly string[]): ApiError {
-  const [only = ''] = problems;
-  const text = problems.length === 1 ? only : `[${problems.join(', ')}]`;
+export function invalid(kind: string, name: string, errors: readonly string[]): ApiError {
+  const [only = ''] = errors;
+  const text = errors.length === 1 ? only : `[${errors.join(', ')}]`;
   return new ApiError('Invalid', `${kind} ${JSON.stringify(name)} is invalid: ${text}`);
 }
 

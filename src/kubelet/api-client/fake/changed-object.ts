@@ -4,7 +4,7 @@ import type { ObjectMeta, Pod, PodCondition, PodStatus } from '../../../api/gene
 import type { ObjectKey } from '../api-server.ts';
 import { requestNamespace, withSecretData } from './new-object.ts';
 import { badRequest, invalid, modified } from './api-errors.ts';
-import { factsOf } from './resource-facts.ts';
+import { resourceFacts } from './resource-facts.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';
 
 /**
@@ -17,7 +17,7 @@ export function changedObject(
   wanted: WireObject,
   subresource: 'status' | undefined,
 ): WireObject {
-  const { hasStatus, apiVersion, kind, isNamespaced } = factsOf(key.resource);
+  const { hasStatus, apiVersion, kind, isNamespaced } = resourceFacts(key.resource);
   if (wanted.metadata.name !== key.name) {
     throw badRequest(
       `the name of the object (${wanted.metadata.name ?? ''}) does not match the name on the URL (${key.name})`,
@@ -44,7 +44,7 @@ export function changedObject(
       deletionGracePeriodSeconds: wanted.metadata.deletionGracePeriodSeconds ?? metadata.deletionGracePeriodSeconds,
     },
   });
-  const result = ofItsKind(key, old, changed, subresource);
+  const result = normalizeByKind(key, old, changed, subresource);
   checkImmutable(key, metadata, result.metadata);
   return result;
 }
@@ -60,7 +60,7 @@ export function isReleased(old: WireObject, changed: WireObject): boolean {
 }
 
 function checkVersion(key: ObjectKey, old: WireObject, { metadata }: WireObject): void {
-  const { qualifiedName, updatesUnconditionally } = factsOf(key.resource);
+  const { qualifiedName, updatesUnconditionally } = resourceFacts(key.resource);
   if (metadata.resourceVersion) {
     if (metadata.resourceVersion !== old.metadata.resourceVersion) throw modified(key);
   } else if (!updatesUnconditionally) {
@@ -72,13 +72,13 @@ function checkVersion(key: ObjectKey, old: WireObject, { metadata }: WireObject)
 
 function checkImmutable(key: ObjectKey, old: ObjectMeta, changed: ObjectMeta): void {
   const fields = ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
-  const problems = fields
+  const errors = fields
     .filter((field) => changed[field] !== old[field])
     .map((field) => `metadata.${field}: Invalid value: ${JSON.stringify(changed[field])}: field is immutable`);
-  if (problems.length > 0) throw invalid(factsOf(key.resource).qualifiedKind, key.name, problems);
+  if (errors.length > 0) throw invalid(resourceFacts(key.resource).qualifiedKind, key.name, errors);
 }
 
-function ofItsKind(
+function normalizeByKind(
   { resource }: ObjectKey,
   old: WireObject,
   changed: WireObject,

@@ -29,7 +29,7 @@ import {
   wrongUidToDelete,
   wrongUidToUpdate,
 } from './api-errors.ts';
-import { factsOf } from './resource-facts.ts';
+import { resourceFacts } from './resource-facts.ts';
 import { selectObjects } from './select-objects.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';
 
@@ -92,7 +92,7 @@ export class MemoryApiCalls implements ApiServer {
     signal: AbortSignal,
   ): Promise<ApiObjects[R]> {
     signal.throwIfAborted();
-    const { createsOnUpdate } = factsOf(key.resource);
+    const { createsOnUpdate } = resourceFacts(key.resource);
     const wanted = toWire(object);
     const old = this.#store.find(key);
     if (!old && !createsOnUpdate) throw notFound(key);
@@ -110,7 +110,7 @@ export class MemoryApiCalls implements ApiServer {
     signal: AbortSignal,
   ): Promise<ApiObjects[R]> {
     signal.throwIfAborted();
-    if (subresource === 'status' && !factsOf(key.resource).hasStatus) throw noSuchPath();
+    if (subresource === 'status' && !resourceFacts(key.resource).hasStatus) throw noSuchPath();
     const old = this.#found(key);
     return fromWire(key.resource, this.#change(key, old, merged(key, old, patch), subresource));
   }
@@ -167,7 +167,7 @@ function merged(key: ObjectKey, old: WireObject, patch: unknown): WireObject {
 function parseVersion({ resource, resourceVersion }: { resource: Resource; resourceVersion: string }): number {
   if (/^\d*$/.test(resourceVersion)) return Number(resourceVersion);
   const quoted = JSON.stringify(resourceVersion);
-  throw invalid(factsOf(resource).qualifiedName, '', [
+  throw invalid(resourceFacts(resource).qualifiedName, '', [
     `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`,
   ]);
 }

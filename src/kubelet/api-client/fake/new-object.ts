@@ -6,7 +6,7 @@ import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import { ApiError, type ObjectKey } from '../api-server.ts';
 import { badRequest, invalid } from './api-errors.ts';
-import { factsOf } from './resource-facts.ts';
+import { resourceFacts } from './resource-facts.ts';
 import { fromWire, toWire, type WireObject } from './wire-object.ts';
 
 const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -15,7 +15,7 @@ const GENERATED_LETTERS = 5;
 
 /** The object as the server stores it first: named, identified, with its defaults. */
 export function newObject(key: ObjectKey, given: WireObject, clock: Clock, random: Random): WireObject {
-  const { apiVersion, kind, qualifiedKind, isNamespaced } = factsOf(key.resource);
+  const { apiVersion, kind, qualifiedKind, isNamespaced } = resourceFacts(key.resource);
   const { metadata } = given;
   const name = metadata.name || generatedName(metadata.generateName ?? '', random);
   if (name === '') {

@@ -49,7 +49,7 @@ export class ObjectStore {
   }
 
   find(key: ObjectKey): WireObject | undefined {
-    return this.#objects.get(pathOf(key))?.object;
+    return this.#objects.get(storageKey(key))?.object;
   }
 
   /** By namespace, then by name. */
@@ -65,7 +65,7 @@ export class ObjectStore {
     const before = this.find(key);
     if (before && isDeepStrictEqual(withVersion(object, before.metadata.resourceVersion), before)) return before;
     const after = withVersion(object, String(++this.#version));
-    this.#objects.set(pathOf(key), { resource: key.resource, object: after });
+    this.#objects.set(storageKey(key), { resource: key.resource, object: after });
     this.#record({ version: this.#version, resource: key.resource, before, after });
     return after;
   }
@@ -73,7 +73,7 @@ export class ObjectStore {
   remove(key: ObjectKey): void {
     const before = this.find(key);
     if (!before) return;
-    this.#objects.delete(pathOf(key));
+    this.#objects.delete(storageKey(key));
     this.#record({ version: ++this.#version, resource: key.resource, before, after: undefined });
   }
 
@@ -85,7 +85,7 @@ export class ObjectStore {
     if (after === 0) {
       for (const object of this.list(resource, matches)) watcher.stream.push(added(object));
     } else {
-      for (const change of this.#history) tell(watcher, change);
+      for (const change of this.#history) deliver(watcher, change);
     }
     this.#watchers.add(watcher);
     try {
@@ -115,11 +115,11 @@ export class ObjectStore {
   #record(change: Change): void {
     this.#history.push(change);
     while (this.#history.length > this.#keptChanges) this.#oldest = this.#history.shift()?.version ?? this.#oldest;
-    for (const watcher of this.#watchers) tell(watcher, change);
+    for (const watcher of this.#watchers) deliver(watcher, change);
   }
 }
 
-function tell(watcher: Watcher, { version, resource, before, after }: Change): void {
+function deliver(watcher: Watcher, { version, resource, before, after }: Change): void {
   if (resource !== watcher.resource || version <= watcher.after) return;
   const resourceVersion = String(version);
   const matched = before !== undefined && watcher.matches(before);
@@ -139,6 +139,6 @@ function withVersion(object: WireObject, resourceVersion: string | undefined): W
   return withMetadata(object, { resourceVersion });
 }
 
-function pathOf({ resource, namespace, name }: ObjectKey): string {
+function storageKey({ resource, namespace, name }: ObjectKey): string {
   return `${resource}/${namespace}/${name}`;
 }

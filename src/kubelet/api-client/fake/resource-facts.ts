@@ -21,7 +21,7 @@ export interface ResourceFacts {
 }
 
 /** Those of kube-apiserver v1.36. */
-export function factsOf(resource: Resource): ResourceFacts {
+export function resourceFacts(resource: Resource): ResourceFacts {
   return FACTS[resource];
 }
 

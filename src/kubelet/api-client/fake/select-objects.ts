@@ -1,7 +1,7 @@
 import type { Selection } from '../api-server.ts';
 import { isMap } from '../patch-value.ts';
 import { badRequest } from './api-errors.ts';
-import { factsOf } from './resource-facts.ts';
+import { resourceFacts } from './resource-facts.ts';
 import type { WireObject } from './wire-object.ts';
 
 /** Without rules of their own for fields: the server words its refusal otherwise. */
@@ -22,7 +22,7 @@ export function selectObjects({ resource, namespace, fieldSelector = '' }: Selec
     .filter((term) => term !== '')
     .map(parseTerm);
   for (const { field } of terms) {
-    if (!factsOf(resource).selectableFields.includes(field)) throw unknownField(resource, field);
+    if (!resourceFacts(resource).selectableFields.includes(field)) throw unknownField(resource, field);
   }
   return (object) =>
     (namespace === undefined || namespace === '' || object.metadata.namespace === namespace) &&

@@ -5,7 +5,7 @@ import { SeededRandom } from '../../../host/fake/seeded-random.ts';
 import type { Random } from '../../../host/random.ts';
 import type { SigningKey } from '../../../host/signing-keys.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
-import { followSelection } from '../../api-client/reflector.ts';
+import { runReflector } from '../../api-client/reflector.ts';
 import { readCertificateRequest } from '../certificate-request.ts';
 import { distinguishedName, issueCertificate } from '../x509.ts';
 
@@ -55,12 +55,12 @@ export class MemorySigner {
       this.#seen.set(uid, request);
       if (this.answer !== 'ignore') void this.#write(request, this.answer, signal);
     };
-    const keeper = {
-      listed: (requests: readonly CertificateSigningRequest[]) => requests.forEach(see),
-      changed: ({ object }: { readonly object: CertificateSigningRequest }) => see(object),
+    const handler = {
+      onList: (requests: readonly CertificateSigningRequest[]) => requests.forEach(see),
+      onChange: ({ object }: { readonly object: CertificateSigningRequest }) => see(object),
     };
     const deps = { api, clock, random: this.#random, log: silentLog };
-    await followSelection({ resource: 'certificatesigningrequests' }, keeper, deps, signal);
+    await runReflector({ resource: 'certificatesigningrequests' }, handler, deps, signal);
   }
 
   /** The certificate for a request, in PEM. */

@@ -12,11 +12,11 @@ import {
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
 import { PodError } from '../../pod/pod-error.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
-import { credentialsFor } from '../matching-credentials.ts';
+import { matchingCredentials } from '../matching-credentials.ts';
 import { ensureImage, type ImageDeps } from '../ensure-image.ts';
 import type { VerificationPolicy } from '../image-access.ts';
 import { PullBackoff } from '../pull-backoff.ts';
-import { PullRate, type PullRateLimit } from '../pull-rate.ts';
+import { PullRateLimiter, type PullRateLimit } from '../pull-rate.ts';
 import { PullRecords } from '../pull-records.ts';
 import type { LoginSource } from '../registry-login.ts';
 import { SharedPulls } from '../shared-pulls.ts';
@@ -55,11 +55,11 @@ export class ImageRuntime {
     this.deps = {
       clock: this.clock,
       backoff: new PullBackoff(this.clock),
-      rate: new PullRate(rate, this.clock),
+      rate: new PullRateLimiter(rate, this.clock),
       pulls: new SharedPulls({ serializeImagePulls, maxParallelImagePulls: undefined }),
       credentials: async (repository, { pullSecrets }) => {
         await this.#pause('credentialsTakeMs');
-        return credentialsFor(repository, pullSecrets);
+        return matchingCredentials(repository, pullSecrets);
       },
       verification: policy && { policy, records },
       images: {
@@ -117,7 +117,7 @@ export class ImageRuntime {
 }
 
 /** A Secret with a login for `registry.io`, whose password is the user's name. */
-export function secretOf(name: string, username: string, namespace = 'default'): LoginSource {
+export function secretLogin(name: string, username: string, namespace = 'default'): LoginSource {
   const login = { username, password: username, email: '' };
   return {
     config: new Map([['registry.io', login]]),
@@ -126,9 +126,9 @@ export function secretOf(name: string, username: string, namespace = 'default'):
 }
 
 /** The same of a service account, as a credential provider gives it. */
-export function accountOf(name: string, username: string, uid = `uid of ${name}`): LoginSource {
+export function accountLogin(name: string, username: string, uid = `uid of ${name}`): LoginSource {
   return {
-    ...secretOf(name, username),
+    ...secretLogin(name, username),
     owner: { kind: 'serviceAccount', account: { uid, namespace: 'default', name } },
   };
 }

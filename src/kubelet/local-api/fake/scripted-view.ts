@@ -17,17 +17,17 @@ export class ScriptedView implements AgentView {
   }
 
   /** What `manuallyStopped()` answers. */
-  readonly aside: Pod[] = [];
+  readonly stoppedPods: Pod[] = [];
 
   manuallyStopped(): readonly Pod[] {
-    return this.aside;
+    return this.stoppedPods;
   }
 
   /** What `troubles()` answers. */
-  readonly nodeTroubles: string[] = [];
+  readonly errors: string[] = [];
 
   async nodeErrors(): Promise<readonly string[]> {
-    return this.nodeTroubles;
+    return this.errors;
   }
 
   /** What `fullDisks()` answers. */
@@ -54,21 +54,21 @@ export class ScriptedView implements AgentView {
   /** Puts a report in the place of the pod's last one, and tells its status. */
   show(report: PodReport): void {
     this.#reports.set(report.pod.metadata.uid, report);
-    this.tell({ kind: 'status', pod: report.pod, status: report.status });
+    this.emit({ kind: 'status', pod: report.pod, status: report.status });
   }
 
-  refuse(report: ManifestReport): void {
+  addManifestErrors(report: ManifestReport): void {
     this.#manifests = [...this.#manifests, report];
-    this.tell({ kind: 'manifest', report });
+    this.emit({ kind: 'manifest', report });
   }
 
   remove(uid: string): void {
     const report = this.#reports.get(uid);
     this.#reports.delete(uid);
-    if (report) this.tell({ kind: 'gone', pod: report.pod });
+    if (report) this.emit({ kind: 'gone', pod: report.pod });
   }
 
-  tell(event: AgentEvent): void {
+  emit(event: AgentEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hostIps, hostIpsOf } from './host-ips.ts';
+import { hostIps, hostIpsFromAddresses } from './host-ips.ts';
 
 const VIEW = {
   local: ['127.0.0.1', '192.0.2.1', '192.0.2.2', '2001:db8::1'],
@@ -33,6 +33,6 @@ test('hostIpsOf() takes internal addresses first, and one of each family', () =>
     { type: 'InternalIP', address: '2001:db8::2' },
     { type: 'Hostname', address: 'box' },
   ];
-  assert.deepEqual(hostIpsOf(addresses), ['2001:db8::1', '203.0.113.1']);
-  assert.deepEqual(hostIpsOf([{ type: 'Hostname', address: 'box' }]), []);
+  assert.deepEqual(hostIpsFromAddresses(addresses), ['2001:db8::1', '203.0.113.1']);
+  assert.deepEqual(hostIpsFromAddresses([{ type: 'Hostname', address: 'box' }]), []);
 });

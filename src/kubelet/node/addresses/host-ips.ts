@@ -11,7 +11,7 @@ type AddressSettings = Pick<NodeSettings, 'nodeName' | 'nodeIps' | 'isCloudExter
  */
 export function hostIps(settings: AddressSettings, view: AddressView): readonly string[] {
   try {
-    return hostIpsOf(nodeAddresses(settings, view));
+    return hostIpsFromAddresses(nodeAddresses(settings, view));
   } catch (error) {
     if (error instanceof AddressError) return [];
     throw error;
@@ -19,7 +19,7 @@ export function hostIps(settings: AddressSettings, view: AddressView): readonly 
 }
 
 /** Internal addresses go before external ones. */
-export function hostIpsOf(addresses: readonly NodeAddress[]): readonly string[] {
+export function hostIpsFromAddresses(addresses: readonly NodeAddress[]): readonly string[] {
   const all = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>
     addresses.flatMap(({ type, address }) => (type === wanted ? (canonicalIp(address) ?? []) : [])),
   );

@@ -33,7 +33,7 @@ export function nodeAddresses(
   const hostname: NodeAddress = { type: 'Hostname', address: nodeName };
   if (isCloudExternal && before.length > 0) return before; // the cloud's word counts more
   if (isCloudExternal && nodeIps.length === 0) return [hostname];
-  const internal = first !== undefined && second !== undefined ? [first, second] : [first ?? foundIp(settings, view)];
+  const internal = first !== undefined && second !== undefined ? [first, second] : [first ?? detectIp(settings, view)];
   return [...internal.map((address) => ({ type: 'InternalIP', address })), hostname];
 }
 
@@ -47,14 +47,14 @@ function givenIps({ nodeIps }: AddressSettings): readonly string[] {
   return nodeIps.flatMap((ip) => canonicalIp(ip) ?? []);
 }
 
-function foundIp(settings: AddressSettings, view: AddressView): string {
+function detectIp(settings: AddressSettings, view: AddressView): string {
   const { nodeName } = settings;
   const nameAsIp = canonicalIp(nodeName);
   if (nameAsIp !== undefined) return nameAsIp;
   const [chosen = '0.0.0.0'] = givenIps(settings);
   const family = ipFamilyOf(chosen);
   const other = family === 4 ? 6 : 4;
-  const usable = view.named.flatMap((ip) => canonicalIp(ip) ?? []).filter((ip) => objectionTo(ip, view) === undefined);
+  const usable = view.named.flatMap((ip) => canonicalIp(ip) ?? []).filter((ip) => nodeIpError(ip, view) === undefined);
   const found =
     usable.find((ip) => ipFamilyOf(ip) === family) ?? usable[0] ?? view.primary[family] ?? view.primary[other];
   if (found !== undefined) return found;
@@ -64,11 +64,11 @@ function foundIp(settings: AddressSettings, view: AddressView): string {
 }
 
 function checkLocal(name: string, ip: string | undefined, view: AddressView): void {
-  const objection = ip === undefined ? undefined : objectionTo(ip, view);
-  if (objection !== undefined) throw new AddressError(`failed to validate ${name}: ${objection}`);
+  const error = ip === undefined ? undefined : nodeIpError(ip, view);
+  if (error !== undefined) throw new AddressError(`failed to validate ${name}: ${error}`);
 }
 
-function objectionTo(ip: string, { local }: AddressView): string | undefined {
+function nodeIpError(ip: string, { local }: AddressView): string | undefined {
   if (/^127\.|^::1$/.test(ip)) return "nodeIP can't be loopback address";
   if (/^(22[4-9]|23\d)\.|^ff/.test(ip)) return "nodeIP can't be a multicast address";
   if (/^169\.254\.|^fe[89ab]/.test(ip)) return "nodeIP can't be a link-local unicast address";

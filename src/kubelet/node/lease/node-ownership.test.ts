@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lease, Node } from '../../../api/generated/core-v1.ts';
 import { formatMicroTime, parseTime } from '../../../base/rfc3339.ts';
-import { isOfOtherMachine, leaseLeftMs, sightingOf } from './node-ownership.ts';
+import { belongsToOtherMachine, leaseRemainingMs, observeLease } from './node-ownership.ts';
 
 const WALL_MS = parseTime('2026-01-01T00:00:00Z');
 
@@ -16,11 +16,11 @@ function leaseOf(renewedMs: number): Lease {
 }
 
 test('isOfOtherMachine() only when both machines have said who they are', () => {
-  assert.equal(isOfOtherMachine(nodeOf('other'), 'ours'), true);
-  assert.equal(isOfOtherMachine(nodeOf('ours'), 'ours'), false);
-  assert.equal(isOfOtherMachine(nodeOf(''), 'ours'), false);
-  assert.equal(isOfOtherMachine(nodeOf('other'), ''), false);
-  assert.equal(isOfOtherMachine({ metadata: { name: 'box' }, spec: {} }, 'ours'), false);
+  assert.equal(belongsToOtherMachine(nodeOf('other'), 'ours'), true);
+  assert.equal(belongsToOtherMachine(nodeOf('ours'), 'ours'), false);
+  assert.equal(belongsToOtherMachine(nodeOf(''), 'ours'), false);
+  assert.equal(belongsToOtherMachine(nodeOf('other'), ''), false);
+  assert.equal(belongsToOtherMachine({ metadata: { name: 'box' }, spec: {} }, 'ours'), false);
 });
 
 const cases: Record<string, { renewedMs: number; seenMs: number; leftMs: number }> = {
@@ -35,14 +35,14 @@ for (const [name, { renewedMs, seenMs, leftMs }] of Object.entries(cases)) {
   test(`leaseLeftMs() is ${name}`, () => {
     const lease = leaseOf(WALL_MS + renewedMs);
     const sighting = { renewTime: lease.spec.renewTime ?? '', sinceMs: 100_000 + seenMs };
-    assert.equal(leaseLeftMs(lease, sighting, { wallMs: WALL_MS, monotonicMs: 100_000 }), leftMs);
+    assert.equal(leaseRemainingMs(lease, sighting, { wallMs: WALL_MS, monotonicMs: 100_000 }), leftMs);
   });
 }
 
 test('sightingOf() starts anew with each renewal', () => {
-  const first = sightingOf(leaseOf(WALL_MS), undefined, 5);
+  const first = observeLease(leaseOf(WALL_MS), undefined, 5);
   assert.equal(first?.sinceMs, 5);
-  assert.equal(sightingOf(leaseOf(WALL_MS), first, 9), first);
-  assert.equal(sightingOf(leaseOf(WALL_MS + 1), first, 9)?.sinceMs, 9);
-  assert.equal(sightingOf(undefined, first, 9), undefined);
+  assert.equal(observeLease(leaseOf(WALL_MS), first, 9), first);
+  assert.equal(observeLease(leaseOf(WALL_MS + 1), first, 9)?.sinceMs, 9);
+  assert.equal(observeLease(undefined, first, 9), undefined);
 });

@@ -2,22 +2,22 @@ import type { Lease, Node } from '../../../api/generated/core-v1.ts';
 import { parseTime } from '../../../base/rfc3339.ts';
 
 /** What was last seen of the lease of another machine, by a clock that does not jump. */
-export interface LeaseSighting {
+export interface LeaseObservation {
   readonly renewTime: string;
   readonly sinceMs: number;
 }
 
 /** The node object is of another machine: it says so, and that machine is not ours. */
-export function isOfOtherMachine({ status }: Node, machineId: string): boolean {
+export function belongsToOtherMachine({ status }: Node, machineId: string): boolean {
   const other = status?.nodeInfo?.machineID ?? '';
   return other !== '' && machineId !== '' && other !== machineId;
 }
 
-export function sightingOf(
+export function observeLease(
   lease: Lease | undefined,
-  before: LeaseSighting | undefined,
+  before: LeaseObservation | undefined,
   nowMs: number,
-): LeaseSighting | undefined {
+): LeaseObservation | undefined {
   const renewTime = lease?.spec.renewTime;
   if (renewTime === undefined) return undefined;
   return before?.renewTime === renewTime ? before : { renewTime, sinceMs: nowMs };
@@ -27,9 +27,9 @@ export function sightingOf(
  * How long the other machine may still be alive; zero when it is not. Its time is believed as far as it is older than ours;
  * a lease from the future lasts as long as it was not renewed since we saw it.
  */
-export function leaseLeftMs(
+export function leaseRemainingMs(
   lease: Lease,
-  { sinceMs }: LeaseSighting,
+  { sinceMs }: LeaseObservation,
   now: { readonly wallMs: number; readonly monotonicMs: number },
 ): number {
   const durationMs = (lease.spec.leaseDurationSeconds ?? 0) * 1000;

@@ -8,7 +8,7 @@ import { hugePageAmounts } from '../../resources/huge-pages.ts';
 import type { NodeEvents } from '../node-event.ts';
 import type { NodeSettings } from '../node-settings.ts';
 import { processLimit } from '../signals/read-signals.ts';
-import { enforcedAmount, type MachineResources } from '../status/node-resources.ts';
+import { enforcedAmounts, type MachineResources } from '../status/node-resources.ts';
 
 const RETRY_MS = 60_000;
 
@@ -64,7 +64,7 @@ export function podsLimits(
   const { enforcesPods } = settings;
   const nothing = { systemReserved: new Map(), kubeReserved: new Map(), reservedCpus: 0 };
   const reserved = { ...settings, ...(!enforcesPods && nothing), reservesThresholds: false };
-  const amounts = enforcedAmount(machine, reserved);
+  const amounts = enforcedAmounts(machine, reserved);
   const memory = amounts.get('memory');
   const cpu = amounts.get('cpu');
   const kept = (list: ReadonlyMap<string, Quantity>): number => Number(list.get('pid')?.value() ?? 0n);

@@ -7,7 +7,7 @@ import type { ApiServer } from '../../api-client/api-server.ts';
 import { NodeLease } from '../lease/node-lease.ts';
 import { type NodeEvent, type NodeEvents, nodeStatusEvent } from '../node-event.ts';
 import type { NodeSettings } from '../node-settings.ts';
-import { nodeKey, OwnNode } from '../node-cache.ts';
+import { nodeKey, NodeCache } from '../node-cache.ts';
 import { type ComposedNode, composeNode } from '../status/compose-node.ts';
 import type { NodeGatherer } from '../status/gather-node.ts';
 import { NodeStatusWriter } from '../status/node-status-writer.ts';
@@ -15,7 +15,7 @@ import type { RuntimeReadiness } from '../status/runtime-readiness.ts';
 import { initialNode } from './initial-node.ts';
 import { type Registration, registerNode } from './register-node.ts';
 
-export interface KeepNodeDeps {
+export interface NodeManagerDeps {
   readonly api: ApiServer;
   readonly gatherer: NodeGatherer;
   readonly readiness: RuntimeReadiness;
@@ -24,51 +24,51 @@ export interface KeepNodeDeps {
   readonly random: Random;
   readonly log: Log;
   /** Where others look too; absent: nobody does. */
-  readonly own?: OwnNode | undefined;
+  readonly cache?: NodeCache | undefined;
 }
 
-export interface NodeKeeper {
+export interface NodeManager {
   /** Works until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** As the API server was last seen to have it. */
   current(): Node | undefined;
   /** Resolves when the API server has told once what it has of the node, be it nothing. */
-  readonly known: Promise<void>;
+  readonly synced: Promise<void>;
   /** Asks the API server: the watch may be behind. Nothing changes when it does not answer. */
   refresh(signal: AbortSignal): Promise<void>;
 }
 
 /** Registers the node, then keeps its status and its lease, and the runtime's word in it. */
-export function createNodeKeeper(settings: NodeSettings, deps: KeepNodeDeps): NodeKeeper {
-  const { own = new OwnNode(settings.nodeName) } = deps;
+export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps): NodeManager {
+  const { cache: own = new NodeCache(settings.nodeName) } = deps;
   return {
-    run: (signal) => keepNode(settings, own, deps, signal),
+    run: (signal) => runNode(settings, own, deps, signal),
     current: () => own.current,
-    known: own.known,
+    synced: own.synced,
     async refresh(signal) {
       const node = await deps.api.get(nodeKey(settings.nodeName), signal).catch(() => undefined);
-      if (node) own.seen(node);
+      if (node) own.onObserved(node);
     },
   };
 }
 
-async function keepNode(settings: NodeSettings, own: OwnNode, deps: KeepNodeDeps, signal: AbortSignal): Promise<void> {
+async function runNode(settings: NodeSettings, own: NodeCache, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
   const { readiness, gatherer } = deps;
-  const teller = new NewsTeller(deps.events);
+  const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> =>
-    composeNode(before, await gatherer.view(until), settings);
-  const status = new NodeStatusWriter(settings, { ...deps, own, compose, tell: (news) => teller.tell(news) });
-  const unsubscribe = readiness.subscribe(() => status.lookAgain());
+    composeNode(before, await gatherer.gather(until), settings);
+  const status = new NodeStatusWriter(settings, { ...deps, cache: own, compose, recordEvents: (news) => recorder.recordAll(news) });
+  const unsubscribe = readiness.subscribe(() => status.updateSoon());
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, news } = await registered(settings, compose, deps, until);
-    if (registration.kind !== 'absent') own.seen(registration.node);
-    teller.tell([...news, ...readyNews(registration, settings)]);
+    if (registration.kind !== 'absent') own.onObserved(registration.node);
+    recorder.recordAll([...news, ...readyEvents(registration, settings)]);
     const lease = new NodeLease(settings, deps);
-    await runAllOrAbort([(each) => own.follow(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
+    await runAllOrAbort([(each) => own.watch(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
   };
   try {
     // The first word on the node is to be the runtime's as it is, not that it was never asked.
-    await readiness.look(signal);
+    await readiness.check(signal);
     await runAllOrAbort([(each) => readiness.run(each), live], signal);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -80,13 +80,13 @@ async function keepNode(settings: NodeSettings, own: OwnNode, deps: KeepNodeDeps
 async function registered(
   settings: NodeSettings,
   compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>,
-  deps: KeepNodeDeps,
+  deps: NodeManagerDeps,
   signal: AbortSignal,
 ): Promise<{ readonly registration: Registration; readonly news: readonly NodeEvent[] }> {
   let news: readonly NodeEvent[] = [];
   const composeInitial = async (): Promise<Node> => {
     const composed = await compose(initialNode(settings), signal);
-    news = composed.news;
+    news = composed.events;
     return composed.node;
   };
   const { machineId } = await deps.gatherer.identity();
@@ -95,25 +95,25 @@ async function registered(
 }
 
 /** kubelet makes its node before it is ready; one that is ready from its first moment has become so all the same. */
-function readyNews(registration: Registration, { nodeName }: NodeSettings): readonly NodeEvent[] {
+function readyEvents(registration: Registration, { nodeName }: NodeSettings): readonly NodeEvent[] {
   if (registration.kind !== 'created') return [];
   const ready = registration.node.status?.conditions?.find(({ type }) => type === 'Ready');
   return ready?.status === 'True' ? [nodeStatusEvent(nodeName, 'NodeReady')] : [];
 }
 
 /** A reboot is told once, however often its news could not be written. */
-class NewsTeller {
+class NodeEventRecorder {
   readonly #events: NodeEvents;
-  #hasToldReboot = false;
+  #hasRecordedReboot = false;
 
   constructor(events: NodeEvents) {
     this.#events = events;
   }
 
-  tell(news: readonly NodeEvent[]): void {
+  recordAll(news: readonly NodeEvent[]): void {
     for (const { type, reason, message } of news) {
-      if (reason === 'Rebooted' && this.#hasToldReboot) continue;
-      this.#hasToldReboot ||= reason === 'Rebooted';
+      if (reason === 'Rebooted' && this.#hasRecordedReboot) continue;
+      this.#hasRecordedReboot ||= reason === 'Rebooted';
       this.#events.record(type, reason, message);
     }
   }

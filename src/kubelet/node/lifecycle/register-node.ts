@@ -4,10 +4,10 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
 import { isApiError } from '../../api-client/is-api-error.ts';
-import { isOfOtherMachine, type LeaseSighting, leaseLeftMs, sightingOf } from '../lease/node-ownership.ts';
+import { belongsToOtherMachine, type LeaseObservation, leaseRemainingMs, observeLease } from '../lease/node-ownership.ts';
 import { leaseKey } from '../lease/node-lease.ts';
 import { nodeKey } from '../node-cache.ts';
-import { hasNews, nodePatch } from '../status/node-patch.ts';
+import { hasNodeChanged, nodePatch } from '../status/node-patch.ts';
 import { reconcileNode } from './reconcile-node.ts';
 
 const RETRY = { firstMs: 100, maxMs: 7_000, jitter: 0 };
@@ -84,20 +84,20 @@ async function attempt(
       if (!isApiError(error, 'AlreadyExists', 'Forbidden')) throw error;
     }
   }
-  const existing = await found(api.get(key, signal), registers);
+  const existing = await orUndefined(api.get(key, signal), registers);
   if (!existing) return { kind: 'absent' };
   const taken = await claim.check(existing, signal);
   if (taken) return taken;
   log.info('the node was registered before', { node: nodeName });
   if (!initial) return { kind: 'existing', node: existing };
   const wanted = reconcileNode(existing, initial);
-  if (!hasNews(existing, wanted)) return { kind: 'existing', node: existing };
+  if (!hasNodeChanged(existing, wanted)) return { kind: 'existing', node: existing };
   const node = await api.patch(key, nodePatch(existing, wanted), { subresource: 'status' }, signal);
   return { kind: 'existing', node };
 }
 
 /** That a node is missing is only of note to who has just been told that it is there. */
-async function found<T>(answer: Promise<T>, isExpected: boolean): Promise<T | undefined> {
+async function orUndefined<T>(answer: Promise<T>, isExpected: boolean): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
@@ -110,7 +110,7 @@ async function found<T>(answer: Promise<T>, isExpected: boolean): Promise<T | un
 class NodeClaim {
   readonly #settings: RegisterSettings;
   readonly #deps: RegisterDeps;
-  #sighting: LeaseSighting | undefined;
+  #observed: LeaseObservation | undefined;
 
   constructor(settings: RegisterSettings, deps: RegisterDeps) {
     this.#settings = settings;
@@ -120,12 +120,12 @@ class NodeClaim {
   async check(existing: Node, signal: AbortSignal): Promise<Taken | undefined> {
     const { machineId, nodeName } = this.#settings;
     const { api, clock } = this.#deps;
-    if (!isOfOtherMachine(existing, machineId)) return undefined;
-    const lease: Lease | undefined = await found(api.get(leaseKey(nodeName), signal), false);
-    this.#sighting = sightingOf(lease, this.#sighting, clock.monotonic());
-    if (!lease || !this.#sighting) return undefined;
+    if (!belongsToOtherMachine(existing, machineId)) return undefined;
+    const lease: Lease | undefined = await orUndefined(api.get(leaseKey(nodeName), signal), false);
+    this.#observed = observeLease(lease, this.#observed, clock.monotonic());
+    if (!lease || !this.#observed) return undefined;
     const now = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
-    const leftMs = leaseLeftMs(lease, this.#sighting, now);
+    const leftMs = leaseRemainingMs(lease, this.#observed, now);
     if (leftMs <= 0) return undefined;
     return { kind: 'taken', machineId: existing.status?.nodeInfo?.machineID ?? '', leftMs };
   }

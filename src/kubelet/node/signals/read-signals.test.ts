@@ -13,7 +13,7 @@ const PLACES = {
 const MEMORY = { usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 };
 
 async function read(host: MemoryHost, imagePlace?: string): Promise<Record<string, readonly bigint[]>> {
-  const readings = await readSignals(PLACES, { ...host, imagePlace: async () => imagePlace });
+  const readings = await readSignals(PLACES, { ...host, imageFsPath: async () => imagePlace });
   return Object.fromEntries([...readings].map(([signal, { available, capacity }]) => [signal, [available, capacity]]));
 }
 

@@ -6,10 +6,10 @@ export interface SignalDeps {
   readonly fs: Pick<FileSystem, 'readText' | 'usage'>;
   readonly cgroupStats: Pick<CgroupStats, 'usage'>;
   /** Where the runtime keeps its images; nothing when it does not say. */
-  readonly imagePlace: () => Promise<string | undefined>;
+  readonly imageFsPath: () => Promise<string | undefined>;
 }
 
-export interface SignalPlaces {
+export interface SignalInputs {
   readonly memoryBytes: number;
   readonly rootDir: string;
   readonly podsCgroup: string;
@@ -20,7 +20,7 @@ export interface SignalPlaces {
 type Reading = readonly [PressureSignal, SignalFigures];
 
 /** All that can be read; what cannot is left out, and then puts the node under no pressure. */
-export async function readSignals(places: SignalPlaces, deps: SignalDeps): Promise<SignalReadings> {
+export async function readSignals(places: SignalInputs, deps: SignalDeps): Promise<SignalReadings> {
   const groups = await Promise.all(
     [memory(places, deps), disk('nodefs', places.rootDir, deps), images(deps), processes(deps)].map((reading) =>
       reading.catch(() => []),
@@ -29,29 +29,29 @@ export async function readSignals(places: SignalPlaces, deps: SignalDeps): Promi
   return new Map(groups.flat());
 }
 
-async function memory(places: SignalPlaces, { fs, cgroupStats }: SignalDeps): Promise<readonly Reading[]> {
+async function memory(places: SignalInputs, { fs, cgroupStats }: SignalDeps): Promise<readonly Reading[]> {
   const { memoryBytes, podsCgroup, podsMemoryBytes } = places;
   const used = await cgroupStats.usage(['/', podsCgroup]);
-  const ofAll = used.get('/')?.memory.workingSetBytes ?? workingSetOf(await fs.readText('/proc/meminfo'));
+  const ofAll = used.get('/')?.memory.workingSetBytes ?? workingSetBytes(await fs.readText('/proc/meminfo'));
   const ofPods = used.get(podsCgroup)?.memory.workingSetBytes;
-  const readings: Reading[] = [['memory.available', left(memoryBytes, ofAll)]];
-  if (ofPods !== undefined) readings.push(['allocatableMemory.available', left(podsMemoryBytes, ofPods)]);
+  const readings: Reading[] = [['memory.available', remaining(memoryBytes, ofAll)]];
+  if (ofPods !== undefined) readings.push(['allocatableMemory.available', remaining(podsMemoryBytes, ofPods)]);
   return readings;
 }
 
 /** The root of control groups of version 2 counts nothing: what is in use, without files that nobody used lately. */
-export function workingSetOf(meminfo: string): number {
+export function workingSetBytes(meminfo: string): number {
   const kibibytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0);
   return Math.max(0, kibibytes('MemTotal') - kibibytes('MemFree') - kibibytes('Inactive\\(file\\)')) * 1024;
 }
 
-function left(capacity: number, used: number): SignalFigures {
+function remaining(capacity: number, used: number): SignalFigures {
   return { available: BigInt(Math.max(0, capacity - used)), capacity: BigInt(capacity) };
 }
 
 async function images(deps: SignalDeps): Promise<readonly Reading[]> {
-  const place = await deps.imagePlace();
+  const place = await deps.imageFsPath();
   return place === undefined ? [] : disk('imagefs', place, deps);
 }
 

@@ -4,24 +4,24 @@ import type { Node } from '../../../api/generated/core-v1.ts';
 import { PLAIN_NODE } from '../fake/plain-node.ts';
 import { initialNode } from '../lifecycle/initial-node.ts';
 import type { NodeSettings } from '../node-settings.ts';
-import { composeNode, type NodeView } from './compose-node.ts';
+import { composeNode, type NodeInputs } from './compose-node.ts';
 
 const SETTINGS: NodeSettings = { ...PLAIN_NODE, controllerAttaches: false, thresholds: [] };
 
-const VIEW: NodeView = {
+const VIEW: NodeInputs = {
   identity: { machineId: 'm', systemUuid: 's', bootId: 'b', kernelVersion: '6.1', osImage: 'Linux', swapBytes: 0 },
   machine: { cpuCount: 1, memoryBytes: 2 ** 30, hugePages: {}, storageBytes: 2 ** 30 },
   addresses: { local: ['192.0.2.1'], named: [], primary: {} },
   runtime: { version: 'r://1', handlers: [], features: undefined },
   images: [],
   pressure: new Set(),
-  troubles: [],
+  notReadyReasons: [],
   nowMs: 0,
 };
 
 const BEFORE = composeNode(initialNode(SETTINGS), VIEW, SETTINGS).node;
 
-function compose(view: Partial<NodeView>, settings: Partial<NodeSettings> = {}, before: Node = BEFORE) {
+function compose(view: Partial<NodeInputs>, settings: Partial<NodeSettings> = {}, before: Node = BEFORE) {
   return composeNode(before, { ...VIEW, ...view }, { ...SETTINGS, ...settings });
 }
 
@@ -45,7 +45,7 @@ test('composeNode() tells of swap', () => {
 });
 
 test('composeNode() keeps the addresses that it cannot find out', () => {
-  const { node, faults } = compose({ addresses: { ...VIEW.addresses, local: [] } });
+  const { node, errors: faults } = compose({ addresses: { ...VIEW.addresses, local: [] } });
   assert.deepEqual(node.status?.addresses, BEFORE.status?.addresses);
   assert.deepEqual(faults, [
     `failed to validate nodeIP: node IP: "192.0.2.1" not found in the host's network interfaces`,
@@ -53,8 +53,8 @@ test('composeNode() keeps the addresses that it cannot find out', () => {
 });
 
 test('composeNode() is not ready while it does not know how much it has', () => {
-  const { node, news } = compose(
-    { machine: { ...VIEW.machine, storageBytes: undefined }, troubles: ['container runtime is down'] },
+  const { node, events: news } = compose(
+    { machine: { ...VIEW.machine, storageBytes: undefined }, notReadyReasons: ['container runtime is down'] },
     {},
     initialNode(SETTINGS),
   );
@@ -82,7 +82,7 @@ test('composeNode() puts back the labels that every node has', () => {
 });
 
 test('composeNode() tells of another boot', () => {
-  const { news } = compose({ identity: { ...VIEW.identity, bootId: 'c' } });
+  const { events: news } = compose({ identity: { ...VIEW.identity, bootId: 'c' } });
   const message = 'Node box has been rebooted, boot id: c';
   assert.deepEqual(news, [{ type: 'Warning', reason: 'Rebooted', message }]);
 });

@@ -10,7 +10,7 @@ import { type MachineResources, type NodeResources, nodeResources } from './node
 import type { NodeRuntime } from './node-runtime.ts';
 
 /** All that the node object is made from. */
-export interface NodeView {
+export interface NodeInputs {
   readonly identity: MachineIdentity;
   readonly machine: MachineResources;
   readonly addresses: AddressView;
@@ -18,27 +18,27 @@ export interface NodeView {
   readonly images: readonly ContainerImage[];
   readonly pressure: ReadonlySet<PressureCondition>;
   /** Why no pod can run here now. */
-  readonly troubles: readonly string[];
+  readonly notReadyReasons: readonly string[];
   readonly nowMs: number;
 }
 
 export interface ComposedNode {
   readonly node: Node;
   /** What is to be told once the node is written. */
-  readonly news: readonly NodeEvent[];
+  readonly events: readonly NodeEvent[];
   /** What could not be said and so stayed as it was. */
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
 const PROVIDED_IP = 'alpha.kubernetes.io/provided-node-ip';
 
 /** The node as it is to be, from what the API server has of it. What is others' to say stays. */
-export function composeNode(before: Node, view: NodeView, settings: NodeSettings): ComposedNode {
+export function composeNode(before: Node, view: NodeInputs, settings: NodeSettings): ComposedNode {
   const status = before.status ?? {};
-  const { addresses, faults } = composedAddresses(settings, view.addresses, status.addresses);
+  const { addresses, errors: faults } = composedAddresses(settings, view.addresses, status.addresses);
   const resources = nodeResources(view.machine, settings, status);
-  const troubles = [...view.troubles, ...missingCapacities(resources, settings)];
-  const { conditions, news } = nodeConditions(status.conditions ?? [], { ...view, troubles });
+  const notReadyReasons = [...view.notReadyReasons, ...missingCapacities(resources, settings)];
+  const { conditions, events: news } = nodeConditions(status.conditions ?? [], { ...view, notReadyReasons });
   const { features = status.features, handlers } = view.runtime;
   const composed: NodeStatus = {
     ...status,
@@ -54,11 +54,11 @@ export function composeNode(before: Node, view: NodeView, settings: NodeSettings
   };
   return {
     node: { ...before, metadata: composedMetadata(before, settings), status: composed },
-    news: [
-      ...rebootNews(status.nodeInfo, view, settings),
+    events: [
+      ...rebootEvents(status.nodeInfo, view, settings),
       ...news.map((each) => nodeStatusEvent(settings.nodeName, each)),
     ],
-    faults,
+    errors: faults,
   };
 }
 
@@ -76,11 +76,11 @@ function composedAddresses(
   settings: NodeSettings,
   view: AddressView,
   before: readonly NodeAddress[] = [],
-): { readonly addresses: readonly NodeAddress[]; readonly faults: readonly string[] } {
+): { readonly addresses: readonly NodeAddress[]; readonly errors: readonly string[] } {
   try {
-    return { addresses: nodeAddresses(settings, view, before), faults: [] };
+    return { addresses: nodeAddresses(settings, view, before), errors: [] };
   } catch (error) {
-    if (error instanceof AddressError) return { addresses: before, faults: [error.message] };
+    if (error instanceof AddressError) return { addresses: before, errors: [error.message] };
     throw error;
   }
 }
@@ -93,7 +93,7 @@ function missingCapacities({ capacity }: NodeResources, { hasEphemeralStorage }:
 
 function nodeInfo(
   before: NodeSystemInfo | undefined,
-  { identity, runtime }: NodeView,
+  { identity, runtime }: NodeInputs,
   { architecture }: NodeSettings,
 ): NodeSystemInfo {
   return {
@@ -112,9 +112,9 @@ function nodeInfo(
   };
 }
 
-function rebootNews(
+function rebootEvents(
   before: NodeSystemInfo | undefined,
-  { identity: { bootId } }: NodeView,
+  { identity: { bootId } }: NodeInputs,
   { nodeName }: NodeSettings,
 ): readonly NodeEvent[] {
   if (!before?.bootID || before.bootID === bootId) return [];

@@ -11,11 +11,11 @@ import {
   withAllocatableThresholds,
 } from '../signals/node-pressure.ts';
 import { readSignals } from '../signals/read-signals.ts';
-import type { NodeView } from './compose-node.ts';
+import type { NodeInputs } from './compose-node.ts';
 import { type MachineIdentity, readMachineIdentity } from './machine-identity.ts';
 import { type MachineSize, readMachineResources } from './machine-resources.ts';
 import { nodeImages } from './node-images.ts';
-import { enforcedAmount, type MachineResources } from './node-resources.ts';
+import { enforcedAmounts, type MachineResources } from './node-resources.ts';
 import type { RuntimeReadiness } from './runtime-readiness.ts';
 
 /** As old as kubelet's list may be. */
@@ -25,7 +25,7 @@ export interface GatherDeps extends AddressDeps {
   readonly fs: FileSystem;
   readonly cgroupStats: CgroupStats;
   readonly images: Pick<Cri['images'], 'listImages' | 'imageFsInfo'>;
-  readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'troubles'>;
+  readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'notReadyReasons'>;
 }
 
 /** Looks up what the node object is made from. One look at a time. */
@@ -36,7 +36,7 @@ export class NodeGatherer {
   readonly #addresses: AddressReader;
   #identity: MachineIdentity | undefined;
   #images: { readonly list: readonly Image[]; readonly atMs: number } | undefined;
-  #imagePlace: string | undefined;
+  #imageFsPath: string | undefined;
   #pressure = NO_PRESSURE;
   #hasFolder = false;
 
@@ -52,7 +52,7 @@ export class NodeGatherer {
     return this.#identity;
   }
 
-  async view(signal: AbortSignal): Promise<NodeView> {
+  async gather(signal: AbortSignal): Promise<NodeInputs> {
     const { clock, readiness } = this.#deps;
     await this.#makeFolder();
     const [identity, machine, addresses, images] = await Promise.all([
@@ -61,7 +61,7 @@ export class NodeGatherer {
       this.#addresses.read(signal),
       this.#imageList(signal),
     ]);
-    const pressure = await this.#pressures(machine, signal);
+    const pressure = await this.#readPressure(machine, signal);
     return {
       identity,
       machine,
@@ -69,7 +69,7 @@ export class NodeGatherer {
       images: nodeImages(images, this.#settings.maxImages),
       pressure,
       runtime: readiness.runtime,
-      troubles: readiness.troubles(),
+      notReadyReasons: readiness.notReadyReasons(),
       nowMs: clock.now(),
     };
   }
@@ -91,23 +91,23 @@ export class NodeGatherer {
     return this.#images?.list ?? [];
   }
 
-  async #pressures(machine: MachineResources, signal: AbortSignal): Promise<ReadonlySet<PressureCondition>> {
+  async #readPressure(machine: MachineResources, signal: AbortSignal): Promise<ReadonlySet<PressureCondition>> {
     const { fs, cgroupStats, clock } = this.#deps;
     const { thresholds, pressureTransitionMs: transitionMs, rootDir, podsCgroup } = this.#settings;
     if (thresholds.length === 0) return this.#pressure.conditions;
-    const podsMemoryBytes = Number(enforcedAmount(machine, this.#settings).get('memory')?.value() ?? 0n);
+    const podsMemoryBytes = Number(enforcedAmounts(machine, this.#settings).get('memory')?.value() ?? 0n);
     const places = { memoryBytes: machine.memoryBytes, rootDir, podsCgroup, podsMemoryBytes };
-    const readings = await readSignals(places, { fs, cgroupStats, imagePlace: () => this.#placeOfImages(signal) });
+    const readings = await readSignals(places, { fs, cgroupStats, imageFsPath: () => this.#readImageFsPath(signal) });
     this.#pressure = nextPressure(this.#pressure, readings, { thresholds, transitionMs, nowMs: clock.monotonic() });
     return this.#pressure.conditions;
   }
 
   /** It does not move, so it is asked for once. */
-  async #placeOfImages(signal: AbortSignal): Promise<string | undefined> {
-    if (this.#imagePlace === undefined) {
+  async #readImageFsPath(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#imageFsPath === undefined) {
       const { imageFilesystems } = await this.#deps.images.imageFsInfo({}, signal);
-      this.#imagePlace = imageFilesystems[0]?.fsId?.mountpoint;
+      this.#imageFsPath = imageFilesystems[0]?.fsId?.mountpoint;
     }
-    return this.#imagePlace;
+    return this.#imageFsPath;
   }
 }

@@ -23,11 +23,11 @@ const OS_RELEASE = ['/etc/os-release', '/usr/lib/os-release'];
 
 /** What a machine does not say is empty. */
 export async function readMachineIdentity(fs: Pick<FileSystem, 'readText'>): Promise<MachineIdentity> {
-  const text = async (path: string): Promise<string> => (await firstOf(fs, [path])) ?? '';
-  const release = await firstOf(fs, OS_RELEASE);
+  const text = async (path: string): Promise<string> => (await readFirst(fs, [path])) ?? '';
+  const release = await readFirst(fs, OS_RELEASE);
   return {
-    machineId: (await firstOf(fs, MACHINE_ID)) ?? '',
-    systemUuid: (await firstOf(fs, SYSTEM_UUID)) ?? '',
+    machineId: (await readFirst(fs, MACHINE_ID)) ?? '',
+    systemUuid: (await readFirst(fs, SYSTEM_UUID)) ?? '',
     bootId: await text('/proc/sys/kernel/random/boot_id'),
     kernelVersion: await text('/proc/sys/kernel/osrelease'),
     osImage: release === undefined ? 'Unknown' : prettyName(release),
@@ -40,7 +40,7 @@ function prettyName(release: string): string {
 }
 
 /** Of the first file that can be read, without what surrounds it. */
-async function firstOf(fs: Pick<FileSystem, 'readText'>, paths: readonly string[]): Promise<string | undefined> {
+async function readFirst(fs: Pick<FileSystem, 'readText'>, paths: readonly string[]): Promise<string | undefined> {
   for (const path of paths) {
     try {
       return (await fs.readText(path)).replaceAll('\0', '').trim();

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeCondition } from '../../../api/generated/core-v1.ts';
 import { parseTime } from '../../../base/rfc3339.ts';
-import { type ConditionView, nodeConditions } from './node-conditions.ts';
+import { type ConditionInputs, nodeConditions } from './node-conditions.ts';
 
 const [OLD, NOW] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z'];
-const VIEW: ConditionView = { pressure: new Set(), troubles: [], nowMs: parseTime(NOW) };
+const VIEW: ConditionInputs = { pressure: new Set(), notReadyReasons: [], nowMs: parseTime(NOW) };
 const FOREIGN: NodeCondition = {
   type: 'NetworkUnavailable',
   status: 'False',
@@ -13,7 +13,7 @@ const FOREIGN: NodeCondition = {
   lastHeartbeatTime: OLD,
 };
 
-const { conditions: FIRST, news: FIRST_NEWS } = nodeConditions([], { ...VIEW, nowMs: parseTime(OLD) });
+const { conditions: FIRST, events: FIRST_NEWS } = nodeConditions([], { ...VIEW, nowMs: parseTime(OLD) });
 
 function changed(type: string, change: Partial<NodeCondition>): readonly NodeCondition[] {
   return FIRST.map((each) => ({ ...each, lastHeartbeatTime: NOW, ...(each.type === type && change) }));
@@ -34,7 +34,7 @@ test('nodeConditions() of a new node has Ready last, and tells of the others', (
 
 const cases: Record<
   string,
-  { view?: Partial<ConditionView>; conditions: readonly NodeCondition[]; news?: readonly string[] }
+  { view?: Partial<ConditionInputs>; conditions: readonly NodeCondition[]; news?: readonly string[] }
 > = {
   'only moves the heartbeat of what stays the same': { conditions: changed('', {}) },
   'is under pressure': {
@@ -48,7 +48,7 @@ const cases: Record<
     news: ['NodeHasDiskPressure'],
   },
   'is not ready for one reason': {
-    view: { troubles: ['container runtime is down'] },
+    view: { notReadyReasons: ['container runtime is down'] },
     conditions: changed('Ready', {
       status: 'False',
       reason: 'KubeletNotReady',
@@ -58,7 +58,7 @@ const cases: Record<
     news: ['NodeNotReady'],
   },
   'is not ready for several reasons': {
-    view: { troubles: ['container runtime is down', 'network state unknown'] },
+    view: { notReadyReasons: ['container runtime is down', 'network state unknown'] },
     conditions: changed('Ready', {
       status: 'False',
       reason: 'KubeletNotReady',
@@ -85,8 +85,8 @@ test('nodeConditions() leaves those of others as and where they are', () => {
 });
 
 test('nodeConditions() has another message of the same status without a transition', () => {
-  const down = nodeConditions(FIRST, { ...VIEW, troubles: ['a'] }).conditions;
-  const later = nodeConditions(down, { ...VIEW, nowMs: VIEW.nowMs + 60_000, troubles: ['b'] });
+  const down = nodeConditions(FIRST, { ...VIEW, notReadyReasons: ['a'] }).conditions;
+  const later = nodeConditions(down, { ...VIEW, nowMs: VIEW.nowMs + 60_000, notReadyReasons: ['b'] });
   const ready = later.conditions.at(-1);
-  assert.deepEqual([ready?.message, ready?.lastTransitionTime, later.news], ['b', NOW, []]);
+  assert.deepEqual([ready?.message, ready?.lastTransitionTime, later.events], ['b', NOW, []]);
 });

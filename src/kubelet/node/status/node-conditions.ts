@@ -4,19 +4,19 @@ import { formatTime } from '../../../base/rfc3339.ts';
 import type { PressureCondition } from '../signals/node-pressure.ts';
 
 /** A condition that came to be another, by the reason of its event. */
-export interface ConditionsWithNews {
+export interface ComputedConditions {
   readonly conditions: readonly NodeCondition[];
-  readonly news: readonly string[];
+  readonly events: readonly string[];
 }
 
-interface PressureWords {
+interface PressureTexts {
   readonly reason: string;
   readonly message: string;
   /** Reason of the event. */
   readonly event: string;
 }
 
-const PRESSURES: readonly (readonly [PressureCondition, under: PressureWords, free: PressureWords])[] = [
+const PRESSURES: readonly (readonly [PressureCondition, under: PressureTexts, free: PressureTexts])[] = [
   [
     'MemoryPressure',
     {
@@ -50,43 +50,43 @@ const PRESSURES: readonly (readonly [PressureCondition, under: PressureWords, fr
   ],
 ];
 
-export interface ConditionView {
+export interface ConditionInputs {
   readonly pressure: ReadonlySet<PressureCondition>;
   /** Why no pod can run here now; none when they can. */
-  readonly troubles: readonly string[];
+  readonly notReadyReasons: readonly string[];
   readonly nowMs: number;
 }
 
 /** All conditions of the node: those of others stay as and where they are, new ones come last, Ready after the rest. */
-export function nodeConditions(before: readonly NodeCondition[], view: ConditionView): ConditionsWithNews {
+export function nodeConditions(before: readonly NodeCondition[], view: ConditionInputs): ComputedConditions {
   const now = formatTime(view.nowMs);
-  const news: string[] = [];
+  const events: string[] = [];
   const wanted = PRESSURES.map(([type, under, free]): NodeCondition => {
     const isUnder = view.pressure.has(type);
     const { event, ...words } = isUnder ? under : free;
     const status = isUnder ? 'True' : 'False';
     const was = before.find((each) => each.type === type);
     if (was?.status === status) return { ...was, lastHeartbeatTime: now };
-    news.push(event);
+    events.push(event);
     return { type, status, ...words, lastHeartbeatTime: now, lastTransitionTime: now };
   });
   const wasReady = before.find(({ type }) => type === 'Ready');
-  const ready = readyCondition(view.troubles);
-  if (wasReady && wasReady.status !== ready.status) news.push(ready.status === 'True' ? 'NodeReady' : 'NodeNotReady');
+  const ready = readyCondition(view.notReadyReasons);
+  if (wasReady && wasReady.status !== ready.status) events.push(ready.status === 'True' ? 'NodeReady' : 'NodeNotReady');
   const isSame = wasReady?.status === ready.status;
   const since = isSame ? wasReady.lastTransitionTime : now;
   wanted.push({ ...ready, lastHeartbeatTime: now, lastTransitionTime: since });
-  return { conditions: placed(before, wanted), news };
+  return { conditions: mergeConditions(before, wanted), events };
 }
 
-function readyCondition(troubles: readonly string[]): NodeCondition {
-  if (troubles.length === 0) {
+function readyCondition(notReadyReasons: readonly string[]): NodeCondition {
+  if (notReadyReasons.length === 0) {
     return { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
   }
-  return { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: goErrorList(troubles) };
+  return { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: goErrorList(notReadyReasons) };
 }
 
-function placed(before: readonly NodeCondition[], wanted: readonly NodeCondition[]): readonly NodeCondition[] {
+function mergeConditions(before: readonly NodeCondition[], wanted: readonly NodeCondition[]): readonly NodeCondition[] {
   const kept = before.map((each) => wanted.find(({ type }) => type === each.type) ?? each);
   return [...kept, ...wanted.filter(({ type }) => !before.some((each) => each.type === type))];
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodeStatus } from '../../../api/generated/core-v1.ts';
-import { hasNews, nodePatch } from './node-patch.ts';
+import { hasNodeChanged, nodePatch } from './node-patch.ts';
 
 const [OLD, NOW] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:10Z'];
 const ready = { type: 'Ready', status: 'True', lastHeartbeatTime: OLD, lastTransitionTime: OLD };
@@ -61,7 +61,7 @@ for (const [name, { after, patch, isNews }] of Object.entries(cases)) {
   test(`nodePatch() ${name}`, () => {
     const { metadata = {}, ...rest } = patch as { metadata?: object };
     assert.deepEqual(nodePatch(node, after), { metadata: { ...metadata, uid: 'u1' }, ...rest });
-    assert.equal(hasNews(node, after), isNews);
+    assert.equal(hasNodeChanged(node, after), isNews);
   });
 }
 

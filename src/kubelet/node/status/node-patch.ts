@@ -10,7 +10,7 @@ const SHAPE = patchShape('nodes');
  * It is for exactly this node: another one of the same name is left alone.
  */
 export function nodePatch(before: Node, after: Node): PatchMap {
-  const diff = strategicDiff(changeable(before), changeable(withAddressesOf(before, after)), SHAPE);
+  const diff = strategicDiff(patchableFields(before), patchableFields(withAddressesOf(before, after)), SHAPE);
   const { uid } = before.metadata;
   const metadata = { ...(isMap(diff['metadata']) ? diff['metadata'] : {}), ...(uid && { uid }) };
   const status = { ...(isMap(diff['status']) ? diff['status'] : {}), ...replacedAddresses(before, after) };
@@ -18,12 +18,12 @@ export function nodePatch(before: Node, after: Node): PatchMap {
 }
 
 /** Whether there is anything in a node's status, or in what goes with it, that the API server does not know. */
-export function hasNews(before: Node, after: Node): boolean {
-  return !isSame(told(before), told(after));
+export function hasNodeChanged(before: Node, after: Node): boolean {
+  return !isSame(comparableNode(before), comparableNode(after));
 }
 
 /** When a condition was last looked at is no news. */
-function told({ metadata, status }: Node): unknown {
+function comparableNode({ metadata, status }: Node): unknown {
   const conditions = (status?.conditions ?? []).map(({ lastHeartbeatTime: _heartbeat, ...condition }) => condition);
   return {
     labels: metadata.labels,
@@ -32,7 +32,7 @@ function told({ metadata, status }: Node): unknown {
   };
 }
 
-function changeable({ metadata: { labels, annotations }, status }: Node): PatchMap {
+function patchableFields({ metadata: { labels, annotations }, status }: Node): PatchMap {
   return { metadata: { labels, annotations }, status: { ...status } };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQuantity } from '../../../base/quantity.ts';
-import { enforcedAmount, type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
+import { enforcedAmounts, type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
 
 const GIB = 2 ** 30;
 const MACHINE: MachineResources = {
@@ -123,6 +123,6 @@ test('nodeResources() says nothing of storage that is not to be told or could no
 test('enforcedAmount() leaves to pods what eviction is to keep free', () => {
   const thresholds = [{ signal: 'memory.available', value: { fraction: 0.5 }, gracePeriodMs: 0 }] as const;
   const systemReserved = new Map([['memory', parseQuantity('1Gi')]]);
-  const amounts = enforcedAmount(MACHINE, { ...SETTINGS, thresholds, systemReserved });
+  const amounts = enforcedAmounts(MACHINE, { ...SETTINGS, thresholds, systemReserved });
   assert.equal(amounts.get('memory')?.toString(), '7Gi');
 });

@@ -47,7 +47,7 @@ export function nodeResources(
 }
 
 /** What all pods together may have of a resource when they are held to it; eviction keeps the rest free. */
-export function enforcedAmount(machine: MachineResources, settings: ReservationSettings & CapacitySettings): Amounts {
+export function enforcedAmounts(machine: MachineResources, settings: ReservationSettings & CapacitySettings): Amounts {
   const own = machineCapacity(machine, settings);
   const reserved = reservedAmounts(own, { ...settings, reservesThresholds: false });
   return new Map([...own].map(([name, amount]) => [name, without(amount, reserved.get(name) ?? ZERO)]));

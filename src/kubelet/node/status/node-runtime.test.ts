@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeRuntimeHandlers, runtimeTroubles, runtimeVersionText } from './node-runtime.ts';
+import { nodeRuntimeHandlers, runtimeErrors, runtimeVersionText } from './node-runtime.ts';
 
 const versions: Record<string, string> = {
   '1.6.20': '1.6.20',
@@ -22,7 +22,7 @@ const ready = { type: 'RuntimeReady', status: true, reason: '', message: '' };
 const network = { type: 'NetworkReady', status: true, reason: '', message: '' };
 
 test('runtimeTroubles() are none when both conditions are true', () => {
-  assert.deepEqual(runtimeTroubles({ status: { conditions: [ready, network] } }), {
+  assert.deepEqual(runtimeErrors({ status: { conditions: [ready, network] } }), {
     runtime: undefined,
     network: undefined,
   });
@@ -30,7 +30,7 @@ test('runtimeTroubles() are none when both conditions are true', () => {
 
 test('runtimeTroubles() are in kubelet’s words', () => {
   const noCni = { ...network, status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
-  assert.deepEqual(runtimeTroubles({ status: { conditions: [noCni] } }), {
+  assert.deepEqual(runtimeErrors({ status: { conditions: [noCni] } }), {
     runtime: 'container runtime not ready: <nil>',
     network:
       'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized',

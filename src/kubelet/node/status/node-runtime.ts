@@ -12,16 +12,16 @@ export interface NodeRuntime {
 }
 
 /** Why pods cannot run, as the runtime itself says. */
-export interface RuntimeTroubles {
+export interface RuntimeErrors {
   readonly runtime: string | undefined;
   readonly network: string | undefined;
 }
 
 /** Before the runtime has said anything. */
-export const UNKNOWN_TROUBLES: RuntimeTroubles = { runtime: undefined, network: 'network state unknown' };
+export const UNKNOWN_RUNTIME_ERRORS: RuntimeErrors = { runtime: undefined, network: 'network state unknown' };
 
 /** Both in kubelet's words. */
-export function runtimeTroubles({ status }: Pick<StatusResponse, 'status'>): RuntimeTroubles {
+export function runtimeErrors({ status }: Pick<StatusResponse, 'status'>): RuntimeErrors {
   const find = (type: string): RuntimeCondition | undefined => status?.conditions.find((each) => each.type === type);
   const [runtime, network] = [find('RuntimeReady'), find('NetworkReady')];
   return {

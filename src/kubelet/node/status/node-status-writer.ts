@@ -3,11 +3,11 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
-import { Alarm } from '../wake-timer.ts';
+import { WakeTimer } from '../wake-timer.ts';
 import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
-import { nodeKey, type OwnNode } from '../node-cache.ts';
+import { nodeKey, type NodeCache } from '../node-cache.ts';
 import type { ComposedNode } from './compose-node.ts';
-import { hasNews, nodePatch } from './node-patch.ts';
+import { hasNodeChanged, nodePatch } from './node-patch.ts';
 
 const TRIES = 5;
 const JITTER = 0.04;
@@ -20,10 +20,10 @@ export interface NodeStatusSettings {
 
 export interface NodeStatusDeps {
   readonly api: Pick<ApiServer, 'get' | 'patch'>;
-  readonly own: OwnNode;
+  readonly cache: NodeCache;
   /** The node as it is to be now, from what the API server has. */
   readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
-  readonly tell: (news: readonly NodeEvent[]) => void;
+  readonly recordEvents: (news: readonly NodeEvent[]) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -41,7 +41,7 @@ export interface NodeStatusDeps {
 export class NodeStatusWriter {
   readonly #settings: NodeStatusSettings;
   readonly #deps: NodeStatusDeps;
-  readonly #alarm: Alarm;
+  readonly #timer: WakeTimer;
   #reportedMs: number | undefined;
   #extraMs = 0;
   #wasUnschedulable = false;
@@ -49,18 +49,18 @@ export class NodeStatusWriter {
   constructor(settings: NodeStatusSettings, deps: NodeStatusDeps) {
     this.#settings = settings;
     this.#deps = deps;
-    this.#alarm = new Alarm(deps.clock);
+    this.#timer = new WakeTimer(deps.clock);
   }
 
-  lookAgain(): void {
-    this.#alarm.ring();
+  updateSoon(): void {
+    this.#timer.wake();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { random } = this.#deps;
     while (!signal.aborted) {
       await this.#sync(signal);
-      await this.#alarm.wait(this.#settings.statusUpdateMs * (1 + JITTER * random.fraction()), signal);
+      await this.#timer.wait(this.#settings.statusUpdateMs * (1 + JITTER * random.fraction()), signal);
     }
   }
 
@@ -81,18 +81,18 @@ export class NodeStatusWriter {
   }
 
   async #update(attempt: number, signal: AbortSignal): Promise<void> {
-    const { api, own, compose, tell, log, clock } = this.#deps;
+    const { api, cache: own, compose, recordEvents: tell, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
     // After a failure the watch may be behind: the server itself is asked.
     const known = attempt === 1 ? own.current : undefined;
     const before = known ?? (await api.get(key, signal));
-    const { node, news, faults } = await compose(before, signal);
+    const { node, events: news, errors: faults } = await compose(before, signal);
     for (const fault of faults) log.warn('cannot tell all of the status of the node', { fault });
-    this.#tellSchedulable(before);
-    const isNews = hasNews(before, node);
+    this.#recordSchedulability(before);
+    const isNews = hasNodeChanged(before, node);
     if (!isNews && !this.#isOverdue()) return;
-    this.#extraMs = isNews || this.#reportedMs === undefined ? this.#chance() : 0;
-    own.seen(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
+    this.#extraMs = isNews || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
+    own.onObserved(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
     this.#reportedMs = clock.monotonic();
     tell(news);
   }
@@ -103,15 +103,15 @@ export class NodeStatusWriter {
   }
 
   /** Up to half a period more or less. */
-  #chance(): number {
+  #randomOffsetMs(): number {
     return this.#settings.statusReportMs * (this.#deps.random.fraction() - 0.5);
   }
 
-  #tellSchedulable({ spec }: Node): void {
+  #recordSchedulability({ spec }: Node): void {
     const isUnschedulable = spec.unschedulable ?? false;
     if (isUnschedulable === this.#wasUnschedulable) return;
     this.#wasUnschedulable = isUnschedulable;
     const reason = isUnschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable';
-    this.#deps.tell([nodeStatusEvent(this.#settings.nodeName, reason)]);
+    this.#deps.recordEvents([nodeStatusEvent(this.#settings.nodeName, reason)]);
   }
 }

@@ -19,7 +19,7 @@ test('a runtime that falls silent is told of after 30 seconds, once, and again w
   };
   const readiness = new RuntimeReadiness({ runtime, clock, log: silentLog });
   const told: unknown[] = [];
-  readiness.subscribe(() => told.push([clock.monotonic(), ...readiness.troubles()]));
+  readiness.subscribe(() => told.push([clock.monotonic(), ...readiness.notReadyReasons()]));
   const life = new AbortController();
   const running = readiness.run(life.signal);
   const began = clock.monotonic();

@@ -12,7 +12,7 @@ function podIdentityLabels({ metadata }: Pod): Texts {
   };
 }
 
-/** The pod's own labels, and those by which kubelet finds its sandboxes again; the latter win. */
+/** The pod's labels and kubelet's identity labels; the latter take precedence. */
 export function sandboxLabels(pod: Pod): Texts {
   return { ...pod.metadata.labels, ...podIdentityLabels(pod) };
 }
@@ -21,7 +21,7 @@ export function containerLabels(pod: Pod, { name }: Container): Texts {
   return { ...podIdentityLabels(pod), 'io.kubernetes.container.name': name };
 }
 
-/** What is needed to stop and to report a container when its spec is not known any more. */
+/** Data to stop and report a container when its spec is no longer known. */
 export function containerAnnotations(pod: Pod, container: Container, restartCount: number): Texts {
   const annotations: Texts = {
     'io.kubernetes.container.hash': containerHash(container),
@@ -45,8 +45,8 @@ export function containerAnnotations(pod: Pod, container: Container, restartCoun
   return annotations;
 }
 
-// Both values are compared and read back as text, so the order of their fields is that of the API's Go types, and
-// empty fields are left out where Go leaves them out.
+// Both values are compared as text: fields have the order of the API's Go types, and empty fields are omitted where Go
+// omits them.
 
 function portInGoOrder({ name, hostPort, containerPort, protocol, hostIP }: ContainerPort) {
   return {

@@ -10,7 +10,7 @@ import { type Environment, expandIn } from './environment.ts';
 import { containerSecurityContext, type ImageUser, type SecuritySettings } from './security-context.ts';
 import { type StopSignalSettings, stopSignalOf } from './stop-signal.ts';
 
-/** What of the node's settings shows in a container. */
+/** Node settings that affect containers. */
 export interface ContainerSettings extends ResourceSettings, SecuritySettings, StopSignalSettings {
   readonly hostIPs: readonly string[];
   /** The feature gate EnvFiles; absent: on. */
@@ -20,17 +20,17 @@ export interface ContainerSettings extends ResourceSettings, SecuritySettings, S
 export interface ContainerConfigInput {
   readonly pod: Pod;
   readonly container: Container;
-  /** How often the container was started before. */
+  /** Number of earlier starts. */
   readonly restartCount: number;
-  /** What the runtime calls the image, and the user that the image asks for: from `ensureImage`. */
+  /** The runtime's image reference and the image's user, from `ensureImage`. */
   readonly image: { readonly ref: string; readonly user: ImageUser };
-  /** The container whose processes an ephemeral one shall see. */
+  /** The container whose process namespace an ephemeral container joins. */
   readonly targetId?: string | undefined;
-  /** Primary first; the node's own for a pod on the host network. */
+  /** Primary first; the node's addresses for a pod on the host network. */
   readonly podIPs: readonly string[];
   /** From `containerMounts`. */
   readonly mounts: readonly Mount[];
-  /** That of the sandbox; absent: the machine's users. */
+  /** The sandbox's user namespace; absent: the host's. */
   readonly userNamespace?: UserNamespace | undefined;
   /** From `containerEnvironment`. */
   readonly environment: Environment;
@@ -38,10 +38,7 @@ export interface ContainerConfigInput {
   readonly host: HostFacts;
 }
 
-/**
- * What the runtime is told of a container. Throws a `PodError` (`CreateContainerConfigError`) for a container that
- * cannot be.
- */
+/** The CRI configuration of a container. Throws a `PodError` (`CreateContainerConfigError`) for an invalid container. */
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   try {
     return buildConfig(input);
@@ -86,7 +83,7 @@ function buildConfig(input: ContainerConfigInput): ContainerConfig {
   });
 }
 
-/** What a volume holds belongs to the pod's own users, whoever they are on this machine. */
+/** Volume files are owned by ids of the pod's user namespace. */
 function mountIds(users: UserNamespace | undefined): Pick<Mount, 'uidMappings' | 'gidMappings'> {
   return { uidMappings: users?.uids ?? [], gidMappings: users?.gids ?? [] };
 }

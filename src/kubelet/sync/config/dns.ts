@@ -11,12 +11,12 @@ const MAX_SEARCH_PATH_CHARS = 253;
 export interface DnsSettings {
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** The path of the node's resolv.conf; empty: the node's name servers are not for pods. */
+  /** Path of the node's resolv.conf; empty: pods do not use the node's resolver. */
   readonly resolvConf: string;
   readonly hostIPs: readonly string[];
 }
 
-/** Something that a user should know of, though the pod starts. Told as an event of the pod. */
+/** Recorded as an event of the pod; the pod starts all the same. */
 export interface DnsWarning {
   readonly reason: 'MissingClusterDNS' | 'DNSConfigForming';
   readonly message: string;
@@ -28,8 +28,8 @@ export interface PodDns {
 }
 
 /**
- * The resolver configuration of a pod. `resolvConf` is the text of the node's file (empty when there is none to read).
- * Throws when that text cannot be understood.
+ * The DNS configuration of a pod. `resolvConf`: the content of the node's file, empty if none is configured. Throws when
+ * it is invalid.
  */
 export function podDns(pod: Pod, settings: DnsSettings, resolvConf: string): PodDns {
   const warnings: DnsWarning[] = [];
@@ -53,7 +53,7 @@ interface Resolver {
   readonly options: readonly string[];
 }
 
-/** Name servers add up; the last search line and the last value of an option count. */
+/** Name servers accumulate; the last search line and the last value of an option win. */
 export function parseResolvConf(text: string): Resolver {
   const servers: string[] = [];
   let searches: readonly string[] = [];
@@ -67,7 +67,7 @@ export function parseResolvConf(text: string): Resolver {
       }
       servers.push(server);
     }
-    // With and without the dot at its end it is the same domain.
+    // A trailing dot does not change the domain.
     if (keyword === 'search') searches = values.filter((path) => path !== '.').map((path) => path.replace(/\.$/, ''));
     if (keyword === 'options') for (const option of values) options.set(optionName(option), option);
   }
@@ -88,7 +88,7 @@ function baseConfig(pod: Pod, settings: DnsSettings, host: Resolver, warnings: D
     warnings.push({ reason: 'MissingClusterDNS', message: `pod: "${formatPod(pod)}". ${message}` });
   }
   if (settings.resolvConf !== '') return host;
-  // Without a name server the resolver asks this machine; saying so keeps the runtime from putting in its own.
+  // An explicit loopback address keeps the runtime from adding the host's name servers.
   const loopbacks = settings.hostIPs.map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
   return { servers: loopbacks.length > 0 ? loopbacks : ['127.0.0.1'], searches: ['.'], options: host.options };
 }

@@ -1,10 +1,10 @@
-/** A longer line is taken for no text at all. */
+/** Files with longer lines are rejected. */
 const LONGEST_LINE = 64 * 1024 - 1;
 
 /**
- * The value of a variable in an environment file: `NAME='value'` lines, of which a value may span several; blank lines
- * and those that begin with `#` are skipped. Empty when the file does not have the variable. What comes after it is not
- * looked at. Throws for what is not such a file.
+ * The value of a variable in an environment file of `NAME='value'` lines; a value may span several lines. Blank lines and
+ * lines that begin with `#` are skipped. Empty when the variable is missing. Parsing stops after the variable. Throws for
+ * invalid files.
  */
 export function envFileValue(text: string, key: string): string {
   const lines = linesOf(text);
@@ -28,7 +28,7 @@ function assignment(line: string, number: number): { name: string; value: string
   return { name, value: line.slice(end + 1) };
 }
 
-/** What stands between the quotes; takes further lines as long as they are open. */
+/** The text between the quotes; reads more lines until the quote is closed. */
 function quoted(value: string, number: number, lines: Iterator<NumberedLine>): string {
   if (!value.startsWith("'")) throw formatError(number, 'value must be enclosed in single quotes');
   let content = '';

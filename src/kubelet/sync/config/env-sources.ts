@@ -1,10 +1,10 @@
 import type { ConfigMap, FileKeySelector, Secret } from '../../../api/generated/core-v1.ts';
 
-/** What the variables of a container refer to, as far as it could be had: which of it matters is decided from it. */
+/** Objects and files that a container's variables reference, each with its lookup result. */
 export interface EnvironmentSources {
   /** `KUBERNETES_SERVICE_HOST` and the like. */
   readonly services: ReadonlyMap<string, string>;
-  /** By name, all of the pod's own namespace. */
+  /** By name, in the pod's namespace. */
   readonly configMaps: ReadonlyMap<string, ObjectLookup<ConfigMap>>;
   readonly secrets: ReadonlyMap<string, ObjectLookup<Secret>>;
   /** By `envFileId`. */
@@ -13,10 +13,10 @@ export interface EnvironmentSources {
 
 export type ObjectLookup<T> =
   | { readonly kind: 'found'; readonly value: T }
-  /** The message is kubelet's own; what is missing may have been optional. */
+  /** `message` is kubelet's. `isMissing`: not found, which is no error for optional references. */
   | { readonly kind: 'failed'; readonly message: string; readonly isMissing: boolean; readonly cause?: unknown };
 
-/** What a `fileKeyRef` leads to. */
+/** The target of a `fileKeyRef`. */
 export type EnvFile =
   | { readonly kind: 'found'; readonly path: string; readonly bytes: Uint8Array }
   | { readonly kind: 'noVolume' }

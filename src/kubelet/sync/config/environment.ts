@@ -15,14 +15,14 @@ import { type ResourceFieldContext, resourceFieldText } from './resource-field.t
 
 export interface EnvironmentInput extends PodFieldContext, ResourceFieldContext {
   readonly sources: EnvironmentSources;
-  /** `false`: as if nobody had ever heard of `fileKeyRef`. */
+  /** `false`: `fileKeyRef` is ignored. */
   readonly envFiles?: boolean | undefined;
 }
 
-/** The variables of a container. A Secret may hold any bytes, and they reach the container as they are. */
+/** The variables of a container, as bytes: Secrets may hold any bytes. */
 export type Environment = ReadonlyMap<string, Uint8Array>;
 
-/** `$(NAME)` in a text replaced by what the environment has. */
+/** Expands `$(NAME)` references in a text. */
 export function expandIn(environment: Environment, text: string): string {
   return expandEnv(text, (name) => {
     const value = environment.get(name);
@@ -31,9 +31,9 @@ export function expandIn(environment: Environment, text: string): string {
 }
 
 /**
- * The variables of a container: those of whole objects (`envFrom`), then its own in the order in which they are declared
- * (a name that comes again keeps its place and takes the later value), then those of services. A value may refer to
- * services and to variables before it. Throws kubelet's message for a source that cannot be resolved.
+ * Resolves the variables of a container: `envFrom` first, then `env` in order of declaration (a repeated name keeps its
+ * position and gets the later value), then service variables. A value may reference services and earlier variables.
+ * Throws kubelet's message for a reference that cannot be resolved.
  */
 export function containerEnvironment(input: EnvironmentInput): Environment {
   const { container, sources } = input;
@@ -51,7 +51,7 @@ export function containerEnvironment(input: EnvironmentInput): Environment {
   return new Map([...own, ...remaining].map(([name, value]) => [name, Buffer.from(value, 'latin1')]));
 }
 
-/** A byte a character: references are found in it and replaced without a look at what the bytes mean. */
+/** One character per byte, so that references can be replaced in arbitrary bytes. */
 type ByteText = string;
 
 function ofText(text: string): ByteText {
@@ -71,7 +71,7 @@ function wholeObject({ configMapRef, secretRef }: EnvFromSource, { sources }: En
   return Object.entries(found?.data ?? {}).map(([key, value]) => [key, ofBase64(value)]);
 }
 
-/** `undefined`: what is optional is not there, and the variable is as if it had not been declared. */
+/** `undefined` when an optional reference is missing: the variable is then not set. */
 function sourceValue(source: EnvVarSource, input: EnvironmentInput): ByteText | undefined {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return ofText(podFieldText(fieldRef.fieldPath, input));
@@ -105,7 +105,7 @@ function fileValue(ref: FileKeySelector, { sources }: EnvironmentInput): ByteTex
   throw new Error(`environment variable key ${goQuote(ref.key)} not found in file ${goQuote(file.path)}`);
 }
 
-/** What is wrong with the file is not told: it is the pod's own, and may hold secrets. */
+/** The parse error itself is not shown: the file may contain secrets. */
 const BAD_FILE = "couldn't parse env file";
 
 function parsed(bytes: Uint8Array, key: string): ByteText {

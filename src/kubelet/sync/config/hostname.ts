@@ -1,6 +1,6 @@
 import type { Pod } from '../../../api/generated/core-v1.ts';
 
-/** One less than the kernel's 64 bytes, which end with a NUL. */
+/** The kernel's limit of 64 bytes includes the final NUL. */
 const HOSTNAME_MAX = 63;
 const FQDN_MAX = 64;
 
@@ -10,7 +10,7 @@ export interface PodHostname {
   readonly domain: string;
 }
 
-/** What a pod calls itself, as it stands in its /etc/hosts. */
+/** The host name and domain of a pod, as in its /etc/hosts. */
 export function podHostname({ metadata, spec }: Pod, clusterDomain: string): PodHostname {
   if (spec.hostnameOverride !== undefined) return { hostname: fitHostname(spec.hostnameOverride), domain: '' };
   return {
@@ -19,7 +19,7 @@ export function podHostname({ metadata, spec }: Pod, clusterDomain: string): Pod
   };
 }
 
-/** What a pod's kernel calls itself. Throws when a full name is asked for that the kernel cannot hold. */
+/** The host name that is set in the pod's UTS namespace. Throws when an FQDN is requested that is too long. */
 export function kernelHostname(pod: Pod, clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   if (domain === '' || !pod.spec.setHostnameAsFQDN) return hostname;

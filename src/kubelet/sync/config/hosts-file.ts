@@ -1,7 +1,7 @@
 import type { HostAlias, Pod } from '../../../api/generated/core-v1.ts';
 import { podHostname } from './hostname.ts';
 
-/** The /etc/hosts of a pod with a network of its own. */
+/** The /etc/hosts of a pod with its own network namespace. */
 export function podHostsFile(pod: Pod, podIPs: readonly string[], clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
@@ -18,7 +18,7 @@ export function podHostsFile(pod: Pod, podIPs: readonly string[], clusterDomain:
   return `${lines.join('\n')}\n${aliasLines(pod.spec.hostAliases)}`;
 }
 
-/** The /etc/hosts of a pod on the host network: the node's, and the pod's aliases. */
+/** The /etc/hosts of a pod on the host network: the node's file and the pod's aliases. */
 export function hostNetworkHostsFile(pod: Pod, nodeHostsFile: string): string {
   return `# Kubernetes-managed hosts file (host network).\n${nodeHostsFile}${aliasLines(pod.spec.hostAliases)}`;
 }

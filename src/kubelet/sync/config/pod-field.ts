@@ -1,16 +1,14 @@
 import type { Pod } from '../../../api/generated/core-v1.ts';
 import { goQuote } from '../../../base/go/go-quote.ts';
 
-/** What a pod's fields can be asked for besides its own object. */
+/** The pod and the addresses that the downward API exposes. */
 export interface PodFieldContext {
   readonly pod: Pod;
   readonly podIPs: readonly string[];
   readonly hostIPs: readonly string[];
 }
 
-/**
- * The text of a field that the downward API gives to containers. Throws kubelet's message for any other path.
- */
+/** The value of a downward API field. Throws kubelet's message for unsupported paths. */
 export function podFieldText(path: string, { pod, podIPs, hostIPs }: PodFieldContext): string {
   const { metadata, spec } = pod;
   const subscripted = /^(.+?)\['(.*)'\]$/s.exec(path);
@@ -42,7 +40,7 @@ export function podFieldText(path: string, { pod, podIPs, hostIPs }: PodFieldCon
     case 'spec.restartPolicy':
     case 'spec.schedulerName':
     case 'status.phase':
-      throw new Error(`unsupported fieldPath: ${path}`); // known to the API, of no use in a container
+      throw new Error(`unsupported fieldPath: ${path}`); // valid in the API, but not available to containers
     default:
       throw new Error(`field label not supported: ${path}`);
   }
@@ -54,12 +52,12 @@ function subscriptedText(path: string, field: string, key: string, { metadata }:
   throw new Error(`field label does not support subscript: ${path}`);
 }
 
-/** Keys are the user's: `constructor` is one like any other. */
+/** Ignores inherited properties: a key may be `constructor`. */
 function ownValue(map: Readonly<Record<string, string>> | undefined, key: string): string {
   return map && Object.hasOwn(map, key) ? (map[key] ?? '') : '';
 }
 
-/** One `key="value"` a line, sorted by the bytes of the keys. */
+/** One `key="value"` per line, sorted by key bytes. */
 function mapText(map: Readonly<Record<string, string>> | undefined): string {
   return Object.entries(map ?? {})
     .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))

@@ -3,11 +3,11 @@ import type { Container, Pod, PodSpec } from '../../../api/generated/core-v1.ts'
 export interface PodChanges {
   readonly metadata?: Partial<Pod['metadata']>;
   readonly spec?: Partial<PodSpec>;
-  /** Of its only container. */
+  /** Changes of its only container. */
   readonly container?: Partial<Container>;
 }
 
-/** A pod as the API server would hand it on, with one container `web`. */
+/** A pod as the API server sends it, with one container `web`. */
 export function examplePod({ metadata, spec, container }: PodChanges = {}): Pod {
   return {
     metadata: { name: 'hello', namespace: 'default', uid: 'u1', ...metadata },

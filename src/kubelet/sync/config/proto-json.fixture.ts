@@ -6,7 +6,7 @@ import {
   SupplementalGroupsPolicy,
 } from '../../../cri/generated/runtime-v1.ts';
 
-/** Fields that hold a map: an empty one is left out, while an empty message is shown. */
+/** Map fields: empty maps are omitted, empty messages are not. */
 const MAPS = new Set(['annotations', 'labels', 'sysctls', 'unified']);
 
 const ENUMS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -20,7 +20,7 @@ const ENUMS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   supplementalGroupsPolicy: SupplementalGroupsPolicy,
 };
 
-/** A CRI message as the recordings show it: zero values left out, 64-bit numbers as text, enums by name. */
+/** A CRI message in the format of the recordings: without zero values, 64-bit numbers as strings, enums by name. */
 export function protoJson(message: unknown): unknown {
   if (message instanceof Uint8Array) return new TextDecoder().decode(message);
   if (typeof message === 'bigint') return String(message);

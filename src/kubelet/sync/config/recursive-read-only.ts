@@ -3,8 +3,8 @@ import type { VolumeMount } from '../../../api/generated/core-v1.ts';
 type MountModes = Pick<VolumeMount, 'name' | 'readOnly' | 'recursiveReadOnly' | 'mountPropagation'>;
 
 /**
- * Whether what is mounted below a read-only mount is read-only too; `supported` is what the pod's runtime handler can
- * do. Throws in kubelet's words when the mount asks for what it cannot have.
+ * Whether a mount is recursively read-only. `supported`: the pod's runtime handler supports it. Throws kubelet's message
+ * when the request cannot be met.
  */
 export function recursiveReadOnly(mount: MountModes, supported: boolean): boolean {
   const { name, readOnly, recursiveReadOnly: mode, mountPropagation = 'None' } = mount;
@@ -21,7 +21,7 @@ export function recursiveReadOnly(mount: MountModes, supported: boolean): boolea
   throw new Error(`volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`);
 }
 
-/** As it is shown in a status, where a mount that cannot be is shown as one that is not recursive. */
+/** The value in the container status; invalid requests show as `Disabled`. */
 export function recursiveReadOnlyShown(mount: MountModes, supported: boolean): 'Enabled' | 'Disabled' {
   try {
     return recursiveReadOnly(mount, supported) ? 'Enabled' : 'Disabled';

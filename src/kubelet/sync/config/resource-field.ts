@@ -2,26 +2,26 @@ import type { Quantity as ApiQuantity, Container, Pod, ResourceFieldSelector } f
 import type { ResourceList } from '../../../api/pod-resources.ts';
 import { parseQuantity } from '../../../base/quantity.ts';
 
-/** Limits that a container does not set are those of its pod, and beyond that what the node has to give. */
+/** Unset limits of these resources default to the pod's limit, else to the node's allocatable amount. */
 const DEFAULTED_LIMITS = ['cpu', 'memory', 'ephemeral-storage'];
 
 export interface ResourceFieldContext {
   readonly pod: Pod;
   readonly container: Container;
-  /** What pods may use of this node. */
+  /** Allocatable resources of the node. */
   readonly allocatable: ResourceList;
 }
 
-/** A request or limit in units of the divisor, rounded up. Throws kubelet's message for what cannot be asked. */
+/** A request or limit divided by the divisor, rounded up. Throws kubelet's message for unsupported resources. */
 export function resourceFieldText(selector: ResourceFieldSelector, context: ResourceFieldContext): string {
   const { kind, name } = parseResource(selector.resource);
   const container = selectedContainer(selector.containerName ?? '', context);
   const declared = container.resources?.[kind]?.[name];
   const amount = kind === 'limits' ? defaultedLimit(declared, name, container, context) : declared;
   const quantity = parseQuantity(amount ?? 0);
-  const asked = parseQuantity(selector.divisor ?? 0);
-  const divisor = asked.isZero() ? parseQuantity(1) : asked;
-  // As upstream: in thousandths for CPUs, in whole units for everything else, divided in floating point.
+  const requested = parseQuantity(selector.divisor ?? 0);
+  const divisor = requested.isZero() ? parseQuantity(1) : requested;
+  // As in kubelet: CPUs in thousandths, everything else in whole units, divided as floating point.
   const [value, by] =
     name === 'cpu' ? [quantity.milliValue(), divisor.milliValue()] : [quantity.value(), divisor.value()];
   return String(Math.ceil(Number(value) / Number(by)));
@@ -48,7 +48,7 @@ function defaultedLimit(
   context: ResourceFieldContext,
 ): ApiQuantity | undefined {
   const isSet = declared !== undefined && !parseQuantity(declared).isZero();
-  // An init container that is asked for by its name keeps its own limits, as upstream has it.
+  // As in kubelet, an init container selected by name gets no defaults.
   const isDefaulted = container === context.container || context.pod.spec.containers.includes(container);
   if (isSet || !isDefaulted || !DEFAULTED_LIMITS.includes(name)) return declared;
   const ofNode = context.allocatable[name];

@@ -15,7 +15,7 @@ import { kernelHostname } from './hostname.ts';
 import { sandboxSecurityContext } from './security-context.ts';
 import { dottedSysctl } from './sysctl-name.ts';
 
-/** What of the node's settings shows in a sandbox. */
+/** Node settings that affect sandboxes. */
 export interface SandboxSettings extends CgroupSettings, ResourceSettings {
   readonly podLogsDir: string;
   readonly clusterDomain: string;
@@ -23,17 +23,17 @@ export interface SandboxSettings extends CgroupSettings, ResourceSettings {
 
 export interface SandboxConfigInput {
   readonly pod: Pod;
-  /** How many sandboxes the pod had before. */
+  /** Number of earlier sandboxes of the pod. */
   readonly attempt: number;
   /** From `podDns`. */
   readonly dns: DNSConfig;
-  /** From `UserNamespaces.of`; absent: the machine's users. */
+  /** From `UserNamespaces.namespaceFor`; absent: the host's. */
   readonly userNamespace?: UserNamespace | undefined;
   readonly settings: SandboxSettings;
   readonly host: HostFacts;
 }
 
-/** What the runtime is told of a pod. Throws in kubelet's words for a pod that cannot be. */
+/** The CRI configuration of a sandbox. Throws kubelet's message for an invalid pod. */
 export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
   const { pod, attempt, dns, userNamespace, settings, host } = input;
   const { name, namespace, uid, annotations } = pod.metadata;
@@ -55,7 +55,7 @@ export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
   });
 }
 
-/** Every port, those without a host port too; one that a container names or maps twice is mapped once. */
+/** All ports, also those without a host port. Duplicate names and mappings of a container are mapped once. */
 function portMappings({ ports = [] }: Container): PortMapping[] {
   const mappings = new Map<string, PortMapping>();
   for (const { name, protocol = 'TCP', containerPort, hostPort = 0, hostIP = '' } of ports) {
@@ -70,7 +70,7 @@ function protocolNumber(protocol: string): Protocol {
   return protocol === 'UDP' || protocol === 'SCTP' ? Protocol[protocol] : Protocol.TCP;
 }
 
-/** Runtimes know sysctls by their dotted names only. */
+/** Runtimes accept only dotted sysctl names. */
 function sysctls({ spec }: Pod): Record<string, string> {
   return Object.fromEntries(
     (spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dottedSysctl(name), value]),

@@ -19,14 +19,14 @@ import {
 import { CausedError } from '../../pod/pod-cause.ts';
 import { namespaceOptions } from './namespaces.ts';
 
-/** The user that an image asks for; kubelet takes an image that says nothing for root. */
+/** The user of an image; kubelet treats an image without a user as root. */
 export interface ImageUser {
   readonly uid: bigint | undefined;
   readonly username: string;
 }
 
 export interface SecuritySettings {
-  /** Profiles of the type Localhost live in `seccomp` below it. */
+  /** Localhost seccomp profiles are in its `seccomp` directory. */
   readonly rootDir: string;
   readonly seccompDefault: boolean;
 }
@@ -48,14 +48,14 @@ const MASKED_PATHS = [
 
 const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
-/** What of a pod's security context also holds for a container; the container's own settings win. */
+/** The container's security context with defaults from the pod's. */
 export function effectiveSecurityContext({ spec }: Pod, container: Container): SecurityContext {
   const own = definedFields(container.securityContext ?? {});
   const { runAsUser, runAsGroup, runAsNonRoot, seLinuxOptions } = spec.securityContext ?? {};
   return { ...definedFields({ runAsUser, runAsGroup, runAsNonRoot, seLinuxOptions }), ...own };
 }
 
-/** The sandbox itself always runs under the runtime's own seccomp profile, so that containers may use narrow ones. */
+/** The sandbox always uses the runtime's default seccomp profile, so that containers may use stricter ones. */
 export function sandboxSecurityContext(
   pod: Pod,
   userNamespace: UserNamespace | undefined,
@@ -76,16 +76,16 @@ export interface ContainerSecurityInput {
   readonly pod: Pod;
   readonly container: Container;
   readonly imageUser: ImageUser;
-  /** The container whose processes it shall see. */
+  /** The container whose process namespace it joins. */
   readonly targetId?: string | undefined;
-  /** That of the sandbox; absent: the machine's users. */
+  /** The sandbox's user namespace; absent: the host's. */
   readonly userNamespace?: UserNamespace | undefined;
   readonly settings: SecuritySettings;
-  /** Paths of this machine that are hidden besides the usual ones. */
+  /** Paths of this host to mask besides the default ones. */
   readonly extraMaskedPaths: readonly string[];
 }
 
-/** Throws what kubelet tells of a user, a profile or a policy that cannot be. */
+/** The CRI security context of a container. Throws kubelet's message for an invalid user, profile or policy. */
 export function containerSecurityContext(input: ContainerSecurityInput): LinuxContainerSecurityContext {
   const { pod, container, imageUser, userNamespace, extraMaskedPaths } = input;
   const effective = effectiveSecurityContext(pod, container);
@@ -141,7 +141,7 @@ function verifyNonRoot({ pod, container, imageUser }: ContainerSecurityInput, ef
     const message = `container's runAsUser breaks non-root policy ${subject}`;
     throw new CausedError(message, { kind: 'runsAsRoot', from: 'spec' });
   }
-  // A runtime may look such a number up as a name, or cut it off at 32 bits: either way it may be root.
+  // A runtime may treat such a number as a name, or truncate it to 32 bits: either may be root.
   const isOutOfRange = imageUser.uid !== undefined && !isId(imageUser.uid);
   const { uid, username } = isOutOfRange ? { uid: undefined, username: String(imageUser.uid) } : imageUser;
   if (uid === undefined && username !== '') {
@@ -170,10 +170,10 @@ function localhostSeccomp({ localhostProfile }: SeccompProfile): string {
   throw new Error('localhostProfile must be set if seccompProfile type is Localhost.');
 }
 
-/** The annotations of old, one for each container, that the API server turns into fields. */
+/** Prefix of the deprecated annotations, one per container, which the API server converts to fields. */
 export const DEPRECATED_APPARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** The container's field, then the annotation of old, then the pod's field. */
+/** The container's field, else the deprecated annotation, else the pod's field. */
 export function appArmorSetting(pod: Pod, container: Container): AppArmorProfile | undefined {
   const own = container.securityContext?.appArmorProfile;
   if (own) return own;
@@ -196,7 +196,7 @@ function appArmorProfile(pod: Pod, container: Container): SecurityProfile | unde
   return typedProfile(type, localhostProfile);
 }
 
-/** Runtimes from before the typed profile read the name. */
+/** The profile name for runtimes that do not read the typed profile. */
 function deprecatedAppArmorName({ profileType, localhostRef }: SecurityProfile): string {
   if (profileType === ProfileType.RuntimeDefault) return 'runtime/default';
   return profileType === ProfileType.Unconfined ? 'unconfined' : `localhost/${localhostRef}`;
@@ -214,5 +214,5 @@ type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 function definedFields<T extends object>(value: T): Defined<T> {
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  return Object.fromEntries(fields) as Defined<T>; // the same fields, without those that are undefined
+  return Object.fromEntries(fields) as Defined<T>; // without undefined fields
 }

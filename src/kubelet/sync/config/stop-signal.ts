@@ -7,13 +7,13 @@ export interface StopSignalSettings {
   readonly containerStopSignals?: boolean | undefined;
 }
 
-/** The signal that a container asks to be stopped with; without one the runtime takes that of the image. */
+/** The container's stop signal; `RUNTIME_DEFAULT` lets the runtime use the image's signal. */
 export function stopSignalOf({ lifecycle }: Container, { containerStopSignals }: StopSignalSettings): Signal {
   if (!containerStopSignals || lifecycle?.stopSignal === undefined) return Signal.RUNTIME_DEFAULT;
   return SIGNALS.get(lifecycle.stopSignal) ?? Signal.RUNTIME_DEFAULT;
 }
 
-/** As statuses show it; `undefined` when the runtime does not tell. */
+/** The signal's name in statuses; `undefined` when the runtime does not report it. */
 export function stopSignalName(signal: Signal): string | undefined {
   return NAMES.get(signal);
 }

@@ -56,8 +56,8 @@ export const MACHINE: SpecMachine = {
 export const signal = new AbortController().signal;
 
 /**
- * Containers on a machine in memory. `restart` is another life of the agent on the same machine: files, layers and the
- * processes of containers are still there.
+ * Containers on an in-memory host. `restart` starts a new process of the agent on the same host: files, layers and the
+ * processes of containers survive.
  */
 export interface ContainerWorld {
   readonly host: MemoryHost;
@@ -66,7 +66,7 @@ export interface ContainerWorld {
   readonly snapshots: MemorySnapshots;
   readonly sandboxes: Map<string, SandboxRecord>;
   readonly images: StoredImage[];
-  readonly told: LifecycleEvent[];
+  readonly events: LifecycleEvent[];
   readonly warnings: Array<{ readonly message: string; readonly fields: LogFields | undefined }>;
   bootId: string;
   containers: Containers;
@@ -87,7 +87,7 @@ export async function createContainerWorld(options: WorldOptions = {}): Promise<
     snapshots: new MemorySnapshots(host),
     sandboxes: new Map([['pod1', sandboxRecord('pod1')]]),
     images: [IMAGE],
-    told: [],
+    events: [],
     warnings: [],
     bootId: 'boot-1',
     restart: async () => {
@@ -97,16 +97,16 @@ export async function createContainerWorld(options: WorldOptions = {}): Promise<
     },
   };
   const begin = async () => {
-    world.containers = createContainers(await depsOf(world, options));
+    world.containers = createContainers(await containerDeps(world, options));
     await world.containers.recover(signal);
     const end = new AbortController();
     return { stopped: end, running: world.containers.run(end.signal) };
   };
   let { stopped, running } = await begin();
-  return world as ContainerWorld; // it has its containers by now
+  return world as ContainerWorld; // `begin` has set `containers`
 }
 
-async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpec }: WorldOptions) {
+async function containerDeps(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpec }: WorldOptions) {
   const { host, paths, oci, snapshots, sandboxes, images } = world;
   const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
   const { containerRecords: folder, containerOverflow: overflowFolder } = paths;
@@ -133,17 +133,17 @@ async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpe
       list: () => images,
     },
     nri: { ...noNri, ...nri },
-    events: { publish: (happening: LifecycleEvent) => void world.told.push(happening) },
+    events: { publish: (event: LifecycleEvent) => void world.events.push(event) },
     machine: MACHINE,
     buildSpec: buildSpec ?? (async (request: SpecRequest) => plainSpec(request)),
     ociCommand: async (_program: string, [command, id]: readonly string[]) =>
-      command === 'state' ? stateAnswer(oci.containers.get(id ?? '')) : finished(1, 'unknown command'),
+      command === 'state' ? stateOutput(oci.containers.get(id ?? '')) : finished(1, 'unknown command'),
     bootId: world.bootId,
   };
 }
 
-/** As `crun state` tells it. */
-export function stateAnswer(container: MemoryContainer | undefined): CommandResult {
+/** Output of `crun state`. */
+export function stateOutput(container: MemoryContainer | undefined): CommandResult {
   if (!container) return finished(1, 'does not exist');
   const status = container.end ? 'stopped' : 'running';
   return finished(0, JSON.stringify({ status, pid: container.pid }));
@@ -216,7 +216,7 @@ export function plainSpec({ container, rootfs }: SpecRequest): OciSpec {
   };
 }
 
-/** Makes a container and starts it. */
+/** Creates and starts a container. */
 export async function runContainer(
   { containers }: ContainerWorld,
   config?: Parameters<typeof createRequest>[0],
@@ -226,7 +226,7 @@ export async function runContainer(
   return containerId;
 }
 
-/** What is left anywhere of any container: nothing of any of this after a removal. */
+/** Everything on the host that belongs to containers; empty after all are removed. */
 export async function leftovers({
   host,
   paths,

@@ -2,12 +2,12 @@ import type { FileSystem } from '../../../host/file-system.ts';
 import type { Mounts } from '../../../host/mounts.ts';
 import type { DiskUsage, ImageView, SnapshotRequest, Snapshotter } from '../../storage/snapshotter.ts';
 
-/** Writable layers and mounts as two sets; what is mounted somewhere is a folder there. */
+/** Writable layers and mounts as two sets; a mount is an empty directory at its target. */
 export class MemorySnapshots implements Snapshotter {
   readonly driver = 'overlayfs';
   readonly layers = new Set<string>();
   readonly mounted = new Set<string>();
-  /** The next such call fails with this text. */
+  /** The next call of this kind fails with this text. */
   readonly failNext = new Map<'mount' | 'mountImage' | 'unmount' | 'remove', string>();
   readonly #fs: FileSystem;
   readonly #mounts: Mounts;
@@ -20,26 +20,26 @@ export class MemorySnapshots implements Snapshotter {
   async mount({ containerId, target }: SnapshotRequest, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.layers.add(containerId);
-    this.#mayFail('mount');
+    this.failIfInjected('mount');
     await this.#fs.makeDirectory(target);
     this.mounted.add(target);
   }
 
   async mountImage({ target }: ImageView, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    this.#mayFail('mountImage');
+    this.failIfInjected('mountImage');
     await this.#fs.makeDirectory(target);
     this.mounted.add(target);
   }
 
   async unmount(target: string): Promise<void> {
-    this.#mayFail('unmount');
+    this.failIfInjected('unmount');
     this.mounted.delete(target);
     await this.#mounts.unmount(target);
   }
 
   async remove(containerId: string): Promise<void> {
-    this.#mayFail('remove');
+    this.failIfInjected('remove');
     this.layers.delete(containerId);
   }
 
@@ -51,7 +51,7 @@ export class MemorySnapshots implements Snapshotter {
     return [...this.layers];
   }
 
-  #mayFail(call: 'mount' | 'mountImage' | 'unmount' | 'remove'): void {
+  failIfInjected(call: 'mount' | 'mountImage' | 'unmount' | 'remove'): void {
     const text = this.failNext.get(call);
     this.failNext.delete(call);
     if (text !== undefined) throw new Error(text);

@@ -1,6 +1,6 @@
 /** The stream ended in the middle of a record. */
 export class UnexpectedEofError extends Error {
-  override readonly name = 'CutOffError';
+  override readonly name = 'UnexpectedEofError';
 }
 
 /** Sequential access to bytes. */
@@ -8,11 +8,11 @@ export interface ByteInput {
   /** Returns at least one byte and at most `most`; `undefined` at the end. */
   read(most: number): Promise<Uint8Array | undefined>;
   /**
-   * Returns exactly `length` bytes; `undefined` at the end of the data. Throws `CutOffError` if only some of them are
+   * Returns exactly `length` bytes; `undefined` at the end of the data. Throws `UnexpectedEofError` if only some of them are
    * left.
    */
   readExactly(length: number): Promise<Uint8Array | undefined>;
-  /** Throws `CutOffError` if fewer bytes are left. */
+  /** Throws `UnexpectedEofError` if fewer bytes are left. */
   skip(length: number): Promise<void>;
 }
 

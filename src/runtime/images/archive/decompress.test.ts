@@ -21,19 +21,19 @@ const cases: Record<string, Uint8Array> = {
   'gzip in several members': Buffer.concat([gzipSync(text.slice(0, 100)), gzipSync(text.slice(100))]),
   zstd: zstdCompressSync(text),
   'zstd in several frames': Buffer.concat([zstdCompressSync(text.slice(0, 100)), zstdCompressSync(text.slice(100))]),
-  'zstd with frames for others': Buffer.concat([skippable, zstdCompressSync(text), skippable]),
+  'zstd with skippable frames': Buffer.concat([skippable, zstdCompressSync(text), skippable]),
 };
 for (const [name, bytes] of Object.entries(cases)) {
-  test(`decompressed() reads ${name}`, async () => assert.equal(await read(bytes), text));
+  test(`decompress() reads ${name}`, async () => assert.equal(await read(bytes), text));
 }
 
-test('decompressed() reads what is shorter than any mark', async () => {
+test('decompress() reads data shorter than the magic bytes', async () => {
   assert.equal(await read(Buffer.from('ab')), 'ab');
   assert.equal(await read(new Uint8Array()), '');
 });
 
 for (const [name, bytes] of Object.entries({ gzip: gzipSync(text), zstd: zstdCompressSync(text) })) {
-  test(`decompressed() fails for ${name} that is cut off or damaged`, async () => {
+  test(`decompress() fails for truncated or damaged ${name}`, async () => {
     await assert.rejects(read(bytes.subarray(0, bytes.byteLength - 10)));
     const damaged = Uint8Array.from(bytes);
     damaged.fill(0xa5, Math.floor(bytes.byteLength / 2), Math.floor(bytes.byteLength / 2) + 20);

@@ -17,7 +17,7 @@ interface RawHeader {
   readonly data?: string;
   readonly checksum?: string;
   readonly device?: readonly [number, number];
-  /** Those in the header itself, and those in a block after it. */
+  /** The pairs in the header itself, and those in a block after it. */
   readonly sparse?: { readonly size: number; readonly pairs: Pairs; readonly more: Pairs };
 }
 
@@ -27,7 +27,7 @@ function extent(offset: number, length: number): FileExtent {
   return { offset, length };
 }
 
-/** A member as an archiver of any age writes it. */
+/** Writes a member in any historical format. */
 function raw(header: RawHeader): Uint8Array {
   const { name = 'file', type = '0', data = '', magic = 'ustar\u000000', prefix = '', link = '' } = header;
   const block = Buffer.alloc(512);
@@ -104,15 +104,15 @@ const plain = { mode: 0o644, uid: 1, gid: 2, modifiedMs: 5000 };
 
 const cases: Record<string, { blocks: readonly Uint8Array[]; members: unknown[] }> = {
   'a file': { blocks: [raw({ data: 'text' }), END], members: [{ name: 'file', kind: 'file', ...plain, text: 'text' }] },
-  'a file as tar of 1979 wrote it': {
+  'a file in the format of 1979': {
     blocks: [raw({ magic: '', type: '\0', data: 'old' }), END],
     members: [{ name: 'file', kind: 'file', ...plain, text: 'old' }],
   },
-  'a folder as tar of 1979 wrote it': {
+  'a directory in the format of 1979': {
     blocks: [raw({ magic: '', type: '0', name: 'folder/' }), END],
     members: [{ name: 'folder/', kind: 'directory', ...plain }],
   },
-  'every other kind': {
+  'every other member type': {
     blocks: [
       raw({ type: '5', name: 'd/' }),
       raw({ type: '2', name: 's', link: '../to' }),
@@ -131,11 +131,11 @@ const cases: Record<string, { blocks: readonly Uint8Array[]; members: unknown[] 
       { name: 'p', kind: 'fifo', ...plain },
     ],
   },
-  'a name in two parts': {
+  'a name with a prefix': {
     blocks: [raw({ prefix: 'a/long/way', name: 'file' }), END],
     members: [{ name: 'a/long/way/file', kind: 'file', ...plain, text: '' }],
   },
-  'a name of GNU, which has no second part': {
+  'a GNU name, which has no prefix': {
     blocks: [raw({ magic: 'ustar  \0', prefix: 'times of GNU', name: 'file' }), END],
     members: [{ name: 'file', kind: 'file', ...plain, text: '' }],
   },
@@ -152,7 +152,7 @@ const cases: Record<string, { blocks: readonly Uint8Array[]; members: unknown[] 
       { name: 'next', kind: 'file', ...plain, text: '' },
     ],
   },
-  'what pax says, for one member only': {
+  'pax records, for one member only': {
     blocks: [
       pax({
         path: LONG,
@@ -181,19 +181,19 @@ const cases: Record<string, { blocks: readonly Uint8Array[]; members: unknown[] 
       { name: 'next', kind: 'file', ...plain, text: '' },
     ],
   },
-  'what pax says of the whole archive is skipped': {
+  'an archive with a global pax header': {
     blocks: [raw({ type: 'g', data: '20 comment=nothing!\n' }), raw({}), END],
     members: [{ name: 'file', kind: 'file', ...plain, text: '' }],
   },
-  'a size of pax, but not for a header in between': {
+  'a pax size that does not apply to another header before the member': {
     blocks: [pax({ size: '4' }), raw({ type: 'L', data: `${LONG}\0` }), raw({ data: 'text', size: 0 }), END],
     members: [{ name: LONG, kind: 'file', ...plain, text: 'text' }],
   },
-  'names that are no UTF-8': {
+  'names that are not UTF-8': {
     blocks: [raw({ type: '2', link: 'a\udce9', name: '\udcff' }), END],
     members: [{ name: '\udcff', kind: 'symlink', ...plain, target: 'a\udce9' }],
   },
-  'a time beyond all times': {
+  'a time beyond the limit': {
     blocks: [pax({ mtime: '9007199254740991' }), raw({}), END],
     members: [{ name: 'file', kind: 'file', ...plain, modifiedMs: 253_402_300_799_000, text: '' }],
   },
@@ -228,15 +228,15 @@ const cases: Record<string, { blocks: readonly Uint8Array[]; members: unknown[] 
       { name: 'next', kind: 'file', ...plain, text: '' },
     ],
   },
-  'numbers in bytes': {
+  'base-256 numbers': {
     blocks: [raw({ uid: new Uint8Array([0x80, 0, 0, 0, 0xb2, 0xd0, 0x5e, 0]) }), END],
     members: [{ name: 'file', kind: 'file', ...plain, uid: 3_000_000_000, text: '' }],
   },
-  'an archive without an end mark': {
+  'an archive without an end marker': {
     blocks: [raw({})],
     members: [{ name: 'file', kind: 'file', ...plain, text: '' }],
   },
-  'nothing after the end mark': { blocks: [END, raw({})], members: [] },
+  'nothing after the end marker': { blocks: [END, raw({})], members: [] },
   nothing: { blocks: [], members: [] },
 };
 for (const [name, { blocks, members }] of Object.entries(cases)) {
@@ -245,14 +245,14 @@ for (const [name, { blocks, members }] of Object.entries(cases)) {
   });
 }
 
-const faults: Record<string, { blocks: readonly Uint8Array[]; message: RegExp }> = {
+const invalid: Record<string, { blocks: readonly Uint8Array[]; message: RegExp }> = {
   'a wrong checksum': { blocks: [raw({ checksum: '0000000\0' })], message: /wrong checksum/ },
-  'something else than an archive': { blocks: [Buffer.from('#!/bin/sh\n'.repeat(60))], message: /checksum|number/ },
+  'data that is not an archive': { blocks: [Buffer.from('#!/bin/sh\n'.repeat(60))], message: /checksum|number/ },
   'a sparse file of another version': {
     blocks: [pax({ 'GNU.sparse.major': '2', 'GNU.sparse.realsize': '1' }), raw({})],
     message: /unsupported version 2\.0/,
   },
-  'a sparse map that is not of its content': {
+  'a sparse map that does not match its content': {
     blocks: [pax({ 'GNU.sparse.map': '0,3', 'GNU.sparse.size': '9' }), raw({ data: 'ab' })],
     message: /not of this content/,
   },
@@ -268,31 +268,31 @@ const faults: Record<string, { blocks: readonly Uint8Array[]; message: RegExp }>
     message: /no end/,
   },
   'headers without a member': { blocks: Array.from({ length: 40 }, () => raw({ type: 'g' })), message: /too many/ },
-  'an owner that is none': { blocks: [pax({ uid: '-1' }), raw({})], message: /no owner has the number -1/ },
-  'a device that is none': {
+  'an invalid owner': { blocks: [pax({ uid: '-1' }), raw({})], message: /no owner has the number -1/ },
+  'an invalid device': {
     blocks: [raw({ type: '3', device: [4096, 0] })],
     message: /no device has the number 4096/,
   },
-  'an unknown kind': { blocks: [raw({ type: 'Z' })], message: /file: unknown kind "Z"/ },
-  'a header that is cut off': { blocks: [raw({}).subarray(0, 300)], message: /unexpected end of data/ },
-  'a file that is cut off': { blocks: [raw({ data: 'x'.repeat(900) }).subarray(0, 1000)], message: /unexpected end/ },
+  'an unknown member type': { blocks: [raw({ type: 'Z' })], message: /file: unknown kind "Z"/ },
+  'a truncated header': { blocks: [raw({}).subarray(0, 300)], message: /unexpected end of data/ },
+  'a truncated file': { blocks: [raw({ data: 'x'.repeat(900) }).subarray(0, 1000)], message: /unexpected end/ },
   'a pax record without an end': { blocks: [raw({ type: 'x', data: '99 path=a\n' })], message: /invalid pax record/ },
   'a pax record without a length': { blocks: [raw({ type: 'x', data: 'path=a\n' })], message: /invalid pax record/ },
-  'a pax size that is no number': { blocks: [pax({ size: '1e3' }), raw({})], message: /size is "1e3"/ },
+  'a pax size that is not a number': { blocks: [pax({ size: '1e3' }), raw({})], message: /size is "1e3"/ },
   'a negative size': { blocks: [pax({ size: '-1' }), raw({})], message: /size -1/ },
-  'a size beyond all files': {
+  'a size beyond the limit': {
     blocks: [raw({ size: new Uint8Array([0x80, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]) })],
     message: /too large/,
   },
   'a name of a gigabyte': { blocks: [raw({ type: 'L', size: 2 ** 30 })], message: /bytes of metadata/ },
 };
-for (const [name, { blocks, message }] of Object.entries(faults)) {
-  test(`readTar() refuses ${name}`, async () => {
+for (const [name, { blocks, message }] of Object.entries(invalid)) {
+  test(`readTar() rejects ${name}`, async () => {
     await assert.rejects(read(Buffer.concat(blocks)), { message });
   });
 }
 
-test('readTar() skips content that nobody reads, whatever the size of chunks', async () => {
+test('readTar() skips unread content for any chunk size', async () => {
   const archive = Buffer.concat([raw({ name: 'a', data: 'x'.repeat(1500) }), raw({ name: 'b', data: 'y' }), END]);
   for (const chunk of [1, 511, 512, 513, 4096]) {
     const names: string[] = [];

@@ -8,36 +8,36 @@ const password = { kind: 'password', username: 'me', password: 'secret' } as con
 const login = { username: 'me', password: 'secret' };
 
 const CASES: Record<string, { readonly auth?: Partial<AuthConfig>; readonly expected: Credentials }> = {
-  'nothing without any': { expected: { kind: 'none' } },
-  'nothing of an empty message': { auth: {}, expected: { kind: 'none' } },
+  'nothing without credentials': { expected: { kind: 'none' } },
+  'nothing from an empty message': { auth: {}, expected: { kind: 'none' } },
   'a name and a password': { auth: login, expected: password },
   'both together in base64': { auth: { auth: base64('me:secret') }, expected: password },
-  'both filled up with zero bytes': { auth: { auth: base64('me:secret\0\0') }, expected: password },
+  'both padded with zero bytes': { auth: { auth: base64('me:secret\0\0') }, expected: password },
   'a name before a token': { auth: { ...login, identityToken: 'i', registryToken: 'r' }, expected: password },
   'an identity token before base64': {
     auth: { identityToken: 'i', auth: base64('me:secret') },
     expected: { kind: 'identity', token: 'i' },
   },
-  'a token of the registry': { auth: { registryToken: 'r' }, expected: { kind: 'token', token: 'r' } },
-  'what is for this server': { auth: { ...login, serverAddress: 'https://x.io/v1/' }, expected: password },
-  'what is for this server, without a scheme': { auth: { ...login, serverAddress: 'x.io' }, expected: password },
-  'nothing that is for another server': {
+  'a registry token': { auth: { registryToken: 'r' }, expected: { kind: 'token', token: 'r' } },
+  'credentials for this server': { auth: { ...login, serverAddress: 'https://x.io/v1/' }, expected: password },
+  'credentials for this server, without a scheme': { auth: { ...login, serverAddress: 'x.io' }, expected: password },
+  'nothing that is meant for another server': {
     auth: { ...login, serverAddress: 'https://y.io' },
     expected: { kind: 'none' },
   },
 };
 
 for (const [what, { auth, expected }] of Object.entries(CASES)) {
-  test(`credentialsFor() takes ${what}`, () => {
+  test(`credentialsFor() returns ${what}`, () => {
     assert.deepEqual(credentialsFor(auth && AuthConfig.fromPartial(auth), 'x.io'), expected);
   });
 }
 
 for (const auth of ['%%%', base64('no colon')]) {
-  test(`credentialsFor() refuses ${auth}`, () => {
+  test(`credentialsFor() rejects ${auth}`, () => {
     assert.throws(() => credentialsFor(AuthConfig.fromPartial({ auth }), 'x.io'), {
       code: 'InvalidArgument',
-      message: 'auth.auth: is not a name and a password in base64',
+      message: 'auth.auth: is not a user name and password in base64',
     });
   });
 }

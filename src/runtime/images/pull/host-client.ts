@@ -92,10 +92,10 @@ export class HostClient {
   }
 
   #hostHeaders(): Headers {
-    const { header: value } = this.#authorization;
-    if (value === undefined) return this.host.headers;
+    const { header } = this.#authorization;
+    if (header === undefined) return this.host.headers;
     const others = this.host.headers.filter(([name]) => name.toLowerCase() !== 'authorization');
-    return [...others, ['Authorization', value]];
+    return [...others, ['Authorization', header]];
   }
 
   async #checkStatus(url: URL, response: HttpResponse, asked: string): Promise<HttpResponse> {

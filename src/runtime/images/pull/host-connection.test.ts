@@ -16,15 +16,15 @@ const HOST = {
   dialTimeoutMs: undefined,
 } as const;
 
-test('who gives up while a name is looked up does not take it from the others', async () => {
+test('aborting one caller of a shared lookup does not abort it for others', async () => {
   const { clock } = createMemoryHost();
-  const life = new AbortController();
+  const pull = new AbortController();
   const looked = Promise.withResolvers<readonly [string]>();
   const signals: AbortSignal[] = [];
-  const wire = {
+  const transport = {
     clock,
     env: {},
-    pullSignal: life.signal,
+    pullSignal: pull.signal,
     lookup: (_: string, signal: AbortSignal) => {
       signals.push(signal);
       return looked.promise;
@@ -34,11 +34,11 @@ test('who gives up while a name is looked up does not take it from the others', 
       [Symbol.dispose]() {},
     },
   };
-  const connection = new HostConnection(wire, HOST);
+  const connection = new HostConnection(transport, HOST);
   const ask = (signal: AbortSignal) =>
     connection.fetch(new URL('https://r.io/v2/'), { method: 'GET', headers: [] }, () => [], signal);
   const impatient = new AbortController();
-  const [first, second] = [ask(impatient.signal), ask(life.signal)];
+  const [first, second] = [ask(impatient.signal), ask(pull.signal)];
   impatient.abort(new Error('enough'));
   await assert.rejects(first, { message: 'enough' });
   looked.resolve(['10.0.0.1']);

@@ -5,16 +5,16 @@ import { type HostEntry, parseHostsFile } from './hosts-file.ts';
 const FILE = '/certs.d/example.com/hosts.toml';
 const all = new Set(['pull', 'resolve']);
 const place = (scheme: 'http' | 'https', authority: string, path = '/v2') => ({ scheme, authority, path });
-/** What a host is of which only the address is written. */
+/** A host with only a URL. */
 const plain = (where: HostEntry['endpoint']) => ({ place: where, capabilities: all, headers: [] });
 
 const CASES: Record<string, { readonly text: string; readonly hosts: readonly unknown[] }> = {
-  'nothing but a server': {
+  'only a server': {
     text: 'server = "https://registry.example.com"',
     hosts: [plain(place('https', 'registry.example.com'))],
   },
   'a server without a scheme': { text: 'server = "docker.io"', hosts: [plain(place('https', 'docker.io'))] },
-  'an empty table, which leaves the registry': { text: '[host]', hosts: [plain(undefined)] },
+  'an empty table, which means the registry': { text: '[host]', hosts: [plain(undefined)] },
   'mirrors in their order before the registry': {
     text: '[host."https://b.example.com"]\n[host."http://a.example.com:5000"]\n[host."c"]',
     hosts: [
@@ -24,7 +24,7 @@ const CASES: Record<string, { readonly text: string; readonly hosts: readonly un
       plain(undefined),
     ],
   },
-  'all that can be said of a host': {
+  'all settings of a host': {
     text: `
 server = "https://s"
 [host."https://m"]
@@ -68,7 +68,7 @@ server = "https://s"
       },
     ],
   },
-  'settings of a server that is not written': {
+  'settings without a server': {
     text: 'ca = "/a.pem"\ncapabilities = ["pull"]',
     hosts: [{ ...plain(undefined), authorityFiles: ['/a.pem'] }],
   },
@@ -95,31 +95,31 @@ for (const [what, { text, hosts }] of Object.entries(CASES)) {
   test(`parseHostsFile() reads ${what}`, () => assert.deepEqual(parseHostsFile(text, FILE), hosts));
 }
 
-const REFUSED: Record<string, string> = {
+const REJECTED: Record<string, string> = {
   'server = "x"\nserver = "y"': '/certs.d/example.com/hosts.toml:2: Invalid TOML document: ',
   'sevrer = "x"': `${FILE}: sevrer: unknown field`,
   '[host."https://m"]\nskip-verify = true': `${FILE}: host."https://m".skip-verify: unknown field`,
   '[host."https://m"]\nserver = "x"': `${FILE}: host."https://m".server: unknown field`,
   '[host."https://m"]\nskip_verify = "yes"': `${FILE}: host."https://m".skip_verify: must be true or false`,
   '[host."https://m"]\ncapabilities = ["pull", "fly"]': `${FILE}: host."https://m".capabilities: unknown capability "fly"`,
-  '[host."https://m"]\ncapabilities = "pull"': `${FILE}: host."https://m".capabilities: must be a text or a list of texts`,
-  'ca = 5': `${FILE}: ca: must be a text or a list of texts`,
+  '[host."https://m"]\ncapabilities = "pull"': `${FILE}: host."https://m".capabilities: must be a string or a list of strings`,
+  'ca = 5': `${FILE}: ca: must be a string or a list of strings`,
   'client = [["a", "b", "c"]]': `${FILE}: client: a pair has two paths`,
   'client = true': `${FILE}: client: must be a path, or a list of paths or pairs of them`,
   'dial_timeout = "soon"': `${FILE}: dial_timeout: time: invalid duration "soon"`,
-  'dial_timeout = "-1s"': `${FILE}: dial_timeout: must be more than nothing`,
+  'dial_timeout = "-1s"': `${FILE}: dial_timeout: must be greater than 0`,
   'header = "x"': `${FILE}: header: must be a table`,
-  '[header]\n"a b" = "x"': `${FILE}: header.a b: is not the name of a header`,
-  '[header]\nhost = "x"': `${FILE}: header.host: is what the address says`,
-  '[header]\nx = "a\\nb"': `${FILE}: header.x: has a character that no header may have`,
-  'server = "ftp://x"': `${FILE}: server: "ftp://x" is not the address of a registry`,
-  'server = "https://me:secret@x"': `${FILE}: server: "https://me:secret@x" is not the address of a registry`,
-  '[host."https://m?x=1"]': `${FILE}: host."https://m?x=1": "https://m?x=1" is not the address of a registry`,
+  '[header]\n"a b" = "x"': `${FILE}: header.a b: is not a header name`,
+  '[header]\nhost = "x"': `${FILE}: header.host: cannot be set`,
+  '[header]\nx = "a\\nb"': `${FILE}: header.x: has a character that is not allowed in headers`,
+  'server = "ftp://x"': `${FILE}: server: "ftp://x" is not a registry URL`,
+  'server = "https://me:secret@x"': `${FILE}: server: "https://me:secret@x" is not a registry URL`,
+  '[host."https://m?x=1"]': `${FILE}: host."https://m?x=1": "https://m?x=1" is not a registry URL`,
   'host = ["x"]': `${FILE}: host: must be a table`,
 };
 
-for (const [text, message] of Object.entries(REFUSED)) {
-  test(`parseHostsFile() refuses ${JSON.stringify(text)}`, () => {
+for (const [text, message] of Object.entries(REJECTED)) {
+  test(`parseHostsFile() rejects ${JSON.stringify(text)}`, () => {
     assert.throws(
       () => parseHostsFile(text, FILE),
       (error: Error) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualClock } from '../../../host/fake/virtual-clock.ts';
 import { IdleTimeout } from './idle-timeout.ts';
 
-test('a SilenceLimit is over when nothing has come for too long', async () => {
+test('an IdleTimeout expires when nothing was received for too long', async () => {
   const clock = new VirtualClock();
   using limit = new IdleTimeout(clock, 1000);
   await clock.advance(900);
@@ -14,7 +14,7 @@ test('a SilenceLimit is over when nothing has come for too long', async () => {
   assert.equal(limit.signal.aborted, true);
 });
 
-test('a SilenceLimit does not count while nobody waits, nor afterwards', async () => {
+test('an IdleTimeout does not count while paused or after disposal', async () => {
   const clock = new VirtualClock();
   using limit = new IdleTimeout(clock, 1000);
   limit.pause();

@@ -1,4 +1,4 @@
-/** What a registry may call an image, and what is refused. */
+/** Manifests and images that registries may send, and those that are rejected. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NetworkError } from '../../../host/network.ts';
@@ -33,7 +33,7 @@ test('an index may lead to an index', async () => {
   assert.equal(image?.layers[0]?.digest, digestOf(LAYER));
 });
 
-test('an attestation beside the image is passed over, and a variant of another machine', async () => {
+test('attestations and other variants in an index are ignored', async () => {
   const index = indexOf([
     child(json({}), { architecture: 'unknown', os: 'unknown' }),
     child(json({ a: 1 }), { architecture: 'amd64', variant: 'v3' }),
@@ -44,13 +44,13 @@ test('an attestation beside the image is passed over, and a variant of another m
   assert.ok(asked[1]?.endsWith(digestOf(MANIFEST)));
 });
 
-test('an image that does not say in the index what it is for says so in its configuration', async () => {
+test('an image without a platform in the index is checked by its configuration', async () => {
   const index = indexOf([child(MANIFEST)]);
   const { image } = await pullScripted({ image: 'x.io/app:i', answer: registryWith({ i: index }) });
   assert.equal(image?.layers.length, 1);
 });
 
-test('a layer is fetched from where its descriptor says, without credentials', async () => {
+test('a layer is fetched from the URLs of its descriptor, without credentials', async () => {
   const layer = describe(LAYER, `${OCI}.layer.nondistributable.v1.tar`, {
     urls: ['ftp://a', 'https://cdn/none', 'https://cdn/l'],
   });
@@ -81,7 +81,7 @@ for (const type of [
   });
 }
 
-/** Answers for the layer otherwise. */
+/** Answers differently for the layer. */
 const layerAs =
   (answer: ScriptedAnswer): ScriptedAnswer =>
   (request, until) =>
@@ -89,46 +89,46 @@ const layerAs =
 const LONG = new Uint8Array(1000);
 const OTHER = json({ architecture: 's390x', os: 'linux', rootfs: { diff_ids: [] } });
 
-const REFUSED: Record<string, { readonly tag?: string; readonly answer: ScriptedAnswer; readonly message: RegExp }> = {
+const REJECTED: Record<string, { readonly tag?: string; readonly answer: ScriptedAnswer; readonly message: RegExp }> = {
   'an encrypted layer': {
     tag: 't',
     answer: withLayer(`${OCI}.layer.v1.tar+gzip+encrypted`),
     message: /layer sha256:\w+ is encrypted, which is not supported$/,
   },
-  'a layer that is none': {
+  'a blob that is not a layer': {
     tag: 't',
     answer: withLayer('application/vnd.dev.cosign.simplesigning.v1+json'),
     message:
       /has the media type "application\/vnd\.dev\.cosign\.simplesigning\.v1\+json", which is not a layer of a file system$/,
   },
-  'what is no image of a container': {
+  'an artifact that is not a container image': {
     tag: 't',
     answer: registryWith({
       t: json({ schemaVersion: 2, config: describe(CONFIG, 'application/vnd.cncf.helm.config.v1+json'), layers: [] }),
     }),
     message: /not an image of a container: its configuration has the media type "application\/vnd\.cncf\.helm/,
   },
-  'a manifest of the first kind': {
+  'a manifest of schema 1': {
     tag: 't',
     answer: registryWith({ t: json({ schemaVersion: 1, fsLayers: [] }) }),
     message: /Docker schema 1 is not supported; the image has to be pushed again by a newer tool$/,
   },
-  'a manifest that is two things': {
+  'a manifest that is both image and index': {
     tag: 't',
     answer: registryWith({ t: json({ schemaVersion: 2, layers: [], manifests: [] }) }),
-    message: /manifest: is an image and an index at once$/,
+    message: /manifest: is both an image and an index$/,
   },
   'a descriptor without a size': {
     tag: 't',
     answer: registryWith({ t: indexOf([{ digest: digestOf(MANIFEST), mediaType: MANIFEST_TYPE }]) }),
     message: /manifest: sha256:\w+ has no size$/,
   },
-  'a manifest of another size than its descriptor': {
+  'a manifest whose size does not match its descriptor': {
     tag: 't',
     answer: registryWith({ t: indexOf([{ digest: digestOf(MANIFEST), size: 5 }]) }),
-    message: /sha256:\w+ has \d+ bytes, and 5 in its descriptor$/,
+    message: /sha256:\w+ has \d+ bytes, expected 5$/,
   },
-  'an image for another machine behind an index that does not say so': {
+  'an image for another platform in an index without platforms': {
     tag: 't',
     answer: (request) => {
       const other = manifestOf([], OTHER);
@@ -137,14 +137,14 @@ const REFUSED: Record<string, { readonly tag?: string; readonly answer: Scripted
     },
     message: /no image for linux\/amd64, only for linux\/s390x$/,
   },
-  'indexes without end': {
+  'too many nested indexes': {
     tag: 'n9',
     answer: tagged(nested(9)),
-    message: /more than 8 indexes that lead to each other$/,
+    message: /more than 8 nested indexes$/,
   },
-  'a layer that says that it is longer': {
+  'a layer with a larger content length': {
     answer: layerAs(() => ({ headers: { 'content-length': '1000' }, data: LONG })),
-    message: /sha256:\w+: has 1000 bytes, and 20 in its descriptor$/,
+    message: /sha256:\w+: has 1000 bytes, expected 20$/,
   },
   'a layer that is longer': {
     answer: layerAs(() => ({ data: LONG })),
@@ -152,9 +152,9 @@ const REFUSED: Record<string, { readonly tag?: string; readonly answer: Scripted
   },
   'a layer that ends too early each time': {
     answer: layerAs(() => ({ data: new Uint8Array() })),
-    message: /sha256:\w+: only 0 of 20 bytes came$/,
+    message: /sha256:\w+: received only 0 of 20 bytes$/,
   },
-  'another part of a layer than was asked for': {
+  'a range that was not requested': {
     answer: layerAs((request) => {
       const range = request.headers?.some(([name]) => name === 'Range');
       if (range) return { status: 206, headers: { 'content-range': 'bytes 3-19/20' }, data: LAYER.subarray(3) };
@@ -164,16 +164,16 @@ const REFUSED: Record<string, { readonly tag?: string; readonly answer: Scripted
       })();
       return { body };
     }),
-    message: /another part than from 9 on is sent$/,
+    message: /response does not start at byte 9$/,
   },
-  'a packed answer': {
+  'a compressed response': {
     answer: layerAs(() => ({ headers: { 'content-encoding': 'gzip' }, data: LAYER })),
-    message: /is sent in the encoding gzip, which nobody asked for$/,
+    message: /unsolicited content encoding gzip$/,
   },
 };
 
-for (const [what, { tag = '1', answer, message }] of Object.entries(REFUSED)) {
-  test(`a pull refuses ${what}`, async () => {
+for (const [what, { tag = '1', answer, message }] of Object.entries(REJECTED)) {
+  test(`a pull rejects ${what}`, async () => {
     await assert.rejects(pullScripted({ image: `x.io/app:${tag}`, answer }), {
       name: 'CriError',
       code: 'Unknown',
@@ -182,7 +182,7 @@ for (const [what, { tag = '1', answer, message }] of Object.entries(REFUSED)) {
   });
 }
 
-test('a pull tells how it goes on', async () => {
+test('a pull reports its progress', async () => {
   let isBroken = false;
   const { progress } = await pullScripted({
     image: 'x.io/app:1',

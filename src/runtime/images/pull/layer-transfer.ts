@@ -38,10 +38,10 @@ export class LayerTransfer implements IncomingLayer {
   }
 
   async *open(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
-    const { source, clock, report: tell } = this.#deps;
+    const { source, clock, report } = this.#deps;
     const progress = {
-      received: (receivedBytes: number) => tell({ phase: 'coming', receivedBytes }),
-      retrying: (receivedBytes: number, reason: string) => tell({ phase: 'retrying', receivedBytes, reason }),
+      received: (receivedBytes: number) => report({ phase: 'coming', receivedBytes }),
+      retrying: (receivedBytes: number, reason: string) => report({ phase: 'retrying', receivedBytes, reason }),
     };
     this.#senders = new Set();
     progress.received(0);
@@ -50,7 +50,7 @@ export class LayerTransfer implements IncomingLayer {
       this.#senders.add(failover.host);
       yield chunk;
     }
-    tell({ phase: 'done' });
+    report({ phase: 'done' });
   }
 
   onPresent(): void {
@@ -64,11 +64,11 @@ export class LayerTransfer implements IncomingLayer {
     const reason = this.#reasonOf(error);
     this.#reasons.push(reason);
     this.#excluded.add(first);
-    const { source, log, report: tell } = this.#deps;
+    const { source, log, report } = this.#deps;
     source.deprioritize(first);
     if (!source.hasOthers(this.#excluded)) throw new InvalidContentError(this.#reasons.join('; '), { cause: error });
     log.warn('a registry sent an invalid layer; trying the next host', { layer: this.digest, reason });
-    tell({ phase: 'retrying', receivedBytes: 0, reason });
+    report({ phase: 'retrying', receivedBytes: 0, reason });
   }
 
   /** Several hosts may have sent parts of it. */

@@ -17,10 +17,10 @@ const PAUSES: Record<string, number | undefined> = {
 };
 
 for (const [header, expected] of Object.entries(PAUSES)) {
-  test(`retryAfterMs() reads ${header}`, () => assert.equal(parseRetryAfterMs(header, NOW), expected));
+  test(`parseRetryAfterMs() reads ${header}`, () => assert.equal(parseRetryAfterMs(header, NOW), expected));
 }
 
-const PASSING: ReadonlyArray<readonly [error: unknown, passes: boolean]> = [
+const TRANSIENT: ReadonlyArray<readonly [error: unknown, transient: boolean]> = [
   [new RegistryError(404, ''), false],
   [new RegistryError(401, ''), false],
   [new RegistryError(408, ''), true],
@@ -36,7 +36,7 @@ const PASSING: ReadonlyArray<readonly [error: unknown, passes: boolean]> = [
   [new TypeError('a bug'), false],
 ];
 
-for (const [error, passes] of PASSING) {
+for (const [error, transient] of TRANSIENT) {
   const name = error instanceof RegistryError ? error.status : error instanceof NetworkError ? error.code : 'a bug';
-  test(`isPassing() knows whether ${name} passes`, () => assert.equal(isTransient(error), passes));
+  test(`isTransient() classifies ${name}`, () => assert.equal(isTransient(error), transient));
 }

@@ -20,8 +20,8 @@ async function hostsOf(
   return loadRegistryHosts(fs, ['/a', '/b'], registry);
 }
 
-/** How a registry is spoken to when nothing is written: HTTPS, and on this machine whatever it speaks. */
-const USUAL: Record<string, Partial<RegistryHost>> = {
+/** The default endpoints: HTTPS, and on this machine either scheme. */
+const DEFAULTS: Record<string, Partial<RegistryHost>> = {
   'docker.io': { scheme: 'https', authority: 'registry-1.docker.io', skipVerify: false, fallsBackToHttp: false },
   'registry.k8s.io': { scheme: 'https', authority: 'registry.k8s.io', skipVerify: false, fallsBackToHttp: false },
   'example.com:5000': { scheme: 'https', authority: 'example.com:5000', skipVerify: false, fallsBackToHttp: false },
@@ -34,8 +34,8 @@ const USUAL: Record<string, Partial<RegistryHost>> = {
   '[::1]:5000': { scheme: 'https', authority: '[::1]:5000', skipVerify: true, fallsBackToHttp: true },
 };
 
-for (const [registry, expected] of Object.entries(USUAL)) {
-  test(`registryHosts() finds ${registry} without being told`, async () => {
+for (const [registry, expected] of Object.entries(DEFAULTS)) {
+  test(`loadRegistryHosts() finds ${registry} without configuration`, async () => {
     const rest = { path: '/v2', capabilities: new Set(['pull', 'resolve']), tls: undefined, headers: [] };
     assert.deepEqual(await hostsOf(registry), [{ ...rest, dialTimeoutMs: undefined, ...expected }]);
   });
@@ -43,15 +43,15 @@ for (const [registry, expected] of Object.entries(USUAL)) {
 
 const server = (name: string): string => `server = "https://${name}"`;
 
-/** Which folder counts, by the server that its file names. */
-const FOLDERS: Record<
+/** Which directory is used, identified by the server in its file. */
+const DIRECTORIES: Record<
   string,
   { readonly registry?: string; readonly files: readonly string[]; readonly found: string }
 > = {
   'the one with the name of the registry': { files: ['/a/x.io/hosts.toml'], found: '/a/x.io/hosts.toml' },
   'the earlier one of two': { files: ['/b/x.io/hosts.toml', '/a/x.io/hosts.toml'], found: '/a/x.io/hosts.toml' },
-  'the default one when there is none': { files: ['/a/_default/hosts.toml'], found: '/a/_default/hosts.toml' },
-  'a default of an earlier folder before the one with the name in a later': {
+  'the default one if no other exists': { files: ['/a/_default/hosts.toml'], found: '/a/_default/hosts.toml' },
+  'a default of an earlier directory before a named one of a later directory': {
     files: ['/a/_default/hosts.toml', '/b/x.io/hosts.toml'],
     found: '/a/_default/hosts.toml',
   },
@@ -67,15 +67,15 @@ const FOLDERS: Record<
   },
 };
 
-for (const [what, { registry = 'x.io', files, found }] of Object.entries(FOLDERS)) {
-  test(`registryHosts() takes ${what}`, async () => {
+for (const [what, { registry = 'x.io', files, found }] of Object.entries(DIRECTORIES)) {
+  test(`loadRegistryHosts() uses ${what}`, async () => {
     const names = Object.fromEntries(files.map((path, index) => [path, server(`s${index}`)]));
     const hosts = await hostsOf(registry, names);
     assert.deepEqual(hosts.map(hostUrl), [`https://s${files.indexOf(found)}/v2`]);
   });
 }
 
-test('registryHosts() reads the files of certificates and keys', async () => {
+test('loadRegistryHosts() reads the files of certificates and keys', async () => {
   const [mirror, registry] = await hostsOf('x.io', {
     '/a/x.io/hosts.toml': '[host."https://m"]\nca = ["ca.pem"]\nclient = [["c.cert", "c.key"], ["both.pem", ""]]',
     '/a/x.io/ca.pem': CERTIFICATE,
@@ -93,7 +93,7 @@ test('registryHosts() reads the files of certificates and keys', async () => {
   assert.equal(registry?.tls, undefined);
 });
 
-test('registryHosts() takes certificates as Docker lays them out', async () => {
+test('loadRegistryHosts() uses certificates in the layout of Docker', async () => {
   const [host, ...more] = await hostsOf('x.io', {
     '/b/x.io/ca.crt': CERTIFICATE,
     '/b/x.io/client.cert': CERTIFICATE,
@@ -104,7 +104,7 @@ test('registryHosts() takes certificates as Docker lays them out', async () => {
   assert.deepEqual([host?.tls, more], [{ authorities: [CERTIFICATE], clientCertificates }, []]);
 });
 
-test('registryHosts() tries TLS first at a host with HTTP of which something is said about TLS', async () => {
+test('loadRegistryHosts() tries TLS first at an HTTP host with TLS settings', async () => {
   const [first, second] = await hostsOf('x.io', {
     '/a/x.io/hosts.toml': '[host."http://m:5000"]\nskip_verify = true\n[host."http://m:80"]\nskip_verify = true',
   });
@@ -112,27 +112,27 @@ test('registryHosts() tries TLS first at a host with HTTP of which something is 
   assert.deepEqual([second?.scheme, second?.fallsBackToHttp], ['http', false]);
 });
 
-const REFUSED: Record<string, { readonly files: Readonly<Record<string, string>>; readonly message: RegExp }> = {
-  'a file that is not there': {
+const REJECTED: Record<string, { readonly files: Readonly<Record<string, string>>; readonly message: RegExp }> = {
+  'a missing file': {
     files: { '/a/x.io/hosts.toml': 'ca = "none.pem"' },
     message: /^\/a\/x\.io\/none\.pem: /,
   },
   'a file without a certificate': {
     files: { '/a/x.io/hosts.toml': 'ca = "x.pem"', '/a/x.io/x.pem': 'something' },
-    message: /^\/a\/x\.io\/x\.pem: has no certificate in PEM: /,
+    message: /^\/a\/x\.io\/x\.pem: contains no PEM certificate: /,
   },
   'a certificate without a key': {
     files: { '/a/x.io/client.cert': CERTIFICATE },
-    message: /^\/a\/x\.io\/client\.cert: has no private key in PEM: /,
+    message: /^\/a\/x\.io\/client\.cert: contains no PEM private key: /,
   },
-  'a field that nobody knows': {
+  'an unknown field': {
     files: { '/a/x.io/hosts.toml': 'mirror = "y"' },
     message: /^\/a\/x\.io\/hosts\.toml: mirror: unknown field$/,
   },
 };
 
-for (const [what, { files, message }] of Object.entries(REFUSED)) {
-  test(`registryHosts() tells of ${what}`, async () => {
+for (const [what, { files, message }] of Object.entries(REJECTED)) {
+  test(`loadRegistryHosts() rejects ${what}`, async () => {
     await assert.rejects(hostsOf('x.io', files), { name: 'HostsFileError', message });
   });
 }

@@ -1,4 +1,4 @@
-/** Layers on their way into a storage: what is here already, and what turns out to be wrong. */
+/** Layers pulled into a storage: existing ones, and invalid ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../base/log.ts';
@@ -16,7 +16,7 @@ const LAYERS = [await buildLayer({ base: 'x' }), await buildLayer({ top: 'y' })]
 const never = new AbortController().signal;
 const hostOf = ({ target }: HttpRequest): string => ('host' in target ? target.host : '');
 
-/** The registry `r.io` and the mirrors `m1` and `m2`, all with `app:1`; `answer` may say something else. */
+/** The registry `r.io` and the mirrors `m1` and `m2`, all with `app:1`; `answer` may override a response. */
 async function scene(answer: (request: HttpRequest) => ReturnType<ScriptedAnswer> | undefined = () => undefined) {
   const { fs, clock, ...host } = createMemoryHost();
   await fs.makeDirectory('/certs.d/r.io');
@@ -49,8 +49,8 @@ async function scene(answer: (request: HttpRequest) => ReturnType<ScriptedAnswer
     return pulling;
   };
   const unfinished = async () => {
-    const lives = await fs.readDirectory('/s/unfinished');
-    return (await Promise.all(lives.map(({ name }) => fs.readDirectory(`/s/unfinished/${name}`)))).flat();
+    const processes = await fs.readDirectory('/s/unfinished');
+    return (await Promise.all(processes.map(({ name }) => fs.readDirectory(`/s/unfinished/${name}`)))).flat();
   };
   return { pull, progress, blobs, warnings, fs, unfinished };
 }
@@ -74,7 +74,7 @@ const phases = (progress: readonly PullProgress[], layer: number): readonly stri
     each.kind === 'layer' && each.digest === digestOf(LAYERS[layer] ?? '') ? [each.state.phase] : [],
   );
 
-test('a layer that is here is told at once, before the others have come', async () => {
+test('an existing layer is reported at once, before the others are received', async () => {
   const { pull, progress, blobs } = await scene();
   await pull('base');
   progress.length = 0;
@@ -87,11 +87,11 @@ test('a layer that is here is told at once, before the others have come', async 
       ['waiting', 'coming', 'coming', 'done'],
     ],
   );
-  const told = progress.map((each) => (each.kind === 'layer' ? each.state.phase : each.kind));
-  assert.ok(told.indexOf('present') < told.indexOf('coming'));
+  const reported = progress.map((each) => (each.kind === 'layer' ? each.state.phase : each.kind));
+  assert.ok(reported.indexOf('present') < reported.indexOf('coming'));
 });
 
-/** As long as it should be, and something else. */
+/** Same length, different content. */
 const spoiled = (data: Uint8Array): Uint8Array => data.map((byte, index) => (index === 520 ? byte ^ 1 : byte));
 
 const spoiledBy = (...liars: readonly string[]) => {
@@ -100,7 +100,7 @@ const spoiledBy = (...liars: readonly string[]) => {
     liars.includes(hostOf(request)) && request.path.includes(digestOf(layer)) ? { data: spoiled(layer) } : undefined;
 };
 
-test('a layer that a mirror sent wrong comes from the next host, and the mirror is named', async () => {
+test('an invalid layer of a mirror is fetched from the next host, and the mirror is named', async () => {
   const { pull, progress, blobs, warnings, unfinished } = await scene(spoiledBy('m1'));
   const { id } = await pull();
   assert.equal(id, digestOf(buildConfig({ layers: LAYERS })));
@@ -118,17 +118,17 @@ test('a layer that a mirror sent wrong comes from the next host, and the mirror 
     'coming',
     'done',
   ]);
-  const [warning] = warnings as Array<{ readonly reason: string }>; // as `warn` was given them
-  assert.match(warning?.reason ?? '', /^https:\/\/m1\/v2: layer: has digest sha256:\w+ instead of sha256:\w+$/);
+  const [warning] = warnings as Array<{ readonly reason: string }>; // as passed to `warn`
+  assert.match(warning?.reason ?? '', /^https:\/\/m1\/v2: layer: has digest sha256:\w+, expected sha256:\w+$/);
   assert.deepEqual(await unfinished(), []);
 });
 
-test('a layer that all hosts send wrong is asked for once of each, and nothing stays', async () => {
+test('a layer that is invalid at all hosts is requested once from each, and nothing is kept', async () => {
   const { pull, blobs, fs, unfinished } = await scene(spoiledBy('m1', 'm2', 'r.io'));
   await assert.rejects(pull(), {
     code: 'Unknown',
     message:
-      /": https:\/\/m1\/v2: layer: has .*; https:\/\/m2\/v2: layer: has .*; https:\/\/r\.io\/v2: layer: has \S+ \S+ instead of \S+$/,
+      /": https:\/\/m1\/v2: layer: has .*; https:\/\/m2\/v2: layer: has .*; https:\/\/r\.io\/v2: layer: has \S+ \S+, expected \S+$/,
   });
   const asked = blobs.filter((each) => each.startsWith('1'));
   assert.deepEqual(asked, ['1 from m1', '1 from m2', '1 from r.io']);
@@ -140,7 +140,7 @@ test('a layer that all hosts send wrong is asked for once of each, and nothing s
   );
 });
 
-test('a layer that cannot be unpacked comes from the next host, too', async () => {
+test('a layer that cannot be unpacked is fetched from the next host too', async () => {
   const garbage = (LAYERS[1] ?? new Uint8Array()).map(() => 0xff);
   const { pull, blobs } = await scene((request) =>
     hostOf(request) !== 'r.io' && request.path.includes(digestOf(LAYERS[1] ?? '')) ? { data: garbage } : undefined,
@@ -152,7 +152,7 @@ test('a layer that cannot be unpacked comes from the next host, too', async () =
   );
 });
 
-test('a layer of which several gave a part is wrong by any of them, and comes again without the first', async () => {
+test('an invalid layer sent by several hosts is fetched again without the first one', async () => {
   const layer = LAYERS[1] ?? new Uint8Array();
   const { pull, warnings, blobs } = await scene((request) => {
     if (!request.path.includes(digestOf(layer))) return undefined;
@@ -164,7 +164,7 @@ test('a layer of which several gave a part is wrong by any of them, and comes ag
     return offset === 0 ? { data: spoiled(layer).subarray(0, 700) } : { status: 503 };
   });
   await pull();
-  const [warning] = warnings as Array<{ readonly reason: string }>; // as `warn` was given them
+  const [warning] = warnings as Array<{ readonly reason: string }>; // as passed to `warn`
   assert.match(warning?.reason ?? '', /^https:\/\/m1\/v2 and https:\/\/m2\/v2: layer: has digest /);
   assert.deepEqual(
     blobs.filter((each) => each.startsWith('1')),

@@ -1,4 +1,4 @@
-/** Several hosts for one registry: who is asked, in which order, with what. */
+/** Several hosts for one registry: their order and their requests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HttpRequest, NetworkError } from '../../../host/network.ts';
@@ -12,20 +12,20 @@ const authorizationOf = ({ headers = [] }: HttpRequest): string | undefined =>
   headers.find(([name]) => name === 'Authorization')?.[1];
 const MIRRORED = { 'r.io/hosts.toml': '[host."https://m1"]\n[host."https://m2/up"]' };
 
-/** Answers with what is given for the host, else as a registry does; below `/up` too. */
+/** Answers with the given script of the host, else as a registry; also below `/up`. */
 const byHost =
   (answers: Readonly<Record<string, ScriptedAnswer>>): ScriptedAnswer =>
   (request, until) =>
     (answers[hostOf(request)] ?? plain)({ ...request, path: request.path.replace(/^\/up/, '') }, until);
 
-const refuse =
+const failWith =
   (status: number): ScriptedAnswer =>
   () => ({ status });
 const away: ScriptedAnswer = () => {
   throw new NetworkError('ECONNREFUSED', 'connect ECONNREFUSED');
 };
 
-test('the first mirror is asked for everything, and told whose images it is asked for', async () => {
+test('the first mirror gets all requests, with the name of the registry', async () => {
   const { asked, image, progress } = await pullScripted({
     image: 'r.io:5000/app:1',
     answer: plain,
@@ -43,16 +43,16 @@ test('the first mirror is asked for everything, and told whose images it is aske
 });
 
 const FALLBACKS: Record<string, ScriptedAnswer> = {
-  'is away': away,
-  'does not have it': refuse(404),
-  'is broken': refuse(502),
-  'lets nobody in': refuse(401),
-  'has something else': (request) =>
+  'is unreachable': away,
+  'does not have the image': failWith(404),
+  'is broken': failWith(502),
+  'rejects the credentials': failWith(401),
+  'has invalid content': (request) =>
     request.path.includes('/manifests/') ? { data: json({ schemaVersion: 1 }) } : { status: 404 },
 };
 
 for (const [what, answer] of Object.entries(FALLBACKS)) {
-  test(`the next host is asked where one ${what}`, async () => {
+  test(`the next host is tried if one ${what}`, async () => {
     const { asked, layers } = await pullScripted({
       image: 'r.io/app:1',
       files: MIRRORED,
@@ -67,7 +67,7 @@ for (const [what, answer] of Object.entries(FALLBACKS)) {
   });
 }
 
-test('a mirror that did not answer is asked last for the rest of the pull', async () => {
+test('an unreachable mirror is tried last for the rest of the pull', async () => {
   const { asked } = await pullScripted({ image: 'r.io/app:1', files: MIRRORED, answer: byHost({ m1: away }) });
   assert.deepEqual(
     asked.map((url) => new URL(url).hostname),
@@ -75,7 +75,7 @@ test('a mirror that did not answer is asked last for the rest of the pull', asyn
   );
 });
 
-test('a mirror without "resolve" is asked only for what a digest names', async () => {
+test('a mirror without "resolve" is only used for digests', async () => {
   const files = { 'r.io/hosts.toml': '[host."https://m1"]\ncapabilities = ["pull"]' };
   const { asked } = await pullScripted({ image: 'r.io/app:1', answer: plain, files });
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('a mirror without "resolve" is asked only for what a digest names', async (
   assert.ok(digested.asked.every((url) => new URL(url).hostname === 'm1'));
 });
 
-test('a transfer that breaks goes on at the next host, from where it broke', async () => {
+test('a broken transfer is resumed at the next host', async () => {
   const ranges: unknown[] = [];
   const { layers } = await pullScripted({
     image: 'r.io/app:1',
@@ -110,7 +110,7 @@ test('a transfer that breaks goes on at the next host, from where it broke', asy
   assert.deepEqual([layers, ranges], [['the bytes of a layer'], ['bytes=9-']]);
 });
 
-test('each host gets its own token, by the same credentials', async () => {
+test('each host gets its own token for the same credentials', async () => {
   const shown: string[] = [];
   const guarded: ScriptedAnswer = (request) => {
     const [host, authorization] = [hostOf(request), authorizationOf(request)];
@@ -131,7 +131,7 @@ test('each host gets its own token, by the same credentials', async () => {
   assert.deepEqual([layers.length, shown], [1, [`auth.m1 ${basic}`, `auth.r.io ${basic}`]]);
 });
 
-test('credentials that name their server are shown to no other', async () => {
+test('credentials with a server address are sent to no other server', async () => {
   const seen = new Set<string>();
   await pullScripted({
     image: 'r.io/app:1',
@@ -146,7 +146,7 @@ test('credentials that name their server are shown to no other', async () => {
   assert.deepEqual([...seen], ['r.io']);
 });
 
-test('headers of a host go to it alone', async () => {
+test('headers of a host are sent to it alone', async () => {
   const seen: string[] = [];
   await pullScripted({
     image: 'r.io/app:1',
@@ -160,7 +160,7 @@ test('headers of a host go to it alone', async () => {
   assert.deepEqual(new Set(seen), new Set(['m1']));
 });
 
-test('what is told of TLS is used for the host, its redirects and its authorization server', async () => {
+test('TLS settings apply to the host, its redirects and its authorization server', async () => {
   const seen = new Map<string, unknown>();
   await pullScripted({
     image: 'r.io/app:1',
@@ -177,7 +177,7 @@ test('what is told of TLS is used for the host, its redirects and its authorizat
   assert.deepEqual(Object.fromEntries(seen), { 'r.io': tls, auth: tls });
 });
 
-test('a registry on this machine is asked with TLS first, once', async () => {
+test('a registry on this machine is tried with TLS first, once', async () => {
   const answer: ScriptedAnswer = (request) => {
     if (request.scheme === 'https') throw new NetworkError('EPROTO', 'wrong version number');
     return plain(request);
@@ -193,7 +193,7 @@ test('a registry on this machine is asked with TLS first, once', async () => {
   });
 });
 
-test('a registry that fell back to plain HTTP on a port of HTTPS is asked there, and shown its password', async () => {
+test('a registry that fell back to plain HTTP on port 443 is used there, with its credentials', async () => {
   const { asked, layers } = await pullScripted({
     image: 'r.io/app:1',
     files: { 'r.io/hosts.toml': 'server = "http://r.io:443"\nskip_verify = true' },
@@ -210,7 +210,7 @@ test('a registry that fell back to plain HTTP on a port of HTTPS is asked there,
   );
 });
 
-test('a registry on this machine is found at the address where it is, whatever it speaks', async () => {
+test('a registry on this machine is found at any of its addresses, with either scheme', async () => {
   const { layers } = await pullScripted({
     image: 'localhost:5000/app:1',
     addresses: { localhost: ['127.0.0.1', '::1'] },
@@ -223,7 +223,7 @@ test('a registry on this machine is found at the address where it is, whatever i
   assert.deepEqual(layers, ['the bytes of a layer']);
 });
 
-test('the registry decides whether all are asked again, also when mirrors are asked behind it', async () => {
+test('the error of the registry decides about a retry, also if mirrors are tried after it', async () => {
   let count = 0;
   const { layers } = await pullScripted({
     image: 'r.io/app:1',
@@ -238,7 +238,7 @@ test('the registry decides whether all are asked again, also when mirrors are as
   assert.deepEqual(layers, ['the bytes of a layer']);
 });
 
-test('a registry that is too busy is asked again when it wants to be', async () => {
+test('a busy registry is retried after its Retry-After', async () => {
   let count = 0;
   const { layers, asked } = await pullScripted({
     image: 'r.io/app:1',
@@ -249,31 +249,31 @@ test('a registry that is too busy is asked again when it wants to be', async () 
 
 const REASONS: Record<string, { readonly answer: ScriptedAnswer; readonly code: string; readonly message: RegExp }> = {
   'each host has its reason': {
-    answer: byHost({ m1: away, m2: refuse(404), 'r.io': refuse(403) }),
+    answer: byHost({ m1: away, m2: failWith(404), 'r.io': failWith(403) }),
     code: 'Unknown',
     message:
       /": https:\/\/m1\/v2: connect ECONNREFUSED; https:\/\/m2\/up\/v2\/app\/manifests\/1: status 404; https:\/\/r\.io\/v2\/app\/manifests\/1: status 403$/,
   },
-  'nobody has it': {
-    answer: refuse(404),
+  'no host has it': {
+    answer: failWith(404),
     code: 'NotFound',
     message: /m1.*status 404; .*m2.*status 404; .*r\.io.*status 404$/,
   },
-  'the registry wants to be left alone for long': {
+  'the registry has a long Retry-After': {
     answer: byHost({ m1: away, m2: away, 'r.io': () => ({ status: 429, headers: { 'retry-after': '3600' } }) }),
     code: 'Unknown',
-    message: /status 429 \(to be asked again in 3600 seconds\)$/,
+    message: /status 429 \(retry after 3600 seconds\)$/,
   },
 };
 
 for (const [what, { answer, code, message }] of Object.entries(REASONS)) {
-  test(`the failure of a pull tells that ${what}`, async () => {
+  test(`the error of a pull says that ${what}`, async () => {
     const pulled = pullScripted({ image: 'r.io/app:1', files: MIRRORED, answer });
     await assert.rejects(pulled, { name: 'CriError', code, message });
   });
 }
 
-test('a wrong hosts.toml fails the pull with its place', async () => {
+test('an invalid hosts.toml fails the pull with its path and field', async () => {
   const pulled = pullScripted({ image: 'r.io/app:1', files: { 'r.io/hosts.toml': 'mirror = "x"' }, answer: plain });
   await assert.rejects(pulled, {
     message: /^failed to pull .*: \/certs\.d\/r\.io\/hosts\.toml: mirror: unknown field$/,

@@ -1,4 +1,4 @@
-/** Proxies of the environment: who is asked through them, and how. */
+/** Proxies of the environment: which requests use them, and how. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HttpRequest, NetworkError } from '../../../host/network.ts';
@@ -21,14 +21,14 @@ function recorded(answer: ScriptedAnswer = plain) {
   };
 }
 
-test('a registry is asked through the proxy, which finds it by its name', async () => {
+test('requests go through the proxy, which resolves the name of the registry', async () => {
   const { ways, answer } = recorded();
   const addresses = { 'r.io': ['10.0.0.1'] } as const;
   const { layers } = await pullScripted({ image: 'r.io/app:1', answer, addresses, env: { HTTPS_PROXY: PROXY } });
   assert.deepEqual([layers.length, new Set(ways)], [1, new Set([`r.io ${PROXY}`])]);
 });
 
-test('whoever a registry points at has a way of its own', async () => {
+test('a redirect target has a proxy decision of its own', async () => {
   const { ways, answer } = recorded((request) => {
     if ('host' in request.target && request.target.host === 'cdn.internal') return { data: LAYER };
     if (!request.path.includes(digestOf(LAYER))) return plain(request);
@@ -38,24 +38,24 @@ test('whoever a registry points at has a way of its own', async () => {
   assert.deepEqual(ways.slice(-2), [`r.io ${PROXY}`, 'cdn.internal directly']);
 });
 
-test('a registry on this machine is asked directly', async () => {
+test('a registry on this machine is contacted directly', async () => {
   const { ways, answer } = recorded();
   await pullScripted({ image: 'localhost:5000/app:1', answer, env: { HTTP_PROXY: PROXY, HTTPS_PROXY: PROXY } });
   assert.deepEqual(new Set(ways), new Set(['localhost directly']));
 });
 
-test('a proxy that does not answer is named without its password', async () => {
+test('an unreachable proxy is named without its password', async () => {
   const answer = (): never => {
     throw new NetworkError('ECONNREFUSED', 'connect ECONNREFUSED 10.0.0.9:3128');
   };
   await assert.rejects(pullScripted({ image: 'r.io/app:1', answer, env: { HTTPS_PROXY: PROXY } }), {
     code: 'Unknown',
     message:
-      'failed to pull image "r.io/app:1": https://r.io/v2: by the proxy proxy:3128: connect ECONNREFUSED 10.0.0.9:3128',
+      'failed to pull image "r.io/app:1": https://r.io/v2: via proxy proxy:3128: connect ECONNREFUSED 10.0.0.9:3128',
   });
 });
 
-test('a proxy of a kind that we do not know fails the pull with its variable', async () => {
+test('an unsupported proxy fails the pull with the name of its variable', async () => {
   const pulled = pullScripted({ image: 'r.io/app:1', answer: plain, env: { HTTPS_PROXY: 'socks5://proxy:1080' } });
   await assert.rejects(pulled, { message: /: HTTPS_PROXY: must be an address such as/ });
 });

@@ -38,7 +38,7 @@ const addresses = {
 const pull = (image: string, answer: ScriptedAnswer = plain, auth?: Partial<AuthConfig>): Promise<PullRecord> =>
   pullScripted({ image, answer, addresses, ...(auth && { auth }) });
 
-test('pull() takes an image in with its names, configuration and layers', async () => {
+test('pull() stores an image with its names, configuration and layers', async () => {
   const { image, layers, asked } = await pull('localhost:5000/app:1');
   assert.deepEqual(
     { references: image?.references, size: image?.sizeBytes, layers, asked },
@@ -55,7 +55,7 @@ test('pull() takes an image in with its names, configuration and layers', async 
   );
 });
 
-test('pull() asks the address of a registry, and calls it by its name', async () => {
+test('pull() connects to the address of a registry, with its name in the Host header', async () => {
   const hosts = new Set<string | undefined>();
   const { asked } = await pull('named.example.com:5000/app:1', (request) => {
     hosts.add(request.headers?.find(([name]) => name === 'Host')?.[1]);
@@ -71,7 +71,7 @@ test('pull() chooses the image of this machine from an index, and keeps the dige
   assert.equal(image?.layers[0]?.digest, digestOf(LAYER));
 });
 
-test('pull() asks the next address of a registry where one does not answer', async () => {
+test('pull() tries the next address of a registry if one does not respond', async () => {
   const { layers, asked } = await pull('two.example.com/app:1', (request) => {
     if ('host' in request.target && request.target.host === '192.0.2.8')
       throw new NetworkError('EHOSTUNREACH', 'no route');
@@ -84,7 +84,7 @@ test('pull() asks the next address of a registry where one does not answer', asy
   ]);
 });
 
-test('pull() exchanges an identity token for one that the registry takes', async () => {
+test('pull() exchanges an identity token for an access token', async () => {
   const forms: unknown[] = [];
   const { layers } = await pull(
     'example.com/app:1',
@@ -109,7 +109,7 @@ test('pull() exchanges an identity token for one that the registry takes', async
   assert.deepEqual(forms, [['POST', { ...form, scope: 'repository:app:pull' }]]);
 });
 
-test('pull() meets a challenge with a token, once', async () => {
+test('pull() answers a challenge with a token, once', async () => {
   const realm = 'https://auth.example.com/token';
   const { asked } = await pull(
     'example.com/app:1',
@@ -132,7 +132,7 @@ test('pull() meets a challenge with a token, once', async () => {
   assert.equal(asked.filter((url) => url.includes('/token')).length, 1);
 });
 
-test('pull() does not show the credentials in plain text, whatever it is redirected to', async () => {
+test('pull() does not send credentials in plain text after a redirect', async () => {
   await pull(
     'example.com/app:1',
     (request) => {
@@ -145,7 +145,7 @@ test('pull() does not show the credentials in plain text, whatever it is redirec
   );
 });
 
-test('pull() follows a redirect, and does not show the credentials there', async () => {
+test('pull() follows a redirect without sending credentials there', async () => {
   const { layers } = await pull(
     'example.com/app:1',
     (request) => {
@@ -162,10 +162,10 @@ test('pull() follows a redirect, and does not show the credentials there', async
 });
 
 for (const [what, status] of [
-  ['goes on', 206],
-  ['begins again and skips', 200],
+  ['continues', 206],
+  ['starts again', 200],
 ] as const) {
-  test(`pull() takes a broken transfer up where it broke, when the registry ${what}`, async () => {
+  test(`pull() resumes a broken transfer if the registry ${what}`, async () => {
     let isBroken = false;
     const { layers } = await pull('example.com/app:1', (request) => {
       if (!request.path.endsWith(digestOf(LAYER))) return plain(request);
@@ -185,7 +185,7 @@ for (const [what, status] of [
   });
 }
 
-/** Sends a little, then nothing, and does not hang up. */
+/** Sends some data, then nothing, and keeps the connection open. */
 function silentAfter(data: Uint8Array, until: AbortSignal): Partial<HttpResponse> {
   const body = (async function* () {
     yield data;
@@ -195,7 +195,7 @@ function silentAfter(data: Uint8Array, until: AbortSignal): Partial<HttpResponse
   return { body };
 }
 
-test('pull() takes a transfer up again when the registry has fallen silent', async () => {
+test('pull() resumes a transfer after the idle time-out', async () => {
   let isFirst = true;
   const { layers } = await pull('example.com/app:1', (request, until) => {
     if (!request.path.endsWith(digestOf(LAYER))) return plain(request);
@@ -206,14 +206,14 @@ test('pull() takes a transfer up again when the registry has fallen silent', asy
   assert.deepEqual(layers, ['the bytes of a layer']);
 });
 
-const refusals: Record<string, { image?: string; answer?: ScriptedAnswer; code: string; message: RegExp }> = {
-  'an image that the registry does not have': {
+const rejected: Record<string, { image?: string; answer?: ScriptedAnswer; code: string; message: RegExp }> = {
+  'a missing image': {
     image: 'example.com/app:none',
     code: 'NotFound',
     message:
       /^failed to pull image "example\.com\/app:none": .*\/v2\/app\/manifests\/none: status 404: MANIFEST_UNKNOWN: unknown$/,
   },
-  'a registry that wants other credentials': {
+  'a registry that rejects the credentials': {
     answer: () => ({
       status: 401,
       headers: { 'www-authenticate': 'Basic realm="x"' },
@@ -222,54 +222,54 @@ const refusals: Record<string, { image?: string; answer?: ScriptedAnswer; code: 
     code: 'Unknown',
     message: /status 401: UNAUTHORIZED: authentication required \(asked without a login\)$/,
   },
-  'a manifest that is not what its digest says': {
+  'a manifest that does not match its digest': {
     image: `example.com/app@${digestOf('another')}`,
     answer: () => ({ data: MANIFEST }),
     code: 'Unknown',
-    message: /manifest: has digest sha256:\w+ instead of sha256:\w+$/,
+    message: /manifest: has digest sha256:\w+, expected sha256:\w+$/,
   },
   'an index without an image for this machine': {
     answer: () => ({ data: bytes(new TextDecoder().decode(INDEX).replaceAll('amd64', 's390x')) }),
     code: 'Unknown',
     message: /no image for linux\/amd64, only for linux\/arm64, linux\/s390x$/,
   },
-  'a registry that is away': {
+  'an unreachable registry': {
     answer: () => {
       throw new NetworkError('ECONNREFUSED', 'connect ECONNREFUSED');
     },
     code: 'Unknown',
     message: /ECONNREFUSED/,
   },
-  'a registry that falls silent each time': {
+  'a registry that stops sending each time': {
     answer: (request, until) =>
       request.path.endsWith(digestOf(LAYER)) ? silentAfter(bytes(''), until) : plain(request),
     code: 'Unknown',
-    message: /nothing more of sha256:\w+ came for 5 minutes$/,
+    message: /no data of sha256:\w+ received for 5 minutes$/,
   },
   'a registry that never sends the manifest': {
     answer: (_request, until) => silentAfter(bytes('{'), until),
     code: 'Unknown',
-    message: /manifests\/1 did not come in 5 minutes$/,
+    message: /manifests\/1 was not received in 5 minutes$/,
   },
-  'a name that is none': {
+  'an invalid name': {
     image: 'UPPER',
     code: 'InvalidArgument',
     message: /^image\.image: couldn't parse image name/,
   },
-  'a circle of redirects': {
+  'a redirect loop': {
     answer: () => ({ status: 302, headers: { location: '/again' } }),
     code: 'Unknown',
     message: /redirected more than 10 times$/,
   },
 };
 
-for (const [what, { image = 'example.com/app:1', answer = plain, code, message }] of Object.entries(refusals)) {
-  test(`pull() tells of ${what}`, async () => {
+for (const [what, { image = 'example.com/app:1', answer = plain, code, message }] of Object.entries(rejected)) {
+  test(`pull() rejects ${what}`, async () => {
     await assert.rejects(pull(image, answer), { name: 'CriError', code, message });
   });
 }
 
-test('a pull that is given up ends what is under way, and keeps no connection', async () => {
+test('an aborted pull ends its requests and closes its connections', async () => {
   const began = Promise.withResolvers<AbortSignal>();
   const world = new PullWorld({
     answer: (request, until) => {

@@ -6,10 +6,10 @@ import type { StoredImage } from '../image-store.ts';
 import type { PullTracker } from './pull-tracker.ts';
 import { SharedPulls } from './shared-pulls.ts';
 
-const IMAGE = { id: 'sha256:1' } as StoredImage; // only handed on
+const IMAGE = { id: 'sha256:1' } as StoredImage; // only passed on
 const never = new AbortController().signal;
 
-/** Pulls that end when they are told to. */
+/** Pulls that end on request. */
 function scene() {
   const pulls = new SharedPulls();
   const begun: { readonly stage: PullTracker; readonly signal: AbortSignal; readonly end: () => void }[] = [];
@@ -29,7 +29,7 @@ function scene() {
   return { join, begun };
 }
 
-test('two who ask for the same get the same pull, others their own', async () => {
+test('callers of the same image share one pull', async () => {
   const { join, begun } = scene();
   const all = [join('a'), join('a'), join('b')];
   assert.equal(begun.length, 2);
@@ -39,7 +39,7 @@ test('two who ask for the same get the same pull, others their own', async () =>
   assert.equal(begun.length, 3);
 });
 
-test('a pull goes on when one of two gives up, and ends when the other does too', async () => {
+test('a pull continues when one of two callers aborts, and is aborted with the last', async () => {
   const { join, begun } = scene();
   const [first, second] = [new AbortController(), new AbortController()];
   const [one, two] = [join('a', first.signal), join('a', second.signal)];
@@ -54,7 +54,7 @@ test('a pull goes on when one of two gives up, and ends when the other does too'
   assert.equal(await third, IMAGE);
 });
 
-test('the failure of a pull is told to all who wait', async () => {
+test('the error of a pull is returned to all callers', async () => {
   const pulls = new SharedPulls();
   const fail = async (): Promise<StoredImage> => {
     await Promise.resolve();
@@ -64,7 +64,7 @@ test('the failure of a pull is told to all who wait', async () => {
   for (const each of all) await assert.rejects(each, { message: 'no such image' });
 });
 
-test('who looks on later is told what there was', async () => {
+test('a late watcher receives the current state', async () => {
   const { join, begun } = scene();
   const [early, late]: [PullProgress[], PullProgress[]] = [[], []];
   const all = [join('a', never, (each) => early.push(each))];

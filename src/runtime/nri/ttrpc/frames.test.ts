@@ -16,7 +16,7 @@ const messages = fc.record({
   payload: payloads,
 });
 
-test('frames come out as they went in, however the bytes are cut', () => {
+test('frames are read as written, for any chunk size', () => {
   fc.assert(
     fc.property(fc.array(messages, { maxLength: 5 }), fc.array(fc.nat(5000), { maxLength: 30 }), (sent, cuts) => {
       const bytes = Buffer.concat(sent.map(({ payload, ...header }) => encodeMessage(header, payload)));
@@ -30,7 +30,7 @@ test('frames come out as they went in, however the bytes are cut', () => {
   );
 });
 
-test('messages of two connections come out of one socket in the order of each', () => {
+test('messages of two connections over one socket keep their order', () => {
   const tagged = fc.tuple(fc.constantFrom(1, 2), payloads);
   fc.assert(
     fc.property(fc.array(tagged, { maxLength: 6 }), fc.array(fc.nat(5000), { maxLength: 30 }), (sent, cuts) => {
@@ -59,14 +59,14 @@ test('encodeMuxFrames() writes one frame, or two when a message is longer than 4
   assert.deepEqual(lengthsOf(3_000_000), [4096, 2_995_904]);
 });
 
-test('FrameReader refuses a frame that is too long as soon as it sees the header', () => {
+test('FrameReader rejects a frame that is too long when it reads the header', () => {
   const header = new Uint8Array(10);
   new DataView(header.buffer).setUint32(0, MAX_MESSAGE_BYTES + 1);
   const reader = new FrameReader(MESSAGE_FORMAT);
   reader.push(header.subarray(0, 9));
   assert.throws(() => reader.push(header.subarray(9)), {
     name: 'ProtocolError',
-    message: 'a frame of 4194305 bytes; at most 4194304 are allowed',
+    message: 'frame of 4194305 bytes exceeds the limit of 4194304',
   });
 });
 
@@ -76,8 +76,8 @@ function readInPieces<H extends { readonly length: number }>(
   cuts: readonly number[],
 ): Array<{ header: H; payload: Uint8Array }> {
   const reader = new FrameReader(format);
-  const places = [...cuts.map((cut) => Math.min(cut, bytes.byteLength)), bytes.byteLength].sort((a, b) => a - b);
-  return places.flatMap((end, index) => [...reader.push(bytes.subarray(places[index - 1] ?? 0, end))]);
+  const positions = [...cuts.map((cut) => Math.min(cut, bytes.byteLength)), bytes.byteLength].sort((a, b) => a - b);
+  return positions.flatMap((end, index) => [...reader.push(bytes.subarray(positions[index - 1] ?? 0, end))]);
 }
 
 function plain<H>({ header, payload }: { header: H; payload: Uint8Array }): { header: H; payload: string } {

@@ -42,28 +42,28 @@ test('TtrpcPeer carries messages of several frames', async () => {
   assert.equal(Buffer.compare(answer, large), 0);
 });
 
-test('TtrpcPeer tells the code and the text of a refusal', async () => {
+test('TtrpcPeer returns the code and message of an error', async () => {
   const { runtime } = connect(async () => {
     throw new TtrpcError(12, 'not here');
   });
   await assert.rejects(runtime.call(call(''), never), { name: 'TtrpcError', code: 12, message: 'not here' });
 });
 
-test('TtrpcPeer tells whatever else fails as unknown', async () => {
+test('TtrpcPeer returns any other error as unknown', async () => {
   const { runtime } = connect(async () => {
     throw new Error('no luck');
   });
   await assert.rejects(runtime.call(call(''), never), { name: 'TtrpcError', code: 2, message: 'no luck' });
 });
 
-test('TtrpcPeer refuses a message that is too long, and goes on', async () => {
+test('TtrpcPeer rejects a message that is too long, and continues', async () => {
   const { runtime } = connect();
   const tooLong = { ...call(''), payload: new Uint8Array(MAX_MESSAGE_BYTES) };
   await assert.rejects(runtime.call(tooLong, never), { name: 'TtrpcError', code: 8 });
   assert.equal(text(await runtime.call(call('1'), never)), 'plugin s m 1');
 });
 
-test('TtrpcPeer gives up a call with the reason of the signal, and lets a late answer go by', async () => {
+test('TtrpcPeer rejects a call with the reason of the signal, and ignores a late response', async () => {
   const held = Promise.withResolvers<Uint8Array>();
   const { runtime } = connect(({ payload }) => (text(payload) === 'slow' ? held.promise : Promise.resolve(payload)));
   const controller = new AbortController();
@@ -74,7 +74,7 @@ test('TtrpcPeer gives up a call with the reason of the signal, and lets a late a
   assert.equal(text(await runtime.call(call('quick'), never)), 'quick');
 });
 
-test('TtrpcPeer ends the calls under way with the connection', async () => {
+test('TtrpcPeer rejects pending calls when the connection is closed', async () => {
   const { runtime, plugin } = connect(() => new Promise(() => {}));
   const waiting = runtime.call(call(''), never);
   plugin.close('done');
@@ -90,17 +90,17 @@ const request = Request.encode(Request.create({ service: 's', method: 'm' })).fi
 const broken: Record<string, Uint8Array> = {
   'a frame that is too long': new Uint8Array([0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]),
   'a message that is too long': encodeMuxFrames(2, hugeHeader),
-  'a call that is none': encodeMuxFrames(2, encodeMessage({ streamId: 1, type: 2, flags: 0 }, new Uint8Array())),
+  'a message that is not a request': encodeMuxFrames(2, encodeMessage({ streamId: 1, type: 2, flags: 0 }, new Uint8Array())),
   'an even stream': encodeMuxFrames(2, encodeMessage({ streamId: 2, type: 1, flags: 0 }, request)),
-  'a request that is no protobuf': encodeMuxFrames(
+  'a request that is not protobuf': encodeMuxFrames(
     2,
     encodeMessage({ streamId: 1, type: 1, flags: 0 }, new Uint8Array([0x0a, 0xff])),
   ),
-  'an answer that is none': encodeMuxFrames(1, encodeMessage({ streamId: 1, type: 1, flags: 0 }, new Uint8Array())),
+  'a message that is not a response': encodeMuxFrames(1, encodeMessage({ streamId: 1, type: 1, flags: 0 }, new Uint8Array())),
 };
 
 for (const [name, frame] of Object.entries(broken)) {
-  test(`TtrpcPeer ends the connection after ${name}`, async () => {
+  test(`TtrpcPeer closes the connection after ${name}`, async () => {
     const [ours, theirs] = byteStreamPair();
     const peer = new TtrpcPeer(ours, 'runtime', echo('runtime'));
     await theirs.write(frame);

@@ -13,10 +13,10 @@ import type { SandboxContainers, SandboxDeps } from '../sandbox-deps.ts';
 
 export const signal = new AbortController().signal;
 
-/** Containers that only remember what was asked of them. */
-export class MemoryContainersOfSandbox implements SandboxContainers {
+/** Records calls; has no containers. */
+export class MemorySandboxContainers implements SandboxContainers {
   readonly calls: string[] = [];
-  /** The next such call rejects. */
+  /** The next call of this kind rejects. */
   readonly failures: Partial<Record<'stopAll' | 'removeAll', Error>> = {};
 
   async stopAll(sandboxId: string): Promise<void> {
@@ -40,22 +40,22 @@ export class MemoryContainersOfSandbox implements SandboxContainers {
 }
 
 /**
- * Sandboxes on a machine in memory. `restart` is another life of the agent on the same machine, `reboot` one after which
- * neither mounts nor processes are there.
+ * Sandboxes on an in-memory host. `restart` starts a new process of the agent on the same host; `reboot` also removes all
+ * mounts and processes.
  */
 export interface SandboxWorld {
   readonly host: MemoryHost;
   readonly paths: RuntimePaths;
   readonly oci: MemoryOciRuntime;
   readonly network: MemoryPodNetwork;
-  readonly containers: MemoryContainersOfSandbox;
-  readonly told: LifecycleEvent[];
+  readonly containers: MemorySandboxContainers;
+  readonly events: LifecycleEvent[];
   nri: Nri;
   readonly sandboxes: Sandboxes;
   restart(): Promise<void>;
   reboot(): Promise<void>;
-  /** All that is on the machine because of sandboxes; an empty list after everything is removed. */
-  left(): Promise<readonly string[]>;
+  /** Everything on the host that belongs to sandboxes; empty after all are removed. */
+  leftovers(): Promise<readonly string[]>;
 }
 
 export async function createSandboxWorld(): Promise<SandboxWorld> {
@@ -68,16 +68,16 @@ export async function createSandboxWorld(): Promise<SandboxWorld> {
     paths: runtimePaths({ rootDir: '/lib', stateDir: '/run' }),
     oci: new MemoryOciRuntime({ clock: host.clock }),
     network: new MemoryPodNetwork(),
-    containers: new MemoryContainersOfSandbox(),
-    told: [],
+    containers: new MemorySandboxContainers(),
+    events: [],
     nri: noNri,
     get sandboxes() {
-      return life.sandboxes;
+      return current.sandboxes;
     },
     async restart() {
-      life.end.abort();
-      await life.running;
-      life = await begin();
+      current.end.abort();
+      await current.running;
+      current = await begin();
     },
     async reboot() {
       bootId = `${bootId}+`;
@@ -87,21 +87,21 @@ export async function createSandboxWorld(): Promise<SandboxWorld> {
       for (const id of [...world.oci.containers.keys()]) await world.oci.remove({ id, bundle: '' });
       await world.restart();
     },
-    left: () => leftOn(world),
+    leftovers: () => listLeftovers(world),
   };
   const begin = async () => {
-    const sandboxes = createSandboxes(await depsOf(world, bootId));
+    const sandboxes = createSandboxes(await sandboxDeps(world, bootId));
     await sandboxes.recover(signal);
     const end = new AbortController();
     return { sandboxes, end, running: sandboxes.run(end.signal) };
   };
-  let life = await begin();
+  let current = await begin();
   return world;
 }
 
-type Machine = Pick<SandboxWorld, 'host' | 'paths' | 'oci' | 'network' | 'containers' | 'told' | 'nri'>;
+type Machine = Pick<SandboxWorld, 'host' | 'paths' | 'oci' | 'network' | 'containers' | 'events' | 'nri'>;
 
-async function depsOf(world: Machine, bootId: string): Promise<SandboxDeps> {
+async function sandboxDeps(world: Machine, bootId: string): Promise<SandboxDeps> {
   const { host, paths, oci, network, containers } = world;
   const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
   return {
@@ -125,13 +125,13 @@ async function depsOf(world: Machine, bootId: string): Promise<SandboxDeps> {
       ],
     },
     nri: new Proxy(noNri, { get: (_, call) => Reflect.get(world.nri, call) }),
-    events: { publish: (happening) => void world.told.push(happening) },
+    events: { publish: (event) => void world.events.push(event) },
     preparePause: ({ bundle }) => host.fs.makeDirectory(`${bundle}/rootfs`),
     bootId,
   };
 }
 
-async function leftOn({ host, paths, oci, network }: Machine): Promise<string[]> {
+async function listLeftovers({ host, paths, oci, network }: Machine): Promise<string[]> {
   const below = async (folder: string): Promise<string[]> =>
     (await host.fs.stat(folder)) ? (await host.fs.readDirectory(folder)).map(({ name }) => `${folder}/${name}`) : [];
   return [
@@ -145,7 +145,7 @@ async function leftOn({ host, paths, oci, network }: Machine): Promise<string[]>
   ];
 }
 
-/** A pod as kubelet asks for it: each container has its own processes. */
+/** A pod as kubelet requests it: each container has its own PID namespace. */
 export function podConfig(change: Parameters<typeof PodSandboxConfig.fromPartial>[0] = {}): PodSandboxConfig {
   return PodSandboxConfig.fromPartial({
     metadata: { name: 'web', namespace: 'default', uid: 'u1', attempt: 0 },
@@ -159,7 +159,7 @@ export function podConfig(change: Parameters<typeof PodSandboxConfig.fromPartial
 
 const MAPPING = [{ containerId: 0, hostId: 65536, length: 65536 }];
 
-/** Namespaces of a pod by name, for tables. */
+/** Namespace options of a pod by name, for test tables. */
 export const NAMESPACES = {
   usual: { pid: NamespaceMode.CONTAINER },
   sharedProcesses: { pid: NamespaceMode.POD },

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodSpec } from '../../api/generated/core-v1.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
+import { tokenContent } from './content-sources.ts';
+
+const as = (runAsUser: number) => ({ securityContext: { runAsUser } });
+const one = { name: 'a', image: 'i' };
+
+const cases: Record<string, { spec: Partial<PodSpec>; mode: number; owner?: number }> = {
+  'has the mode of the volume where nobody says who the pod is': { spec: {}, mode: 0o644 },
+  'is the user’s whom the pod runs as': { spec: as(1000), mode: 0o600, owner: 1000 },
+  'is root’s where the pod is root': { spec: as(0), mode: 0o600, owner: 0 },
+  'is the user’s whom all containers run as': {
+    spec: { containers: [{ ...one, ...as(5) }], initContainers: [{ ...one, name: 'b', ...as(5) }] },
+    mode: 0o600,
+    owner: 5,
+  },
+  'takes the container’s word over the pod’s': {
+    spec: { ...as(1000), containers: [{ ...one, ...as(5) }] },
+    mode: 0o600,
+    owner: 5,
+  },
+  'is for all where containers run as different users': {
+    spec: { ...as(1000), containers: [one], initContainers: [{ ...one, name: 'b', ...as(5) }] },
+    mode: 0o644,
+  },
+  'is for all where one container does not say': {
+    spec: { containers: [{ ...one, ...as(5) }], ephemeralContainers: [{ ...one, name: 'b' }] },
+    mode: 0o644,
+  },
+  'is kept for the group of the volumes': { spec: { securityContext: { fsGroup: 7 } }, mode: 0o600 },
+};
+
+for (const [name, { spec, mode, owner }] of Object.entries(cases)) {
+  test(`the file of a token ${name}`, () => {
+    const content = tokenContent('token', 'abc', 0o644, examplePod({ spec }));
+    assert.deepEqual([...content], [['token', { data: Buffer.from('abc'), mode, owner }]]);
+  });
+}
