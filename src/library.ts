@@ -2,7 +2,7 @@
  * The exports of `import … from 'nodelet'`: a node agent to embed into another program, with its own runtime, sources or
  * host.
  *
- *     const host = createLinuxHost();
+ *     const host = createLinuxHost(process.env);
  *     const cri = connectCri('unix:///run/containerd/containerd.sock', { clock: host.clock, runtimeRequestTimeoutMs });
  *     const agent = await buildAgent({ host, cri, runtimeEvents, sources, settings, log }, signal);
  *     await agent.run(signal);

@@ -17,7 +17,7 @@ let handlesInterrupts = false;
 
 const context: CommandContext = {
   terminal,
-  host: createLinuxHost(),
+  host: createLinuxHost(process.env),
   version: packageJson.version,
   pid: process.pid,
   machine: readMachineFacts(),

@@ -56,7 +56,7 @@ export type ProcessSignal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGUS
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
-  /** The whole environment; absent: the agent's. */
+  /** The whole environment; absent: the environment of the agent. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string | Uint8Array;

@@ -11,12 +11,12 @@ import type { PodObjects } from './objects/pod-objects.ts';
 import { containerFieldPath } from './pod/container-field-path.ts';
 import type { HostFacts } from './resources/host-facts.ts';
 import type { Environment } from './sync/config/environment.ts';
-import { relabelledVolumes } from './volumes/volume-plugins.ts';
 import type { ContainerStartContext, StartDeps } from './sync/start-container.ts';
 import { type ContainerFilesDeps, prepareContainerFiles } from './volumes/container-files.ts';
 import { containerMounts } from './volumes/container-mounts.ts';
 import type { PodVolumes } from './volumes/pod-volumes.ts';
 import { bindSubPaths, type SubPathsDeps } from './volumes/sub-paths.ts';
+import { relabelledVolumes } from './volumes/volume-plugins.ts';
 
 export interface ContainerInputDeps extends PullSecretDeps, ContainerFilesDeps, SubPathsDeps, EnvSourcesDeps {
   readonly images: ImageDeps;

@@ -106,7 +106,7 @@ async function pods(api: HttpApiServer, count: number): Promise<void> {
     onChange: () => (++seen === count ? changed.resolve() : undefined),
   };
   const follow = await costOf(async () => {
-    void runReflector(PODS, handler, { ...createLinuxHost(), api, log: silentLog }, life.signal);
+    void runReflector(PODS, handler, { ...createLinuxHost(process.env), api, log: silentLog }, life.signal);
     await listed.promise;
   });
   report(`${count} pods listed and followed`, follow);

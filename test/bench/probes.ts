@@ -121,7 +121,7 @@ async function onContainerd(grpcCount: number, beats: Beats): Promise<Place> {
   if (cannot) throw new Error(`this machine cannot run it: ${cannot}`);
   const [child, targets] = await startTargets(grpcCount);
   const containerd = await startContainerd();
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   return {
     host: { ...host, network: noting(host.network, beats) },
     endpoint: containerd.endpoint,
@@ -143,7 +143,7 @@ async function onDouble(grpcCount: number, beats: Beats): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-bench-'));
   const socketPath = join(folder, 'cri.sock');
   const [child, targets] = await startTargets(grpcCount, socketPath);
-  const { clock, random, network } = createLinuxHost();
+  const { clock, random, network } = createLinuxHost(process.env);
   const inMemory = createMemoryHost();
   await inMemory.fs.makeDirectory('/etc');
   await inMemory.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');

@@ -2,12 +2,12 @@ import type { ImageFile } from '../../src/app/images/oci-archive.ts';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import type { DebianRoot } from './debian-root.ts';
 
-/** What critest asks for by a name, made here of Debian's programs. */
+/** An image that critest pulls, built here from Debian's programs. */
 export interface CritestImage {
-  /** As the registry has it: without the host, which leads to loopback. */
+  /** Without the host, which is redirected to the local registry. */
   readonly repository: string;
   readonly tags: readonly string[];
-  /** The lowest first. */
+  /** Lowest layer first. */
   readonly layers: readonly (readonly ImageFile[])[];
   readonly config: CritestImageConfig;
 }
@@ -19,19 +19,20 @@ export interface CritestImageConfig {
   readonly Env?: readonly string[];
 }
 
-/** The hosts in front of the names; all are served by one registry. */
+/** Hosts of the images; one local registry serves all of them. */
 export const CRITEST_HOSTS = ['registry.k8s.io', 'gcr.io', 'k8s.gcr.io'] as const;
 
 const PATH = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
-const USERS = `root:x:0:0:root:/root:/bin/sh
-www-data:x:33:33:www-data:/var/www:/bin/false
-nobody:x:65534:65534:nobody:/:/bin/false
-`;
+const USERS = [
+  'root:x:0:0:root:/root:/bin/sh\n',
+  'www-data:x:33:33:www-data:/var/www:/bin/false\n',
+  'nobody:x:65534:65534:nobody:/:/bin/false\n', // words: quoted
+].join('');
 const GROUPS = 'root:x:0:\nwww-data:x:33:\nnogroup:x:65534:\n';
 const STAGING = 'k8s-staging-cri-tools';
 const E2E = 'e2e-test-images';
 
-/** Every image that a spec of critest 1.36 pulls, but the one that it wants by the digest of the published image. */
+/** Every image that specs of critest 1.36 pull, except the one that is pulled by the digest of the published image. */
 export function critestImages(debian: DebianRoot): readonly CritestImage[] {
   const base = busyboxLayer(debian);
   const shell = (repository: string, tags: readonly string[], ...more: readonly ImageFile[][]): CritestImage => ({
@@ -40,7 +41,7 @@ export function critestImages(debian: DebianRoot): readonly CritestImage[] {
     layers: [base, ...more],
     config: { Cmd: ['sh'], Env: PATH },
   });
-  /** As critest's own: busybox with one empty file, which makes it another image. */
+  /** Like critest's own images: busybox with one empty file, which makes each a distinct image. */
   const marked = (name: string, mark: string, ...tags: string[]): CritestImage =>
     shell(`${STAGING}/${name}`, tags, [text(mark, '')]);
   const ofUser = (name: string, user: string): CritestImage => {
@@ -70,8 +71,8 @@ export function critestImages(debian: DebianRoot): readonly CritestImage[] {
 }
 
 /**
- * Debian's busybox, the one whose shell opens the programs that it runs, with a link for each applet. `ls` is a file of
- * its own, for a spec masks it; `pgrep` and `ipcs` are not in that busybox.
+ * Debian's busybox, in the build whose shell opens the programs that it runs, with a link for each applet. `ls` is a
+ * separate file because a spec masks it; `pgrep` and `ipcs` are not in this busybox.
  */
 function busyboxLayer(debian: DebianRoot): readonly ImageFile[] {
   const own = [
@@ -120,7 +121,7 @@ function webServer(
   return { repository, tags: [tag], layers: [base, server], config };
 }
 
-/** Apache under the name of its published image, which is in the log that a spec reads. */
+/** Apache at the path of the published image, which a spec expects in the log. */
 function httpd(base: readonly ImageFile[], debian: DebianRoot): CritestImage {
   const modules = ['mpm_event', 'dir', 'authz_core'];
   const configuration = `ServerRoot /usr/local/apache2
@@ -148,7 +149,7 @@ DirectoryIndex index.html
   return { repository: `${E2E}/httpd`, tags: ['2.4.39-4'], layers: [base, server], config };
 }
 
-/** A shell that belongs to root and takes its rights, unless no process may gain any. */
+/** A setuid-root shell, which is ineffective with no_new_privs. */
 function noNewPrivileges(base: readonly ImageFile[], debian: DebianRoot): CritestImage {
   const shell = layer(...debian.program('/usr/bin/bash', '/nnp', 0o4755));
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's variable
@@ -174,7 +175,7 @@ function text(path: string, content: string): ImageFile {
   return { kind: 'file', path, mode: 0o644, data: new TextEncoder().encode(content) };
 }
 
-/** Each path once, and each folder before what is in it. */
+/** Each path once, and each directory before its entries. */
 function layer(...files: readonly ImageFile[]): readonly ImageFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const known = new Set(byPath.keys());

@@ -1,9 +1,9 @@
-// `make critest`: runs critest, the validation suite of CRI, as it is published, against `nodelet cri`. Its images are
-// made here and come from a registry on loopback, to which the names of the published ones lead.
+// `make critest`: runs the published critest, the validation suite of CRI, against `nodelet cri`. Its images are built
+// here and pulled from a local registry, to which the hosts of the published images are redirected.
 //
-//   --nodelet PROGRAM   another program than that of this checkout
-//   --handler NAME      another OCI runtime than the default: crun, runc
-//   --logs FOLDER       where the logs and reports go
+//   --nodelet PROGRAM   the program under test (default: this checkout)
+//   --handler NAME      the OCI runtime: crun, runc (default: the runtime's default)
+//   --logs FOLDER       directory for logs and reports
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { registrySkipReason, startRegistry } from '../integration/registry-fixtu
 import { embeddedSkipReason, startEmbedded } from '../integration/runtime-fixture.ts';
 import { CRITEST_HOSTS, critestImages } from './critest-images.ts';
 import { debianRoot } from './debian-root.ts';
-import { machineTurn } from './machine-turn.ts';
+import { acquireMachineLock } from './machine-lock.ts';
 import { ImagePusher } from './push-image.ts';
 import { runCritest, STAGES } from './run-critest.ts';
 import { printSummary, type RunResult } from './summary.ts';
@@ -28,7 +28,7 @@ if (unfit) console.log(`critest: skipped: ${unfit}`);
 else if (!(await critest())) process.exitCode = 1;
 
 async function critest(): Promise<boolean> {
-  using _turn = await machineTurn('critest'); // its specs take ports of this machine, always the same
+  using _lock = await acquireMachineLock('critest'); // its specs use fixed ports of the host
   const logs = options.logs ?? mkdtempSync(join(tmpdir(), 'nodelet-critest-'));
   mkdirSync(logs, { recursive: true });
   const registry = await startRegistry();
@@ -36,7 +36,7 @@ async function critest(): Promise<boolean> {
     const pusher = new ImagePusher(registry.address);
     for (const image of critestImages(debianRoot(dirname(clusterToolsFolder())))) await pusher.push(image);
     const results = await runStages(registry.address, logs);
-    unmountBelow(logs); // specs that fail leave mounts behind
+    unmountBelow(logs); // failed specs leave mounts behind
     const isGood = printSummary(results, (line) => console.log(line));
     if (!isGood) console.log(`\ncritest: logs in ${logs}`);
     else if (options.logs === undefined) rmSync(logs, { recursive: true });
@@ -46,7 +46,7 @@ async function critest(): Promise<boolean> {
   }
 }
 
-/** Every run of the suite, against a runtime of its own, which is gone afterwards. */
+/** Runs the whole suite against one runtime, which is stopped afterwards. */
 async function runStages(registry: string, logs: string): Promise<readonly RunResult[]> {
   const hosts = mkdtempSync(join(tmpdir(), 'nodelet-critest-hosts-'));
   writeHosts(hosts, registry);
@@ -68,21 +68,21 @@ async function runStages(registry: string, logs: string): Promise<readonly RunRe
   } finally {
     await runtime.stop();
     rmSync(hosts, { recursive: true, force: true });
-    // Two specs make a segment each with `ipcmk` and leave it to the machine.
+    // Two specs create a segment each with `ipcmk` and do not remove it.
     for (const id of sharedMemory().filter((each) => !before.has(each))) execFileSync('ipcrm', ['-m', id]);
   }
 }
 
-/** The segments that nobody uses and whose maker is gone. */
+/** Shared memory segments without users whose creator has exited. */
 function sharedMemory(): string[] {
   const lines = readFileSync('/proc/sysvipc/shm', 'utf8').trim().split('\n').slice(1);
   return lines.flatMap((line) => {
-    const [, id = '', , , maker, , users] = line.trim().split(/\s+/);
-    return users === '0' && !existsSync(`/proc/${maker}`) ? [id] : [];
+    const [, id = '', , , creator, , users] = line.trim().split(/\s+/);
+    return users === '0' && !existsSync(`/proc/${creator}`) ? [id] : [];
   });
 }
 
-/** As containerd reads them: the hosts in front of critest's names lead to the registry. */
+/** Writes containerd's hosts.toml files, which redirect the hosts of critest's images to the registry. */
 function writeHosts(folder: string, registry: string): void {
   const url = `http://${registry}`;
   const content = `server = "${url}"\n\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`;

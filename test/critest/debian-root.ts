@@ -16,25 +16,25 @@ const PACKAGES = [
   'util-linux',
 ];
 
-/** A folder with Debian's packages in it, unpacked and not installed: the programs that images are made of. */
+/** A directory with unpacked Debian packages, the source of the programs in images. */
 export interface DebianRoot {
-  /** A file under a name of the image. */
+  /** A file at path `to` of an image. */
   file(from: string, to: string, mode?: number): ImageFile;
-  /** A program under a name of the image, and every library that it is linked with. */
+  /** A program at path `to` of an image, with all its shared libraries. */
   program(from: string, to?: string, mode?: number): readonly ImageFile[];
-  /** Runs a program of it. */
+  /** Runs a program in the root. */
   run(path: string, ...args: string[]): string;
 }
 
-/** Takes what a run before has fetched into the cache, or fetches it. */
+/** Uses the packages in the cache, or downloads them. */
 export function debianRoot(cache: string): DebianRoot {
   const folder = join(cache, `debian-${createHash('sha256').update(PACKAGES.join()).digest('hex').slice(0, 12)}`);
   if (!existsSync(folder)) fetchInto(folder);
-  return rootAt(folder);
+  return openRoot(folder);
 }
 
-function rootAt(folder: string): DebianRoot {
-  // A link of a package is absolute in its own root, not in that of this machine.
+function openRoot(folder: string): DebianRoot {
+  // Absolute links of a package are relative to its root, not to the host's.
   const real = (path: string): string => run('/usr/bin/realpath', path).trim();
   const run = (path: string, ...args: string[]): string =>
     execFileSync('chroot', [folder, path, ...args], { encoding: 'utf8', env: { PATH: '/usr/sbin:/usr/bin' } });
@@ -51,7 +51,7 @@ function rootAt(folder: string): DebianRoot {
   };
 }
 
-/** The folder gets its name only as a whole. */
+/** Renames the directory only when it is complete. */
 function fetchInto(folder: string): void {
   const part = `${folder}.part-${process.pid}`;
   const archives = join(part, 'archives');
@@ -73,7 +73,7 @@ function fetchInto(folder: string): void {
   }
 }
 
-/** With all that they depend on: apt is told that nothing is installed. */
+/** Downloads the packages with all dependencies: apt sees an empty list of installed packages. */
 function download(archives: string): void {
   const options = [`Dir::Cache::archives=${archives}`, 'Dir::State::status=/dev/null', 'APT::Sandbox::User=root'];
   const flags = [...options, 'Debug::NoLocking=1'].flatMap((option) => ['-o', option]);

@@ -1,9 +1,9 @@
 import type { SpecResult } from './spec-report.ts';
 
-/** A spec that does not run here, and why that is no fault of the runtime. */
+/** A spec that cannot run here for a reason outside the runtime. */
 interface ExpectedSkip {
   readonly spec: RegExp;
-  /** What critest says when it finds out by itself; absent: we tell it to leave the spec out. */
+  /** critest's message if it skips the spec itself; absent: it is skipped by a ginkgo flag. */
   readonly critestSays?: RegExp;
   readonly reason: string;
 }
@@ -30,13 +30,13 @@ export const EXPECTED_SKIPS: readonly ExpectedSkip[] = [
   },
 ];
 
-/** What ginkgo is told to leave out: specs that cannot find out by themselves that they cannot run. */
-export const LEFT_OUT: readonly string[] = EXPECTED_SKIPS.filter(({ critestSays }) => critestSays === undefined).map(
+/** Specs that ginkgo skips by flag, because they cannot detect that they cannot run. */
+export const GINKGO_SKIPS: readonly string[] = EXPECTED_SKIPS.filter(({ critestSays }) => critestSays === undefined).map(
   ({ spec }) => spec.source.replace('^', ''),
 );
 
-/** Why a spec was skipped; `undefined` when it should have run. */
-export function skipReasonOf({ group, name, message }: SpecResult): string | undefined {
+/** Why a spec was skipped; `undefined` if it should have run. */
+export function expectedSkipReason({ group, name, message }: SpecResult): string | undefined {
   const known = EXPECTED_SKIPS.find(
     ({ spec, critestSays }) => spec.test(`${group} ${name}`) && (critestSays?.test(message) ?? true),
   );

@@ -22,13 +22,13 @@ interface Layer {
   readonly data: Uint8Array;
 }
 
-/** Brings images to a registry, each as a list of manifests by platform, as the published ones are. */
+/** Pushes images to a registry, each as a manifest list, like the published ones. */
 export class ImagePusher {
   readonly #registry: string;
-  /** By the files themselves: images share them. */
+  /** Packed layers by their files, which images share. */
   readonly #layers = new Map<readonly ImageFile[], Promise<Layer>>();
-  /** The repository that has a blob, from where others take it. */
-  readonly #homes = new Map<string, string>();
+  /** The repository from which a blob can be mounted. */
+  readonly #repositories = new Map<string, string>();
 
   constructor(address: string) {
     this.#registry = `http://${address}`;
@@ -57,7 +57,7 @@ export class ImagePusher {
   }
 
   #layer(tree: readonly ImageFile[]): Promise<Layer> {
-    const known = this.#layers.get(tree) ?? packed(tree);
+    const known = this.#layers.get(tree) ?? packLayer(tree);
     this.#layers.set(tree, known);
     return known;
   }
@@ -65,13 +65,13 @@ export class ImagePusher {
   async #pushBlob(repository: string, data: Uint8Array): Promise<void> {
     const digest = digestOf(data);
     const uploads = `${this.#registry}/v2/${repository}/blobs/uploads/`;
-    const home = this.#homes.get(digest);
-    const started = await fetch(home ? `${uploads}?mount=${digest}&from=${home}` : uploads, { method: 'POST' });
-    if (started.status === 201) return; // it was at home there
-    const place = new URL(started.headers.get('location') ?? '', this.#registry);
-    place.searchParams.set('digest', digest);
-    await expectCreated(fetch(place, { method: 'PUT', body: Uint8Array.from(data) }));
-    this.#homes.set(digest, repository);
+    const source = this.#repositories.get(digest);
+    const started = await fetch(source ? `${uploads}?mount=${digest}&from=${source}` : uploads, { method: 'POST' });
+    if (started.status === 201) return; // mounted from another repository
+    const location = new URL(started.headers.get('location') ?? '', this.#registry);
+    location.searchParams.set('digest', digest);
+    await expectCreated(fetch(location, { method: 'PUT', body: Uint8Array.from(data) }));
+    this.#repositories.set(digest, repository);
   }
 
   async #pushManifest(repository: string, reference: string, type: string, data: Uint8Array): Promise<void> {
@@ -81,7 +81,7 @@ export class ImagePusher {
   }
 }
 
-async function packed(tree: readonly ImageFile[]): Promise<Layer> {
+async function packLayer(tree: readonly ImageFile[]): Promise<Layer> {
   const tar = tarArchive(tree);
   return { diffId: digestOf(tar), data: await compress(tar, { level: 1 }) };
 }
@@ -89,5 +89,5 @@ async function packed(tree: readonly ImageFile[]): Promise<Layer> {
 async function expectCreated(answer: Promise<Response>): Promise<void> {
   const response = await answer;
   if (response.status !== 201)
-    throw new Error(`the registry refused a push: ${response.status} ${await response.text()}`);
+    throw new Error(`registry rejected push: ${response.status} ${await response.text()}`);
 }

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterTool } from '../integration/cluster-tools.ts';
-import { LEFT_OUT } from './expected-skips.ts';
+import { GINKGO_SKIPS } from './expected-skips.ts';
 import { readSpecReport } from './spec-report.ts';
 import type { RunResult } from './summary.ts';
 
-/** The specs whose text, which starts with their group, begins as `focus` says; with flags of their own. */
+/** A run of the specs whose text (group and name) starts with `focus`, with additional flags. */
 export interface CritestRun {
   readonly name: string;
   readonly focus: string;
@@ -15,7 +15,7 @@ export interface CritestRun {
 }
 
 const WEB_SOCKET = ['--websocket-exec', '--websocket-attach', '--websocket-portforward'];
-/** Without numbers critest's benchmarks leave themselves out. */
+/** critest skips its benchmarks without these parameters. */
 const BENCHMARKS = {
   containersNumber: 3,
   podsNumber: 3,
@@ -25,8 +25,8 @@ const BENCHMARKS = {
 } as const;
 
 /**
- * The stages follow each other, and so do the runs of a lane; the lanes of a stage run at once, for most of the suite's
- * time is waiting. Image specs and benchmarks want to be alone: those take images away, these take the time.
+ * Stages run in sequence, and so do the runs of a lane. The lanes of a stage run concurrently, because the suite mostly
+ * waits. Image specs and benchmarks run alone: the former remove images, the latter measure time.
  */
 export const STAGES: readonly (readonly (readonly CritestRun[])[])[] = [
   [
@@ -46,14 +46,14 @@ export const STAGES: readonly (readonly (readonly CritestRun[])[])[] = [
   [[{ name: 'benchmarks', focus: '.*benchmark', flags: ['--benchmark'] }]],
 ];
 
-/** What critest runs against. */
+/** The runtime under test. */
 export interface CritestTarget {
   readonly endpoint: string;
   /** Empty: the default of the runtime. */
   readonly handler: string;
 }
 
-/** Runs the specs against a runtime; the log and ginkgo's report go to a folder. */
+/** Runs the specs against a runtime. Writes the log and ginkgo's report to `logs`. */
 export async function runCritest(
   run: CritestRun,
   { endpoint, handler }: CritestTarget,
@@ -62,13 +62,13 @@ export async function runCritest(
   const { name, focus, flags = [] } = run;
   const [report, numbers] = [join(logs, `${name}.json`), join(logs, 'benchmarks.yaml')];
   writeFileSync(numbers, JSON.stringify(BENCHMARKS));
-  const filters = [`--ginkgo.focus=\\[k8s.io\\] ${focus}`, ...LEFT_OUT.map((spec) => `--ginkgo.skip=${spec}`)];
+  const filters = [`--ginkgo.focus=\\[k8s.io\\] ${focus}`, ...GINKGO_SKIPS.map((spec) => `--ginkgo.skip=${spec}`)];
   const output = ['--ginkgo.no-color', `--ginkgo.json-report=${report}`, `--benchmarking-params-file=${numbers}`];
   const target = [`--runtime-endpoint=${endpoint}`, `--image-endpoint=${endpoint}`, `--runtime-handler=${handler}`];
   const log = openSync(join(logs, `${name}.log`), 'w');
-  // It goes when this process goes, however that ends.
+  // critest is terminated when this process exits for any reason.
   const program = ['--pdeathsig', 'TERM', clusterTool('critest'), ...target, ...flags, ...filters, ...output];
-  const env = { ...process.env, TMPDIR: logs }; // it leaves folders behind
+  const env = { ...process.env, TMPDIR: logs }; // critest leaves directories behind
   const child = spawn('setpriv', program, { stdio: ['ignore', log, log], env });
   closeSync(log);
   await once(child, 'exit');

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** What became of one spec. */
+/** Result of one spec. */
 export interface SpecResult {
   readonly group: string;
-  /** Its texts below the group, joined. */
+  /** The spec's texts below the group, joined. */
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'skipped';
   /** Why it failed, or why critest itself skipped it. */
@@ -21,11 +21,11 @@ interface GinkgoSpec {
   readonly Failure?: { readonly Message?: string };
 }
 
-/** Reads ginkgo's JSON report: every spec of the suite, also those that a filter left out. */
+/** Reads ginkgo's JSON report: every spec of the suite, including filtered ones. */
 export function readSpecReport(path: string): readonly SpecResult[] {
   const [suite]: readonly { readonly SpecReports: readonly GinkgoSpec[] }[] = JSON.parse(readFileSync(path, 'utf8'));
   if (suite === undefined) throw new Error(`no suite in ${path}`);
-  return suite.SpecReports.filter(({ LeafNodeType, State }) => LeafNodeType === 'It' || isBad(State)).map(specResult);
+  return suite.SpecReports.filter(({ LeafNodeType, State }) => LeafNodeType === 'It' || isFailure(State)).map(specResult);
 }
 
 function specResult(spec: GinkgoSpec): SpecResult {
@@ -34,13 +34,13 @@ function specResult(spec: GinkgoSpec): SpecResult {
   return {
     group: group.replace('[k8s.io] ', ''),
     name: [...texts, spec.LeafNodeText].join(' '),
-    state: passed ? 'passed' : isBad(spec.State) ? 'failed' : 'skipped',
+    state: passed ? 'passed' : isFailure(spec.State) ? 'failed' : 'skipped',
     message: spec.Failure?.Message ?? '',
     seconds: spec.RunTime / 1e9,
   };
 }
 
-/** A suite's own set-up is in the report too, and matters only when it went wrong. */
-function isBad(state: string): boolean {
+/** The report also contains the suite's setup nodes, which matter only if they failed. */
+function isFailure(state: string): boolean {
   return !['passed', 'skipped', 'pending'].includes(state);
 }

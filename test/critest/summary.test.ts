@@ -6,12 +6,12 @@ import { printSummary } from './summary.ts';
 const passed: SpecResult = { group: 'Networking', name: 'should work', state: 'passed', message: '', seconds: 1.2 };
 
 const cases: Record<string, { given: readonly SpecResult[]; isGood: boolean; says: readonly string[] }> = {
-  'is content when every spec passed': {
+  'succeeds when every spec passed': {
     given: [passed, { ...passed, seconds: 0.3 }],
     isGood: true,
     says: [],
   },
-  'names the reason of a skip that is known': {
+  'prints the reason of an expected skip': {
     given: [
       { ...passed, group: 'AppArmor', state: 'skipped', message: 'AppArmor is disabled on this host' },
       { ...passed, group: 'AppArmor', state: 'skipped', message: 'AppArmor is disabled on this host' },
@@ -19,7 +19,7 @@ const cases: Record<string, { given: readonly SpecResult[]; isGood: boolean; say
     isGood: true,
     says: ['skipped: 2, the kernel of this machine has no AppArmor'],
   },
-  'takes a spec that was left out by its name': {
+  'accepts a filtered spec by its name': {
     given: [
       {
         ...passed,
@@ -31,22 +31,22 @@ const cases: Record<string, { given: readonly SpecResult[]; isGood: boolean; say
     isGood: true,
     says: ['skipped: 1, asks for the digest of a published image, which no other image has'],
   },
-  'fails on a skip that nobody expected': {
+  'fails on an unexpected skip': {
     given: [{ ...passed, state: 'skipped', message: 'not today' }],
     isGood: false,
     says: ['\nSKIPPED for no known reason: Networking should work\nnot today'],
   },
-  'fails on a known skip for another reason': {
+  'fails on an expected skip for another reason': {
     given: [{ ...passed, group: 'AppArmor', state: 'skipped', message: 'not today' }],
     isGood: false,
     says: ['\nSKIPPED for no known reason: AppArmor should work\nnot today'],
   },
-  'fails on a spec that failed': {
+  'fails on a failed spec': {
     given: [passed, { ...passed, state: 'failed', message: 'no route' }],
     isGood: false,
     says: ['\nFAILED: Networking should work\nno route'],
   },
-  'fails on a run that had no specs': { given: [], isGood: false, says: [] },
+  'fails on a run without specs': { given: [], isGood: false, says: [] },
 };
 
 for (const [name, { given, isGood, says }] of Object.entries(cases)) {

@@ -1,13 +1,13 @@
-import { skipReasonOf } from './expected-skips.ts';
+import { expectedSkipReason } from './expected-skips.ts';
 import type { SpecResult } from './spec-report.ts';
 
-/** What one run of the suite said of the specs that it was for. */
+/** Results of one run, for the specs it selected. */
 export interface RunResult {
   readonly name: string;
   readonly specs: readonly SpecResult[];
 }
 
-/** Prints what came out, and says whether that is as it should be: every spec passed, or is known to be skipped. */
+/** Prints the results. Returns whether every spec passed or was expected to be skipped. */
 export function printSummary(runs: readonly RunResult[], print: (line: string) => void): boolean {
   print(row('group', 'passed', 'failed', 'skipped', 'seconds'));
   for (const { name, specs } of runs) {
@@ -17,10 +17,10 @@ export function printSummary(runs: readonly RunResult[], print: (line: string) =
   const specs = runs.flatMap((run) => run.specs);
   print(row('all', ...tally(specs)));
   const skipped = specs.filter(({ state }) => state === 'skipped');
-  for (const [reason, own] of Map.groupBy(skipped, skipReasonOf)) {
+  for (const [reason, own] of Map.groupBy(skipped, expectedSkipReason)) {
     if (reason !== undefined) print(`skipped: ${own.length}, ${reason}`);
   }
-  const unexpected = skipped.filter((spec) => skipReasonOf(spec) === undefined);
+  const unexpected = skipped.filter((spec) => expectedSkipReason(spec) === undefined);
   for (const { group, name, message } of unexpected)
     print(`\nSKIPPED for no known reason: ${group} ${name}\n${message}`);
   const failed = specs.filter(({ state }) => state === 'failed');

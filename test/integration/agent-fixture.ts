@@ -47,7 +47,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const source = new ScriptedSource();
   const life = new AbortController();
   const calls = new CriCalls();
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   const clock = recordedClock(host.clock);
   const { agent, close } = await buildConnectedAgent(
     {

@@ -39,7 +39,7 @@ export interface CertificateSigner {
 }
 
 export async function startSigner(plane: ControlPlane): Promise<CertificateSigner> {
-  const { clock, random } = createLinuxHost();
+  const { clock, random } = createLinuxHost(process.env);
   const api = await connectTo(plane.kubeconfig());
   const life = new AbortController();
   const requests: CertificateSigningRequest[] = [];

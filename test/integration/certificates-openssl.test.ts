@@ -14,7 +14,7 @@ import { certificatesSkipReason } from './cluster-certificates.ts';
 const skip = certificatesSkipReason();
 const folder = mkdtempSync(join(tmpdir(), 'nodelet-openssl-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
-const { signingKeys: keys, random, clock } = createLinuxHost();
+const { signingKeys: keys, random, clock } = createLinuxHost(process.env);
 
 function file(name: string, content: string): string {
   const path = join(folder, name);

@@ -8,7 +8,7 @@ import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server
 /** A client on the ports of this machine, without a rate limit. */
 export function connectTo(kubeconfig: string, log: Log = silentLog): Promise<HttpApiServer> {
   const options = { userAgent: 'nodelet-test', rate: { qps: 0, burst: 0 }, environment: { PATH: '/usr/bin:/bin' } };
-  return connectApiServer(kubeconfig, options, { ...createLinuxHost(), log });
+  return connectApiServer(kubeconfig, options, { ...createLinuxHost(process.env), log });
 }
 
 /** A TCP relay in front of a server that counts connections. */

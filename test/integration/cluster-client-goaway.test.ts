@@ -50,7 +50,7 @@ describe('the client of an API server that closes connections', { skip: clusterS
       }
     };
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
-    const deps = { ...createLinuxHost(), api, log: silentLog };
+    const deps = { ...createLinuxHost(process.env), api, log: silentLog };
     const following = runReflector(selection, handler, deps, life.signal);
     await until('listed kube-root-ca.crt');
 

@@ -72,7 +72,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     };
      until(() => told.includes(text))=>const receives = (text: string): Promise<true> => until(() => received.includes(text))=> until(() => told.includes(text));
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
-    const deps = { ...createLinuxHost(), api, log: silentLog };
+    const deps = { ...createLinuxHost(process.env), api, log: silentLog };
     const following = runReflector(selection, handler, deps, life.signal);
     await hears('listed kube-root-ca.crt');
     await api.create(keyOf('a'), mapOf('a'), patience());

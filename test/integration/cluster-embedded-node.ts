@@ -93,7 +93,7 @@ async function startMachine(): Promise<Machine> {
   const first = childOf(outer);
   const inside = (command: readonly string[]) => ['nsenter', `--target=${first}`, '--mount', '--pid', ...command];
   const archive = join(folder, 'busybox.tar');
-  writeFileSync(archive, (await busyboxArchive(createLinuxHost(), AbortSignal.timeout(ARCHIVE_MS))).bytes);
+  writeFileSync(archive, (await busyboxArchive(createLinuxHost(process.env), AbortSignal.timeout(ARCHIVE_MS))).bytes);
   const [program = '', ...args] = inside([BIN, 'image', 'load', archive]);
   await run(program, args);
   const running = undo.move();

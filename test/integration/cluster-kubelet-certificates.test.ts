@@ -18,7 +18,7 @@ import { until } from './until.ts';
 const skip = clusterSkipReason() || clusterToolsSkipReason('kubelet');
 const NODE = 'taken-over';
 const OPTIONS = { userAgent: 'nodelet-test', rate: { qps: 0, burst: 0 }, environment: {} };
-const host = { ...createLinuxHost(), log: silentLog };
+const host = { ...createLinuxHost(process.env), log: silentLog };
 const life = new AbortController();
 let plane: ControlPlane;
 

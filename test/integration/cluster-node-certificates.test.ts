@@ -20,7 +20,7 @@ import { until } from './until.ts';
 
 const skip = clusterSkipReason();
 const OPTIONS = { userAgent: 'nodelet-test', rate: { qps: 0, burst: 0 }, environment: {} };
-const host = { ...createLinuxHost(), log: silentLog };
+const host = { ...createLinuxHost(process.env), log: silentLog };
 
 let plane: ControlPlane;
 let signer: CertificateSigner;

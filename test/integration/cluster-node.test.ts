@@ -56,7 +56,7 @@ suite('a node of a real API server', { skip }, () => {
     const end = new AbortController();
     const [events, logged]: [string[], string[]] = [[], []];
     const line = (message: string): void => void logged.push(message);
-    const host = createLinuxHost();
+    const host = createLinuxHost(process.env);
     const connection = connectCri(runtime.endpoint, { clock: host.clock, runtimeRequestTimeoutMs: 10_000 });
     const apiServer = await connectTo(nodeKubeconfig(plane, OURS));
     const settings = { ...SETTINGS, nodeName: OURS, memoryCapacityBytes: readMachineFacts().memoryBytes };

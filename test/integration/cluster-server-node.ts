@@ -27,7 +27,7 @@ export async function startServingNode(
   { declaredFeatures }: { readonly declaredFeatures: readonly string[] },
 ): Promise<ServingNode> {
   const { nodeName } = SETTINGS;
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   const log = silentLog;
   const life = new AbortController();
   const kubeconfig = plane.kubeconfig({ user: `system:node:${nodeName}`, groups: ['system:nodes'] });

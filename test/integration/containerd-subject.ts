@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { containerdRefusals } from '../contract/cri/refusals.ts';
+import { containerdErrors } from '../contract/cri/expected-errors.ts';
 import type { Subject } from '../contract/cri/subject.ts';
 import type { TestContainerd } from './containerd-fixture.ts';
 
@@ -16,7 +16,7 @@ export function containerdSubject(containerd: TestContainerd): Subject & { reado
     events: { watch: () => assert.fail('not used here') },
     image: BUSYBOX_IMAGE,
     unpullable: '',
-    refusals: containerdRefusals('Unknown'),
+    errors: containerdErrors('Unknown'),
     logDirectory: join(containerd.folder, 'logs'),
     cgroupParent: containerd.cgroupParent,
     readLog: (path) => readFile(path, 'utf8'),

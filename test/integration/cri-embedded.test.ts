@@ -5,7 +5,7 @@ import { connectCri } from '../../src/cri/client.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { criContract } from '../contract/cri/cri-contract.ts';
-import { nodeletRefusals } from '../contract/cri/refusals.ts';
+import { nodeletErrors } from '../contract/cri/expected-errors.ts';
 import { embeddedSkipReason, startEmbedded } from './runtime-fixture.ts';
 
 criContract(
@@ -18,7 +18,7 @@ criContract(
       events: criEvents(cri.runtime),
       image: BUSYBOX_IMAGE,
       unpullable: '127.0.0.1:1/absent:1',
-      refusals: nodeletRefusals,
+      errors: nodeletErrors,
       logDirectory: join(runtime.folder, 'logs'),
       cgroupParent: runtime.cgroupParent,
       readLog: (path) => readFile(path, 'utf8'),

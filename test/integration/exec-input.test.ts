@@ -12,7 +12,7 @@ import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
-const { network } = createLinuxHost();
+const { network } = createLinuxHost(process.env);
 
 type ExecNetwork = Pick<Network, 'webSocket' | 'upgrade'>;
 

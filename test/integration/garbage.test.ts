@@ -30,7 +30,7 @@ const CRASHES = `
 const PATIENCE_MS = 180_000;
 
 suite('garbage', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   let it: TestAgent;
   let cri: CriConnection;
 

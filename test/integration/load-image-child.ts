@@ -5,7 +5,7 @@ import { openStorage } from '../../src/runtime/open-storage.ts';
 
 const [storage = '', archive = ''] = process.argv.slice(2);
 const { loader } = await openStorage({
-  ...createLinuxHost(),
+  ...createLinuxHost(process.env),
   log: silentLog,
   paths: { storage },
   settings: { pinnedImages: [] },

@@ -25,7 +25,7 @@ const MEGABYTE = 1_000_000;
 const HUGE = 300 * MEGABYTE;
 const TIME = '2026-11-15T10:00:00.5Z';
 const never = new AbortController().signal;
-const host = createLinuxHost();
+const host = createLinuxHost(process.env);
 
 const query: LogsQuery = {
   pod: { name: 'hello', namespace: undefined },

@@ -26,7 +26,7 @@ export const MONITOR = '/usr/bin/conmon';
 const CRUN = '/usr/bin/crun';
 const CRUN_WITHOUT_V2 = join(import.meta.dirname, 'bin/crun');
 const RUNC = '/usr/sbin/runc';
-export const host = createLinuxHost();
+export const host = createLinuxHost(process.env);
 
 /** Why this machine cannot run these, for `{ skip }` of a test; `false` when it can. */
 export async function ociSkipReason(program: string): Promise<string | false> {

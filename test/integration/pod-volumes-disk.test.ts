@@ -39,7 +39,7 @@ async function machine(t: TestContext): Promise<Machine> {
   mkdirSync(join(disk, 'kubelet'));
   symlinkSync(join(disk, 'kubelet'), rootDir);
 
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   const objects = new ManifestObjects({ onChange: () => undefined });
   const set = (text: string): void => {
     const metadata = { name: 'settings', namespace: 'default' };

@@ -105,7 +105,7 @@ export async function startEmbedded({
   };
   let daemon = await start();
   const archive = join(folder, 'busybox.tar');
-  writeFileSync(archive, (await busyboxArchive(createLinuxHost(), AbortSignal.timeout(START_MS))).bytes);
+  writeFileSync(archive, (await busyboxArchive(createLinuxHost(process.env), AbortSignal.timeout(START_MS))).bytes);
   await image('load', archive);
   return {
     endpoint,

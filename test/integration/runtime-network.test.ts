@@ -12,8 +12,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { Protocol } from '../../src/cri/generated/runtime-v1.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { createPodNetwork } from '../../src/runtime/network/create-pod-network.ts';
-import { defaultBridgeConfig } from '../../src/runtime/network/default-bridge.ts';
-import { ensureMasquerade, removeMasquerade } from '../../src/runtime/network/masquerade.ts';
+import { defaultBridgeConfig, ensureMasquerade, removeMasquerade } from '../../src/runtime/network/default-bridge.ts';
 import type { NetworkedPod } from '../../src/runtime/network/pod-network.ts';
 import type { NetworkSettings } from '../../src/runtime/settings/runtime-settings.ts';
 import { claimSubnet } from './claimed-subnet.ts';
@@ -22,7 +21,7 @@ import { until } from './until.ts';
 
 const BIN_DIR = '/usr/lib/cni';
 const PLUGINS = ['bridge', 'host-local', 'portmap', 'ptp'];
-const { fs, processes, clock } = createLinuxHost();
+const { fs, processes, clock } = createLinuxHost(process.env);
 const signal = new AbortController().signal;
 /** Names of runs that were killed may still be taken, and process numbers come again. */
 const mark = `nln${randomBytes(4).toString('hex')}`;

@@ -20,7 +20,7 @@ test('NRI: a program of the folder and a plugin that connects adjust a container
   await mkdir(`${root}/conf`);
   await writeFile(`${root}/plugins/10-program`, `#!/bin/sh\nexec ${process.execPath} ${program}\n`, { mode: 0o755 });
   await writeFile(`${root}/conf/program.conf`, 'as configured');
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   const end = new AbortController();
   const socketPath = `${root}/nri/nri.sock`;
   const nri = createNri({

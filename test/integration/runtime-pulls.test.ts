@@ -31,7 +31,7 @@ interface Scene {
 
 async function scene(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-pulls-'));
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   const architecture = goArchitecture();
   const settings = { pinnedImages: [], registryConfigDirs: [join(folder, 'certs.d')] };
   const paths = { storage: join(folder, 'storage') };

@@ -39,7 +39,7 @@ const signal = new AbortController().signal;
 suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'nodelet-sandboxes-test-')));
   const bridge = `nlsb${randomBytes(4).toString('hex')}`;
-  const host = createLinuxHost();
+  const host = createLinuxHost(process.env);
   const paths = runtimePaths({ rootDir: `${root}/lib`, stateDir: `${root}/run` });
   chmodSync(root, 0o711); // root of a pod's own users has to get through
   writeNetwork(root, bridge);

@@ -16,7 +16,7 @@ import { openStorage, type Storage, type StorageParts } from '../../src/runtime/
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 
 const skip = process.getuid?.() === 0 ? needsMounts : 'needs root';
-const host = createLinuxHost();
+const host = createLinuxHost(process.env);
 const signal = new AbortController().signal;
 
 interface World {

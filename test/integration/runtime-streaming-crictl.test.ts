@@ -24,7 +24,7 @@ const HOST_NETWORK: PodChange = {
   },
 };
 const READS = 'echo ready; while read line; do echo "got $line"; echo "not $line" >&2; done; echo closed; exit 3';
-const { processes, network } = createLinuxHost();
+const { processes, network } = createLinuxHost(process.env);
 
 interface Finished {
   readonly exitCode: number;

@@ -45,7 +45,7 @@ const ECHO = `require('node:net').createServer({ allowHalfOpen: true }, (socket)
 }).listen(${PORT}, () => console.log('listens'))`;
 const TRANSPORTS = ['v5', 'v4', 'spdy'] as const;
 type Transport = (typeof TRANSPORTS)[number];
-const { processes, network } = createLinuxHost();
+const { processes, network } = createLinuxHost(process.env);
 
 /** How one client of exec behaves. Resolves when it is done, and has found all as it should be. */
 type Trial = (exec: Execs, transport: Transport, random: SeededRandom) => Promise<void>;

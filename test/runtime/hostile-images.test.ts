@@ -194,7 +194,7 @@ async function quickFolder(t: TestContext): Promise<string> {
 
 async function worlds(t: TestContext): Promise<readonly World[]> {
   const memory = await makeWorld(createMemoryHost(), '/data');
-  return needsRoot ? [memory] : [memory, await makeWorld(createLinuxHost(), await quickFolder(t))];
+  return needsRoot ? [memory] : [memory, await makeWorld(createLinuxHost(process.env), await quickFolder(t))];
 }
 
 async function everywhere<T>(

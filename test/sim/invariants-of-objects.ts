@@ -1,7 +1,7 @@
 import type { Container, Pod, Volume } from '../../src/api/generated/core-v1.ts';
 import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
-import { type OwnVolumeType, volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
+import { volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import { isInPostStart } from './invariants-of-hooks.ts';
 import { isGoodLogin, type ObjectResource, PULL_SECRET, textsOf, versionIn } from './plan-objects.ts';
@@ -101,11 +101,12 @@ function isStale(newest: KnownVersion | undefined, version: number, { now, quiet
   return now() >= quietAt && now() - newest.at > REACH_MS;
 }
 
-const TYPES: readonly [OwnVolumeType & keyof Volume, ...(OwnVolumeType & keyof Volume)[]] = [
-  'configMap',
-  'secret',
-  'projected',
-];
+/** Volume types and the names of their plugins. */
+const PLUGINS = [
+  ['configMap', 'kubernetes.io/configmap'],
+  ['secret', 'kubernetes.io/secret'],
+  ['projected', 'kubernetes.io/projected'],
+] as const;
 
 /** A volume always shows one complete version of its object. */
 export async function checkVolumesComplete(world: World): Promise<void> {
@@ -162,9 +163,9 @@ function mountedContent({ context, runtime }: World): MountedContent[] {
   const pods = new Set(running.map((each) => context.records.podOf(each)).filter((pod) => pod?.isWanted));
   return [...pods].flatMap((pod) =>
     (pod?.versions.at(-1)?.spec.volumes ?? []).flatMap((volume) => {
-      const type = TYPES.find((each) => volume[each] !== undefined);
-      if (!pod || !type) return [];
-      return [{ pod, volume, path: volumePath(SETTINGS.rootDir, pod.uid, type, volume.name) }];
+      const [, plugin] = PLUGINS.find(([type]) => volume[type] !== undefined) ?? [];
+      if (!pod || plugin === undefined) return [];
+      return [{ pod, volume, path: volumePath(SETTINGS.rootDir, pod.uid, plugin, volume.name) }];
     }),
   );
 }

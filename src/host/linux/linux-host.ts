@@ -16,9 +16,10 @@ import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
 import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
 import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
+import type { Environment } from './process/run-command.ts';
 
 /** The machine that we run on. Cheap to make: what takes long to load is loaded at its first use. */
-export function createLinuxHost(): Host {
+export function createLinuxHost(env: Environment): Host {
   const [clock, fs] = [linuxClock, linuxFileSystem];
   const namespaceThread = createNamespaceThreadClient();
   return {
@@ -30,7 +31,7 @@ export function createLinuxHost(): Host {
     fifos: linuxFifos,
     mounts: linuxMounts,
     namespaces: createLinuxNamespaces(namespaceThread),
-    processes: createLinuxProcesses(),
+    processes: createLinuxProcesses(env),
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),

@@ -63,6 +63,10 @@ test('nodeAwareSource() refreshes the node once for a pod that does not match it
   const node = staleNode();
   const unmatched = podFor('odd', { disk: 'slow' });
   const source = sourceOf([podFor('plain')], [podFor('plain'), unmatched], [podFor('plain'), unmatched]);
-  assert.deepEqual(await reportedUids(nodeAwareSource(source, 'box', node)), [['plain'], ['plain', 'odd'], ['plain', 'odd']]);
+  assert.deepEqual(await reportedUids(nodeAwareSource(source, 'box', node)), [
+    ['plain'],
+    ['plain', 'odd'],
+    ['plain', 'odd'],
+  ]);
   assert.equal(node.refreshed, 1);
 });

@@ -1,8 +1,8 @@
 import type { Event } from '../../api/generated/core-v1.ts';
-import type { Clock } from '../../host/clock.ts';
-import { MAX_KEYS, eventKey, aggregateKey } from './event-keys.ts';
-import type { EventFactory } from './event-factory.ts';
 import { LruMap } from '../../base/lru-map.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { EventFactory } from './event-factory.ts';
+import { aggregateKey, eventKey, MAX_KEYS } from './event-keys.ts';
 
 /** From this number of different messages on, similar events become one. */
 const SIMILAR = 10;

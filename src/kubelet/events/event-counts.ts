@@ -1,7 +1,7 @@
 import type { Event } from '../../api/generated/core-v1.ts';
-import { MAX_KEYS, eventKey } from './event-keys.ts';
 import { LruMap } from '../../base/lru-map.ts';
 import type { KeyedEvent } from './event-aggregator.ts';
+import { eventKey, MAX_KEYS } from './event-keys.ts';
 
 /** The request that brings an event to the API server. */
 export type EventWrite =

@@ -7,9 +7,9 @@ import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
-import { nodeReference, podReference } from './object-references.ts';
-import { EventWriter } from './event-writer.ts';
 import type { EventReport } from './event-factory.ts';
+import { EventWriter } from './event-writer.ts';
+import { nodeReference, podReference } from './object-references.ts';
 
 const LIFE = new AbortController().signal;
 const UNAVAILABLE = new ApiError('Unavailable', 'connection refused');

@@ -5,11 +5,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { ApiError, type ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
-import { RequestRateLimiter, type RequestRateLimit } from '../api-client/request-rate.ts';
-import { EventSpamFilter } from './spam-filter.ts';
-import { EventCounts, type EventWrite } from './event-counts.ts';
-import { type EventReport, EventFactory } from './event-factory.ts';
+import { type RequestRateLimit, RequestRateLimiter } from '../api-client/request-rate.ts';
 import { EventAggregator } from './event-aggregator.ts';
+import { EventCounts, type EventWrite } from './event-counts.ts';
+import { EventFactory, type EventReport } from './event-factory.ts';
+import { EventSpamFilter } from './spam-filter.ts';
 
 // client-go's numbers.
 const MAX_QUEUED = 1000;

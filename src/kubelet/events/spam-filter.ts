@@ -1,7 +1,7 @@
 import type { Event } from '../../api/generated/core-v1.ts';
-import type { Clock } from '../../host/clock.ts';
-import { spamKey, MAX_KEYS } from './event-keys.ts';
 import { LruMap } from '../../base/lru-map.ts';
+import type { Clock } from '../../host/clock.ts';
+import { MAX_KEYS, spamKey } from './event-keys.ts';
 
 const BURST = 25;
 const REFILL_MS = 300_000;

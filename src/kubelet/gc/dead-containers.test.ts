@@ -16,7 +16,7 @@ const NOW = 1_000_000;
 
 type State = ObservedContainer['state'];
 
-/** `main/3` was the third restart of `main`, and was made 3 s after the beginning. */
+/** `main/3` is the third restart of `main`, created 3 s after the start. */
 function container(id: string, state: State): ObservedContainer {
   const [name = '', attempt = ''] = id.split('/');
   const ends = { startedAt: 1n, finishedAt: 2n, exitCode: 1, reason: 'Error', message: '' };
@@ -27,7 +27,7 @@ function container(id: string, state: State): ObservedContainer {
   );
 }
 
-/** Newest first under each name, as they are observed. */
+/** Newest first for each name, as observed. */
 function podOf(states: Record<string, State>, sandboxes: readonly ObservedSandbox[] = []): ObservedPod {
   const containers = Object.entries(states).map(([id, state]) => container(id, state));
   return { uid: 'u', name: 'web', namespace: 'default', sandboxes, containers, inspectedAt: 0 };
@@ -38,28 +38,28 @@ function idsOf(dead: readonly { readonly container: ObservedContainer }[]): stri
 }
 
 const ends: Record<string, { states: Record<string, State>; max?: number | undefined; gone: string[] }> = {
-  'leaves the one that has just ended': { states: { 'main/0': 'exited' }, gone: [] },
-  'leaves the one before the running one': { states: { 'main/1': 'running', 'main/0': 'exited' }, gone: [] },
-  'takes the older of two that have ended': { states: { 'main/1': 'exited', 'main/0': 'exited' }, gone: ['main/0'] },
-  'takes the oldest first': {
+  'keeps the last exited one': { states: { 'main/0': 'exited' }, gone: [] },
+  'keeps the one before the running one': { states: { 'main/1': 'running', 'main/0': 'exited' }, gone: [] },
+  'removes the older of two exited ones': { states: { 'main/1': 'exited', 'main/0': 'exited' }, gone: ['main/0'] },
+  'removes the oldest first': {
     states: { 'main/3': 'running', 'main/2': 'exited', 'main/1': 'exited', 'main/0': 'exited' },
     gone: ['main/0', 'main/1'],
   },
-  'counts each name by itself': {
+  'counts each name separately': {
     states: { 'main/1': 'exited', 'side/0': 'exited', 'main/0': 'exited' },
     gone: ['main/0'],
   },
-  'leaves what was made or is not known': {
+  'keeps created and unknown ones': {
     states: { 'main/2': 'created', 'main/1': 'unknown', 'main/0': 'exited' },
     gone: [],
   },
-  'leaves more where more are allowed': {
+  'keeps as many as allowed': {
     states: { 'main/1': 'exited', 'main/0': 'exited' },
     max: 2,
     gone: [],
   },
-  'leaves one where none is allowed': { states: { 'main/1': 'exited', 'main/0': 'exited' }, max: 0, gone: ['main/0'] },
-  'leaves one where there is no limit': {
+  'keeps one when none is allowed': { states: { 'main/1': 'exited', 'main/0': 'exited' }, max: 0, gone: ['main/0'] },
+  'keeps one without a limit': {
     states: { 'main/1': 'exited', 'main/0': 'exited' },
     max: undefined,
     gone: ['main/0'],
@@ -67,7 +67,7 @@ const ends: Record<string, { states: Record<string, State>; max?: number | undef
 };
 
 for (const [name, { states, gone, ...limit }] of Object.entries(ends)) {
-  test(`endedTooMany() ${name}`, () => {
+  test(`excessExitedContainers() ${name}`, () => {
     const maxPerContainer = 'max' in limit ? limit.max : 1;
     assert.deepEqual(idsOf(excessExitedContainers(podOf(states), { ...POLICY, maxPerContainer })), gone);
   });
@@ -82,67 +82,70 @@ interface Round {
 const THREE: Record<string, State> = { 'main/2': 'exited', 'main/1': 'exited', 'main/0': 'exited' };
 
 const rounds: Record<string, Round> = {
-  'leaves a healthy pod alone': { pods: [[true, { 'main/0': 'running' }]], gone: [] },
-  'takes all but one under a name, oldest first': { pods: [[true, THREE]], gone: ['main/0', 'main/1'] },
-  'takes what was never started behind the newest': {
+  'removes nothing of a healthy pod': { pods: [[true, { 'main/0': 'running' }]], gone: [] },
+  'removes all but one of a name, oldest first': { pods: [[true, THREE]], gone: ['main/0', 'main/1'] },
+  'removes a created one if a newer one exists': {
     pods: [[true, { 'main/2': 'exited', 'main/1': 'created' }]],
     gone: ['main/1'],
   },
-  'does not count what is about to start': { pods: [[true, { 'main/2': 'created', 'main/1': 'exited' }]], gone: [] },
-  'leaves what ended before one that could not be started': {
+  'does not count one that is about to start': {
+    pods: [[true, { 'main/2': 'created', 'main/1': 'exited' }]],
+    gone: [],
+  },
+  'keeps the one before one that could not be started': {
     pods: [[false, { 'main/2': 'created', 'main/1': 'exited', 'main/0': 'created' }]],
     gone: ['main/0'],
   },
-  'takes what is in an unknown state behind the newest': {
+  'removes an unknown one if a newer one exists': {
     pods: [[true, { 'main/2': 'exited', 'main/1': 'unknown' }]],
     gone: ['main/1'],
   },
-  'leaves the newest of a live pod where none is allowed': {
+  'keeps the newest of a live pod when none is allowed': {
     pods: [[true, { 'main/1': 'exited', 'main/0': 'exited' }]],
     policy: { maxPerContainer: 0 },
     gone: ['main/0'],
   },
-  'takes the one before the running one where none is allowed': {
+  'removes the one before the running one when none is allowed': {
     pods: [[true, { 'main/1': 'running', 'main/0': 'exited' }]],
     policy: { maxPerContainer: 0 },
     gone: ['main/0'],
   },
-  'takes the last of a pod that is over where none is allowed': {
+  'removes the last one of a finished pod when none is allowed': {
     pods: [[false, { 'main/0': 'exited', 'side/0': 'running' }]],
     policy: { maxPerContainer: 0 },
     gone: ['main/0'],
   },
-  'leaves what was made too recently': {
+  'keeps young ones': {
     pods: [[true, THREE]],
     policy: { minimumAgeMs: NOW - 500 },
     gone: [],
   },
-  'takes only what is old enough': {
+  'removes only those that are old enough': {
     pods: [[true, { 'main/5': 'running', ...THREE }]],
     policy: { minimumAgeMs: NOW - 1500 },
     gone: ['main/0'],
   },
-  'leaves all where there is no limit': {
+  'keeps all without a limit': {
     pods: [[true, THREE]],
     policy: { maxPerContainer: undefined },
     gone: [],
   },
-  'leaves as many as the node may have': {
+  'keeps as many as the node may have': {
     pods: [[false, THREE]],
     policy: { maxPerContainer: undefined, maxTotal: 3 },
     gone: [],
   },
-  'gives every name the same share of what the node may have': {
+  'gives every name the same share of the node limit': {
     pods: [[false, { ...THREE, 'side/4': 'exited' }]],
     policy: { maxPerContainer: undefined, maxTotal: 2 },
     gone: ['main/0', 'main/1'],
   },
-  'goes by age where one for each name is too many': {
+  'removes by age when one per name is too many': {
     pods: [[false, { 'main/2': 'exited', 'side/1': 'exited', 'third/3': 'exited' }]],
     policy: { maxTotal: 1 },
     gone: ['side/1', 'main/2'],
   },
-  'leaves the newest of live pods beyond what the node may have': {
+  'keeps the newest of live pods beyond the node limit': {
     pods: [
       [true, { 'main/1': 'exited' }],
       [false, { 'side/2': 'exited' }],
@@ -153,7 +156,7 @@ const rounds: Record<string, Round> = {
 };
 
 for (const [name, { pods, policy, gone }] of Object.entries(rounds)) {
-  test(`deadTooMany() ${name}`, () => {
+  test(`excessDeadContainers() ${name}`, () => {
     const all = pods.map(([isLive, states]): CollectablePod => ({ pod: podOf(states), isLive }));
     assert.deepEqual(idsOf(excessDeadContainers(all, { ...POLICY, ...policy }, NOW)), gone);
   });
@@ -165,7 +168,7 @@ function sandbox(attempt: number, ready: boolean): ObservedSandbox {
 
 const sandboxes: Record<string, { all: ObservedSandbox[]; states?: Record<string, State>; gone: string[] }> = {
   'keeps the newest, dead or alive': { all: [sandbox(0, false)], gone: [] },
-  'names the dead ones before it, oldest first': {
+  'returns the older dead ones, oldest first': {
     all: [sandbox(2, true), sandbox(1, false), sandbox(0, false)],
     gone: ['s/0', 's/1'],
   },
@@ -178,7 +181,7 @@ const sandboxes: Record<string, { all: ObservedSandbox[]; states?: Record<string
 };
 
 for (const [name, { all, states = {}, gone }] of Object.entries(sandboxes)) {
-  test(`sandboxesOfThePast() ${name}`, () => {
+  test(`unusedSandboxes() ${name}`, () => {
     assert.deepEqual(
       unusedSandboxes(podOf(states, all)).map(({ id }) => id),
       gone,

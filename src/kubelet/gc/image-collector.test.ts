@@ -25,14 +25,14 @@ interface SetUp {
   readonly cri?: (cri: Cri) => Cri;
 }
 
-/** A disk of 10 GiB, and images of 1 GiB each that were seen long ago. */
+/** A disk of 10 GiB, and images of 1 GiB each, first seen long ago. */
 async function setUp({ policy, kept = [], cri = (same) => same }: SetUp = {}) {
   const host = createMemoryHost();
   const { clock, fs } = host;
   const fake = createFakeRuntime(host);
   await fs.makeDirectory(MOUNTPOINT);
-  const told: string[] = [];
-  const line = (message: string): void => void told.push(message);
+  const reported: string[] = [];
+  const line = (message: string): void => void reported.push(message);
   const log: Log = { debug() {}, info: line, warn: line, error: line };
   const hooked: string[][] = [];
   const collector = new ImageCollector({
@@ -51,17 +51,17 @@ async function setUp({ policy, kept = [], cri = (same) => same }: SetUp = {}) {
     fs,
     fake,
     collector,
-    told,
+    reported,
     hooked,
     add: (name: string) => fake.addImage(name, { sizeBytes: GIB }),
     fill: (availableBytes: number) =>
       fs.setUsage(MOUNTPOINT, { capacityBytes: 10 * GIB, availableBytes, inodes: 1, inodesFree: 1 }),
     collect: () => collector.collect(began, LIFE),
-    /** Looks once, so that images are known, and once more when they are old enough. */
+    /** Collects once, so that images are known, and again when they are old enough. */
     async collectLater() {
       await collector.collect(began, LIFE).catch(() => undefined);
       await clock.advance(300_000);
-      told.length = 0;
+      reported.length = 0;
       return collector.collect(began, LIFE);
     },
     async names() {
@@ -87,7 +87,7 @@ test('a disk with enough space keeps all of its images', async () => {
   assert.deepEqual(await it.names(), ['a:1']);
 });
 
-test('a disk that is too full loses unused images until the low threshold is reached, and no more', async () => {
+test('unused images are removed from a full disk until the low threshold is reached', async () => {
   const it = await setUp();
   for (const name of ['a:1', 'b:1', 'c:1']) it.add(name);
   it.fill(0.5 * GIB); // 1.5 GiB have to go
@@ -96,7 +96,7 @@ test('a disk that is too full loses unused images until the low threshold is rea
   assert.equal(it.hooked.at(-1)?.length, 1);
 });
 
-test('what was not used for longest goes first', async () => {
+test('the least recently used image is removed first', async () => {
   const it = await setUp({ policy: { lowPercent: 84 } });
   for (const name of ['a:1', 'b:1']) it.add(name);
   const container = await it.use('a:1');
@@ -108,7 +108,7 @@ test('what was not used for longest goes first', async () => {
   assert.deepEqual(await it.names(), ['a:1']);
 });
 
-test('an image stays that a container has, dead or alive, that is pinned, that is kept, or that sandboxes are made from', async () => {
+test('images that are used, pinned, kept, or the sandbox image stay', async () => {
   const config = JSON.stringify({ sandboxImage: 'docker.io/library/pause:3' });
   const status: Cri['runtime']['status'] = async ({ verbose }) => ({
     status: undefined,
@@ -128,7 +128,7 @@ test('an image stays that a container has, dead or alive, that is pinned, that i
   assert.deepEqual(await it.names(), ['used:1', 'pause:3', 'kept:1', 'pinned:1']);
 });
 
-test('an image that has just come stays', async () => {
+test('a young image stays', async () => {
   const it = await setUp();
   it.add('a:1');
   it.fill(0);
@@ -138,28 +138,28 @@ test('an image that has just come stays', async () => {
   assert.deepEqual(await it.names(), ['a:1']);
 });
 
-test('a disk that stays too full is told of', async () => {
+test('a disk that stays too full is reported', async () => {
   const it = await setUp();
   it.add('a:1');
   it.fill(0.5 * GIB);
   const message =
     "Insufficient free disk space on the node's image filesystem (95% of 10.0 GiB used). Failed to free sufficient space by deleting unused images (freed 1073741824 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
   await assert.rejects(it.collectLater(), { message });
-  assert.equal(it.told.at(-1), `Warning FreeDiskSpaceFailed: ${message}`);
+  assert.equal(it.reported.at(-1), `Warning FreeDiskSpaceFailed: ${message}`);
   assert.equal(it.collector.diskError, message);
   it.fill(5 * GIB);
   await it.collect();
   assert.equal(it.collector.diskError, undefined);
 });
 
-test('a disk without a size is told of', async () => {
+test('a disk without capacity is reported', async () => {
   const it = await setUp();
   it.fs.setUsage(MOUNTPOINT, { capacityBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 });
   await assert.rejects(it.collect(), { message: 'invalid capacity 0 on image filesystem' });
-  assert.deepEqual(it.told, ['Warning InvalidDiskCapacity: invalid capacity 0 on image filesystem']);
+  assert.deepEqual(it.reported, ['Warning InvalidDiskCapacity: invalid capacity 0 on image filesystem']);
 });
 
-test('a runtime that does not say where its images are is told of', async () => {
+test('a runtime without image file system is reported', async () => {
   const it = await setUp({
     cri: (cri) => ({
       ...cri,
@@ -169,7 +169,7 @@ test('a runtime that does not say where its images are is told of', async () => 
   await assert.rejects(it.collect(), { message: 'imageFs information is unavailable' });
 });
 
-test('an image that cannot be removed does not keep the others', async () => {
+test('an image that cannot be removed does not prevent the removal of others', async () => {
   const it = await setUp();
   for (const name of ['a:1', 'b:1', 'c:1']) it.add(name);
   it.fill(0.5 * GIB);
@@ -181,7 +181,7 @@ test('an image that cannot be removed does not keep the others', async () => {
   assert.deepEqual(await it.names(), ['a:1']);
 });
 
-test('an image that was not used for too long goes though there is space', async () => {
+test('an image beyond the maximum age is removed although there is space', async () => {
   const it = await setUp({ policy: { maximumAgeMs: 3_600_000 } });
   for (const name of ['used:1', 'unused:1']) it.add(name);
   await it.use('used:1');
@@ -195,7 +195,7 @@ test('an image that was not used for too long goes though there is space', async
   assert.deepEqual(await it.names(), ['used:1']);
 });
 
-test('an old image that cannot be removed is told of', async () => {
+test('an old image that cannot be removed is reported', async () => {
   const it = await setUp({ policy: { maximumAgeMs: 60_000 } });
   it.add('a:1');
   it.fake.failures.everyCall((method) =>
@@ -207,7 +207,7 @@ test('an old image that cannot be removed is told of', async () => {
   });
 });
 
-test('failures in a row are told of as an event, and the end of them in the log', async () => {
+test('repeated errors are recorded as an event, and the recovery is logged', async () => {
   const it = await setUp();
   it.fake.failures.everyCall((method) =>
     method === 'imageFsInfo' ? { kind: 'before', error: new CriError('Unavailable', 'no connection') } : undefined,
@@ -217,7 +217,7 @@ test('failures in a row are told of as an event, and the end of them in the log'
   await it.clock.advance(300_000);
   it.fake.failures.everyCall(() => undefined);
   await it.clock.advance(300_000);
-  assert.deepEqual(it.told, [
+  assert.deepEqual(it.reported, [
     'Image garbage collection failed once. Stats initialization may not have completed yet',
     'Image garbage collection failed multiple times in a row',
     'Warning ImageGCFailed: rpc error: code = Unavailable desc = no connection',
@@ -227,7 +227,7 @@ test('failures in a row are told of as an event, and the end of them in the log'
   await it.clock.runUntil(done);
 });
 
-test('with thresholds of 100 and no maximum age nobody looks', async () => {
+test('nothing is collected with a threshold of 100 and no maximum age', async () => {
   const it = await setUp({ policy: { highPercent: 100 } });
   const calls: string[] = [];
   it.fake.failures.everyCall((method) => void calls.push(method));

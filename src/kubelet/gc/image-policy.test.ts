@@ -14,49 +14,47 @@ import {
 const POLICY: ImagePolicy = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 };
 const GIB = 2 ** 30;
 
-const disks: Record<
-  string,
-  { capacity?: number; available: number; policy?: Partial<ImagePolicy>; verdict: DiskCheck }
-> = {
-  'finds enough space below the high threshold': { available: 16, verdict: { kind: 'enough' } },
-  'wants to go down to the low threshold at the high one': {
-    available: 15,
-    verdict: { kind: 'full', usedPercent: 85, bytesToFree: 5n },
-  },
-  'counts a part of a percent that is available as none': {
-    capacity: 1000,
-    available: 159,
-    verdict: { kind: 'full', usedPercent: 85, bytesToFree: 41n },
-  },
-  'wants everything down to an empty disk': {
-    available: 60,
-    policy: { highPercent: 1, lowPercent: 0 },
-    verdict: { kind: 'full', usedPercent: 40, bytesToFree: 40n },
-  },
-  'can say nothing of a disk without a size': { capacity: 0, available: 0, verdict: { kind: 'noCapacity' } },
-  'takes more than there can be for an empty disk': { available: 200, verdict: { kind: 'enough' } },
-  'never wants space with a threshold of 100 while some is left': {
-    available: 1,
-    policy: { highPercent: 100 },
-    verdict: { kind: 'enough' },
-  },
-};
+const disks: Record<string, { capacity?: number; available: number; policy?: Partial<ImagePolicy>; check: DiskCheck }> =
+  {
+    'finds enough space below the high threshold': { available: 16, check: { kind: 'enough' } },
+    'frees down to the low threshold from the high one': {
+      available: 15,
+      check: { kind: 'full', usedPercent: 85, bytesToFree: 5n },
+    },
+    'rounds available percent down': {
+      capacity: 1000,
+      available: 159,
+      check: { kind: 'full', usedPercent: 85, bytesToFree: 41n },
+    },
+    'frees everything for a low threshold of zero': {
+      available: 60,
+      policy: { highPercent: 1, lowPercent: 0 },
+      check: { kind: 'full', usedPercent: 40, bytesToFree: 40n },
+    },
+    'reports a disk without capacity': { capacity: 0, available: 0, check: { kind: 'noCapacity' } },
+    'treats more available than capacity as an empty disk': { available: 200, check: { kind: 'enough' } },
+    'frees nothing with a threshold of 100 while space is left': {
+      available: 1,
+      policy: { highPercent: 100 },
+      check: { kind: 'enough' },
+    },
+  };
 
-for (const [name, { capacity = 100, available, policy, verdict }] of Object.entries(disks)) {
-  test(`judgeDisk() ${name}`, () => {
+for (const [name, { capacity = 100, available, policy, check }] of Object.entries(disks)) {
+  test(`checkDisk() ${name}`, () => {
     const disk = { capacityBytes: capacity, availableBytes: available };
-    assert.deepEqual(checkDisk(disk, { ...POLICY, ...policy }), verdict);
+    assert.deepEqual(checkDisk(disk, { ...POLICY, ...policy }), check);
   });
 }
 
 const FULL: DiskCheck = { kind: 'full', usedPercent: 91, bytesToFree: 500n };
 
-test('diskFailure() has nothing to say of a disk with enough space, or with enough freed', () => {
+test('diskCheckError() is undefined with enough space, or with enough freed', () => {
   assert.equal(diskCheckError({ kind: 'enough' }, 10 * GIB, 0n), undefined);
   assert.equal(diskCheckError(FULL, 10 * GIB, 500n), undefined);
 });
 
-test("diskFailure() has kubelet's words for the rest", () => {
+test("diskCheckError() uses kubelet's messages", () => {
   assert.deepEqual(diskCheckError({ kind: 'noCapacity' }, 0, 0n), {
     reason: 'InvalidDiskCapacity',
     message: 'invalid capacity 0 on image filesystem',
@@ -86,17 +84,17 @@ for (const [text, bytes] of Object.entries(sizes)) {
 const image = { id: 'a', sizeBytes: 1n, pinned: false, firstSeenMs: 0, lastUsedMs: undefined };
 const byAge = { ...POLICY, minimumAgeMs: 0, maximumAgeMs: 1000 };
 
-test('isTooOld() is true of what was not used for longer than the maximum age', () => {
+test('isTooOld() is true for an image unused for longer than the maximum age', () => {
   assert.equal(isTooOld({ ...image, lastUsedMs: 500 }, byAge, 0, 1500), false);
   assert.equal(isTooOld({ ...image, lastUsedMs: 499 }, byAge, 0, 1500), true);
 });
 
-test('isTooOld() is true of what was never used, once somebody has looked for that long', () => {
+test('isTooOld() is true for a never used image after collecting for that long', () => {
   assert.equal(isTooOld(image, byAge, 500, 1500), false);
   assert.equal(isTooOld(image, byAge, 499, 1500), true);
 });
 
-test('isTooOld() is not true of what has just come: it may be about to be used for the first time', () => {
+test('isTooOld() is false for a young image, which may be about to be used', () => {
   const policy = { ...byAge, minimumAgeMs: 100 };
   assert.equal(isTooOld({ ...image, firstSeenMs: 4901 }, policy, 0, 5000), false);
   assert.equal(isTooOld({ ...image, firstSeenMs: 4900 }, policy, 0, 5000), true);
@@ -111,7 +109,7 @@ test('isOldEnough() is true from the minimum age on', () => {
   assert.equal(isOldEnough(image, POLICY, 120_000), true);
 });
 
-test('isImageCollectionOff() only when neither space nor age is a reason', () => {
+test('isImageCollectionOff() is true only when neither space nor age is a reason', () => {
   assert.equal(isImageCollectionOff({ ...POLICY, highPercent: 100 }), true);
   assert.equal(isImageCollectionOff({ ...byAge, highPercent: 100 }), false);
   assert.equal(isImageCollectionOff(POLICY), false);

@@ -26,21 +26,21 @@ function byId(...records: ImageRecord[]): ReadonlyMap<string, ImageRecord> {
 }
 
 const looks: Record<string, { before?: ImageRecord[]; listed: Image[]; used?: string[]; after: ImageRecord[] }> = {
-  'sees a new image for the first time': { listed: [image('a')], after: [record('a', { firstSeenMs: NOW })] },
-  'remembers since when it knows an image': { before: [record('a')], listed: [image('a')], after: [record('a')] },
-  'notes that an image is in use': {
+  'records when an image is first seen': { listed: [image('a')], after: [record('a', { firstSeenMs: NOW })] },
+  'keeps the time when an image was first seen': { before: [record('a')], listed: [image('a')], after: [record('a')] },
+  'records that an image is in use': {
     before: [record('a')],
     listed: [image('a')],
     used: ['a'],
     after: [record('a', { lastUsedMs: NOW })],
   },
-  'remembers when an image was last in use': {
+  'keeps the time of the last use': {
     before: [record('a', { lastUsedMs: NOW - MINUTE })],
     listed: [image('a')],
     after: [record('a', { lastUsedMs: NOW - MINUTE })],
   },
   'forgets an image that is gone': { before: [record('a')], listed: [], after: [] },
-  'takes size and pin from the runtime': {
+  'updates size and pin from the runtime': {
     before: [record('a')],
     listed: [image('a', { size: 20n, pinned: true })],
     after: [record('a', { sizeBytes: 20n, pinned: true })],
@@ -48,23 +48,23 @@ const looks: Record<string, { before?: ImageRecord[]; listed: Image[]; used?: st
 };
 
 for (const [name, { before = [], listed, used = [], after }] of Object.entries(looks)) {
-  test(`noteImages() ${name}`, () => {
+  test(`updateImageRecords() ${name}`, () => {
     assert.deepEqual(updateImageRecords(byId(...before), listed, new Set(used), NOW), byId(...after));
   });
 }
 
 const orders: Record<string, { records: ImageRecord[]; inUse?: string[]; ids: string[] }> = {
-  'leaves out what is in use': { records: [record('a'), record('b')], inUse: ['a'], ids: ['b'] },
-  'leaves out what is pinned': { records: [record('a', { pinned: true }), record('b')], ids: ['b'] },
-  'begins with what was not used for longest': {
+  'omits images in use': { records: [record('a'), record('b')], inUse: ['a'], ids: ['b'] },
+  'omits pinned images': { records: [record('a', { pinned: true }), record('b')], ids: ['b'] },
+  'starts with the least recently used image': {
     records: [record('late', { lastUsedMs: NOW - 1 }), record('early', { lastUsedMs: NOW - 2 })],
     ids: ['early', 'late'],
   },
-  'puts what was never used before everything else': {
+  'puts never used images first': {
     records: [record('used', { lastUsedMs: 0 }), record('never')],
     ids: ['never', 'used'],
   },
-  'puts the older one of two that were used at the same time first': {
+  'puts the older of two equally used images first': {
     records: [record('new', { firstSeenMs: NOW - 1 }), record('old', { firstSeenMs: NOW - 2 })],
     ids: ['old', 'new'],
   },

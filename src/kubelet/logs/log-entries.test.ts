@@ -22,7 +22,7 @@ const cases: Record<string, { raw: string; entry: Shown | undefined }> = {
     raw: `${TIME} stdout F hello world`,
     entry: { time: TIME, stream: 'stdout', text: 'hello world', partial: false },
   },
-  'a piece of a line': {
+  'a part of a line': {
     raw: `${TIME} stderr P hello`,
     entry: { time: TIME, stream: 'stderr', text: 'hello', partial: true },
   },
@@ -30,7 +30,7 @@ const cases: Record<string, { raw: string; entry: Shown | undefined }> = {
     raw: `${TIME} stdout F:tag:other hello`,
     entry: { time: TIME, stream: 'stdout', text: 'hello', partial: false },
   },
-  'a tag of later times': {
+  'an unknown tag': {
     raw: `${TIME} stdout X hello`,
     entry: { time: TIME, stream: 'stdout', text: 'hello', partial: false },
   },
@@ -53,7 +53,7 @@ const cases: Record<string, { raw: string; entry: Shown | undefined }> = {
 };
 
 for (const [name, { raw, entry }] of Object.entries(cases)) {
-  test(`LogEntryParser reads ${name}, with and without an end, in whatever pieces it comes`, () => {
+  test(`LogEntryParser reads ${name}, with and without a line feed, in any chunks`, () => {
     const expected = entry ? [entry] : [];
     assert.deepEqual(parse(`${raw}\n`), expected);
     assert.deepEqual(parse(raw), expected);
@@ -61,7 +61,7 @@ for (const [name, { raw, entry }] of Object.entries(cases)) {
   });
 }
 
-test('LogEntryParser keeps bytes that are no text', () => {
+test('LogEntryParser keeps bytes that are not text', () => {
   const bytes = Buffer.concat([Buffer.from(`${TIME} stdout F `), Uint8Array.of(0xff, 0x00, 0xc3), Buffer.from('\n')]);
   assert.deepEqual(
     parse(bytes).map(({ text }) => text),
@@ -69,14 +69,14 @@ test('LogEntryParser keeps bytes that are no text', () => {
   );
 });
 
-test('LogEntryParser goes on behind a broken line', () => {
+test('LogEntryParser continues after an invalid line', () => {
   assert.deepEqual(
     parse(`${TIME} stdout F torn${TIME} std`, `\ngarbage\n${TIME} stdout F whole\n`).map(({ text }) => text),
     [`torn${TIME} std`, 'whole'],
   );
 });
 
-test('LogEntryParser tells a line that is too long in pieces, and nothing of a broken one', () => {
+test('LogEntryParser returns a long line in parts, and skips a long invalid one', () => {
   const block = 'x'.repeat(BLOCK_BYTES);
   const long = parse(`${TIME} stdout F `, block, block, 'end\n', `${TIME} stderr P next\n`);
   assert.deepEqual(

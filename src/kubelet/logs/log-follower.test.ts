@@ -9,13 +9,13 @@ import { entry } from './written-log.fixture.ts';
 
 const PATH = '/logs/0.log';
 
-/** What happens around a log that is followed. */
+/** An action on a followed log. */
 type Happening =
-  /** The runtime writes so many bytes of what waits to be written. */
+  /** The runtime writes this many pending bytes. */
   | { readonly kind: 'write'; readonly bytes: number }
-  /** The log gets another name; the runtime goes on in it. */
+  /** The log is renamed; the runtime continues to write to it. */
   | { readonly kind: 'rename' }
-  /** The runtime opens a new log, and finishes a line in the old one at once, or `late`, after the next happening. */
+  /** The runtime opens a new log, and finishes a line in the old one at once, or `late`, after the next action. */
   | { readonly kind: 'reopen'; readonly late: boolean }
   | { readonly kind: 'look' };
 
@@ -26,7 +26,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('look') }) },
 );
 
-/** A runtime that writes whole entries, in whatever pieces, and changes files only between two. */
+/** A runtime that writes whole entries in any chunks, and changes files only between entries. */
 class Writer {
   readonly #fs: FileSystem;
   readonly #entries: string[];
@@ -103,7 +103,7 @@ async function follow(lines: readonly string[], happenings: readonly Happening[]
   return seen;
 }
 
-test('LogFollower tells every line once, however the bytes are cut into writes and files', async () => {
+test('LogFollower returns every line once, for any split into writes and files', async () => {
   const lines = fc.integer({ min: 0, max: 30 }).map((count) => Array.from({ length: count }, (_, n) => `line ${n}`));
   await fc.assert(
     fc.asyncProperty(lines, fc.array(happening, { maxLength: 60 }), async (written, happenings) => {
@@ -132,7 +132,7 @@ async function texts(follower: LogFollower): Promise<string[]> {
   return batches.flat().map(({ text }) => Buffer.from(text).toString());
 }
 
-test('LogFollower goes on in the file that it is in after that was compressed and removed', async () => {
+test('LogFollower continues in its file after that was compressed and removed', async () => {
   const fs = await files(['0.log', entry('one')]);
   await using follower = new LogFollower(fs, PATH, undefined);
   assert.deepEqual(await texts(follower), ['one']);
@@ -143,7 +143,7 @@ test('LogFollower goes on in the file that it is in after that was compressed an
   assert.deepEqual(await texts(follower), ['two', 'three', 'four']);
 });
 
-test('LogFollower passes over copies, and what is not a log of the container', async () => {
+test('LogFollower ignores copies and other files', async () => {
   const fs = await files(['0.log', entry('one')]);
   await using follower = new LogFollower(fs, PATH, undefined);
   assert.deepEqual(await texts(follower), ['one']);

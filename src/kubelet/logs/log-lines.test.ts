@@ -26,7 +26,7 @@ async function shown(written: readonly Written[], timestamps = false): Promise<s
 }
 
 const cases: Record<string, { written: readonly Written[]; text: string }> = {
-  'joins the pieces of each stream by itself, and keeps the time of the first': {
+  'joins the parts of each stream separately, with the time of the first': {
     written: [
       [TIME, 'stdout', 'P', 'one '],
       [LATER, 'stderr', 'F', 'error'],
@@ -35,7 +35,7 @@ const cases: Record<string, { written: readonly Written[]; text: string }> = {
     ],
     text: '2026-11-15T10:00:01.500000000Z error\n2026-11-15T10:00:00.000000000Z one two three\n',
   },
-  'ends without a line feed when the container did': {
+  'ends without a line feed if the container wrote none': {
     written: [
       [TIME, 'stdout', 'F', 'one'],
       [TIME, 'stdout', 'P', 'password: '],
@@ -50,7 +50,7 @@ for (const [name, { written, text }] of Object.entries(cases)) {
   });
 }
 
-test('LogLineJoiner hands an endless line on in pieces, and it is shown as one', async () => {
+test('LogLineJoiner returns an endless line in parts, which format as one line', async () => {
   const half = 'x'.repeat(MAX_LINE_BYTES / 2);
   const entry = { time: TIME, stream: 'stdout', partial: true, text: Buffer.from(half) } as const;
   const joiner = new LogLineJoiner();

@@ -22,20 +22,20 @@ async function setUp() {
   return { links, found };
 }
 
-test('a link is named as kubelet names it, and leads to the log of the container', async () => {
+test("a link has kubelet's name and points to the container log", async () => {
   const { links, found } = await setUp();
   await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
   await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
   assert.deepEqual(await found(), { 'web_default_main-c1.log': '/var/log/pods/default_web_uid-web/main/0.log' });
 });
 
-test('a long name is cut to what a file system takes', () => {
+test('a long name is truncated to the file name limit', () => {
   const name = logLinkName(podOf('p'.repeat(253)), 'main', 'c'.repeat(64));
   assert.equal(name.length, 255);
   assert.ok(name.endsWith('.log'));
 });
 
-test('nothing is made where nobody looks', async () => {
+test('no link is created without a directory', async () => {
   const { fs } = createMemoryHost();
   const links = new LogLinks({ fs, settings: { podLogsDir: '/var/log/pods' } });
   await links.prepare();

@@ -11,7 +11,7 @@ import type { LogRotationPolicy } from './rotation-plan.ts';
 import { WrittenLog } from './written-log.fixture.ts';
 
 const POLICY: LogRotationPolicy = { maxBytes: 1000, maxFiles: 50, maxWorkers: 1, monitorIntervalMs: 10_000 };
-/** More than the limit. */
+/** Above the size limit. */
 const MANY = 40;
 
 const STATES: Record<'running' | 'exited', ObservedContainerState> = {
@@ -19,7 +19,7 @@ const STATES: Record<'running' | 'exited', ObservedContainerState> = {
   exited: { state: 'exited', startedAt: 1n, finishedAt: 2n, exitCode: 0, reason: 'Completed', message: '' },
 };
 
-/** Containers that log, on virtual time, and processes that rotate their logs. */
+/** Logging containers on a virtual clock, and processes that rotate their logs. */
 async function setUp(names: readonly string[] = ['web']) {
   const { fs, clock } = createMemoryHost();
   const all = new Map<string, ObservedPod>();
@@ -27,13 +27,13 @@ async function setUp(names: readonly string[] = ['web']) {
   for (const log of logs.values()) await log.open();
   const warnings: string[] = [];
   let onReopen = async (_name: string): Promise<void> => {};
-  let tell: (uid: string) => void = () => {};
+  let notify: (uid: string) => void = () => {};
 
   const set = (name: string, state: 'running' | 'exited' | 'gone'): void => {
     const containers =
       state === 'gone' ? [] : [observedContainer(name, STATES[state], { id: name, logPath: logOf(name).path })];
     all.set(name, { uid: name, name, namespace: 'default', sandboxes: [], containers, inspectedAt: 0 });
-    tell(name);
+    notify(name);
   };
   const logOf = (name: string): WrittenLog => {
     const log = logs.get(name);
@@ -58,7 +58,7 @@ async function setUp(names: readonly string[] = ['web']) {
       observed: { all },
       policy: { ...POLICY, ...policy },
     });
-    tell = (uid) => rotation.onPodObserved(uid);
+    notify = (uid) => rotation.onPodObserved(uid);
     const done = rotation.run(life.signal);
     const stop = async (): Promise<void> => {
       life.abort(new Error('stopped'));
@@ -73,10 +73,10 @@ async function setUp(names: readonly string[] = ['web']) {
   return { fs, clock, set, logOf, start, files, warnings, reopens };
 }
 
-/** All that were written, in their order. */
+/** All written lines in order. */
 const upTo = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index}`);
 
-test('LogRotation gives a full log a new file and compresses the one before, and loses no line', async () => {
+test('LogRotation rotates a full log, compresses the previous one, and loses no line', async () => {
   const { clock, logOf, start, files } = await setUp();
   const { stop } = start();
   for (let round = 0; round < 3; round++) {
@@ -93,7 +93,7 @@ test('LogRotation gives a full log a new file and compresses the one before, and
   assert.deepEqual(await logOf('web').kept(), upTo(3 * MANY));
 });
 
-test('LogRotation leaves a log below its limit alone, and all when it is switched off', async () => {
+test('LogRotation does not rotate a log below its limit, nor any when it is disabled', async () => {
   const { clock, logOf, start, files } = await setUp();
   const small = start();
   await logOf('web').writeLines(3);
@@ -106,7 +106,7 @@ test('LogRotation leaves a log below its limit alone, and all when it is switche
   assert.deepEqual(await files(), ['0.log']);
 });
 
-test('LogRotation keeps no more files than it may', async () => {
+test('LogRotation keeps at most maxFiles files', async () => {
   const { clock, logOf, start, files } = await setUp();
   const { stop } = start({ maxFiles: 3 });
   for (let round = 0; round < 6; round++) {
@@ -118,7 +118,7 @@ test('LogRotation keeps no more files than it may', async () => {
   assert.deepEqual(await logOf('web').kept(), upTo(6 * MANY).slice(-2 * MANY));
 });
 
-test('LogRotation looks at a new container at once and at one that ended no more', async () => {
+test('LogRotation checks a new container at once, and stops when it exits', async () => {
   const { clock, logOf, set, start, files } = await setUp();
   set('web', 'gone');
   const { stop } = start();
@@ -134,7 +134,7 @@ test('LogRotation looks at a new container at once and at one that ended no more
   await stop();
 });
 
-test('LogRotation looks again when a log that grows will be full', async () => {
+test('LogRotation checks a growing log again when it will be full', async () => {
   const { clock, logOf, start, files } = await setUp();
   const { stop } = start({ maxBytes: 100_000, monitorIntervalMs: 60_000 });
   await clock.advance(0);
@@ -148,7 +148,7 @@ test('LogRotation looks again when a log that grows will be full', async () => {
   assert.deepEqual(grown, [1, 2, 3, 4, 5, 6]);
 });
 
-test('LogRotation rotates no more logs at once than it has workers, and each in its turn', async () => {
+test('LogRotation rotates at most maxWorkers logs at once, each in turn', async () => {
   const names = ['a', 'b', 'c', 'd'];
   const { clock, logOf, start, files, reopens } = await setUp(names);
   for (const name of names) await logOf(name).writeLines(MANY);
@@ -195,14 +195,14 @@ const failures: Record<string, { fail: (world: Awaited<ReturnType<typeof setUp>>
     fail: ({ fs }) => fs.faults.failNext('renameUnlessTaken', 'EIO'),
     warning: /EIO/,
   },
-  'the folder cannot be read': { fail: ({ fs }) => fs.faults.failNext('readDirectory', 'EIO'), warning: /EIO/ },
+  'the directory cannot be read': { fail: ({ fs }) => fs.faults.failNext('readDirectory', 'EIO'), warning: /EIO/ },
   'the disk is full': { fail: ({ fs }) => fs.faults.failNext('compressFile', 'ENOSPC'), warning: /ENOSPC/ },
   'the compressed log cannot get its name': { fail: ({ fs }) => fs.faults.failNext('rename', 'EIO'), warning: /EIO/ },
   'a compressed log cannot be removed': { fail: ({ fs }) => fs.faults.failNext('remove', 'EIO'), warning: /EIO/ },
 };
 
 for (const [name, { fail, warning }] of Object.entries(failures)) {
-  test(`LogRotation tells when ${name}, loses nothing, and goes on`, async () => {
+  test(`LogRotation logs when ${name}, loses nothing, and retries`, async () => {
     const world = await setUp();
     const { clock, logOf, start, warnings, files } = world;
     const { stop } = start();
@@ -224,7 +224,7 @@ for (const [name, { fail, warning }] of Object.entries(failures)) {
   });
 }
 
-test('LogRotation rotates on a full disk without compressing, and compresses when there is space again', async () => {
+test('LogRotation rotates on a full disk without compression, and compresses when there is space', async () => {
   const { fs, clock, logOf, start, files, warnings, reopens } = await setUp();
   const { stop } = start({ maxFiles: 6 });
   reopens(async () => {
@@ -245,7 +245,7 @@ test('LogRotation rotates on a full disk without compressing, and compresses whe
   assert.equal((await files()).filter((name) => name.endsWith('.gz')).length, 4);
 });
 
-/** The files as one process sees them that is killed at its n-th change: nothing it asks for happens any more. */
+/** The file system of a process that is killed at its n-th change: later calls have no effect. */
 function killedAt(fs: FileSystem, change: number, onKill: () => void): FileSystem {
   const changes = new Set(['remove', 'rename', 'renameUnlessTaken', 'compressFile']);
   let left = change;
@@ -264,7 +264,7 @@ function killedAt(fs: FileSystem, change: number, onKill: () => void): FileSyste
   });
 }
 
-test('LogRotation that is killed anywhere loses no line and shows none twice, and the next one cleans up', async () => {
+test('LogRotation loses and duplicates no line when killed anywhere, and the next process cleans up', async () => {
   for (let change = 1, killed = true; killed; change++) {
     killed = false;
     const { fs, clock, logOf, start, files } = await setUp();
@@ -291,7 +291,7 @@ test('LogRotation that is killed anywhere loses no line and shows none twice, an
   }
 });
 
-test('LogRotation gives the log of a container that ended in a rotation its name back', async () => {
+test('LogRotation restores the log of a container that exited during a rotation', async () => {
   const { fs, clock, logOf, set, start, files } = await setUp();
   await logOf('web').writeLines(5);
   await fs.rename('/logs/web/0.log', '/logs/web/0.log.20260101-000000');

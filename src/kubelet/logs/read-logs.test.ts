@@ -23,7 +23,7 @@ async function logFile(t: TestContext, fs: FileSystem): Promise<string> {
 const at = (second: number): string => `2026-11-15T10:00:0${second}.000000000Z`;
 const entry = (second: number, text: string, tag = 'F'): string => `${at(second)} stdout ${tag} ${text}\n`;
 
-/** Starts reading and keeps what was told; `lines(n)` waits for the n-th line. */
+/** Starts reading and collects the lines; `lines(n)` waits for the n-th line. */
 function reader(fs: FileSystem, path: string, options: ReadLogsOptions, signal: AbortSignal) {
   const seen: string[] = [];
   let wake = (): void => {};
@@ -50,27 +50,31 @@ async function read(fs: FileSystem, path: string, options: Partial<ReadLogsOptio
 }
 
 const still: Record<string, { file: string; options?: Partial<ReadLogsOptions>; lines: string[] }> = {
-  'gives every line': { file: entry(1, 'one') + entry(2, 'two'), lines: ['one', 'two'] },
-  'joins pieces': { file: entry(1, 'o', 'P') + entry(1, 'ne') + entry(2, 'two'), lines: ['one', 'two'] },
-  'skips what is no log line': { file: `${entry(1, 'one')}\0\0garbage\n${entry(2, 'two')}`, lines: ['one', 'two'] },
-  'gives a last line that has no end': { file: entry(1, 'one') + entry(2, 'tw').trimEnd(), lines: ['one', 'tw'] },
+  'returns every line': { file: entry(1, 'one') + entry(2, 'two'), lines: ['one', 'two'] },
+  'joins partial entries': { file: entry(1, 'o', 'P') + entry(1, 'ne') + entry(2, 'two'), lines: ['one', 'two'] },
+  'skips invalid lines': { file: `${entry(1, 'one')}\0\0garbage\n${entry(2, 'two')}`, lines: ['one', 'two'] },
+  'returns a last line without a line feed': { file: entry(1, 'one') + entry(2, 'tw').trimEnd(), lines: ['one', 'tw'] },
   'starts at the tail': {
     file: entry(1, 'one') + entry(2, 'two') + entry(3, 'three'),
     options: { tail: { count: 2, of: 'lines' } },
     lines: ['two', 'three'],
   },
-  'counts the pieces of a line as one': {
+  'counts partial entries as one line': {
     file: entry(1, 'one') + entry(2, 't', 'P') + entry(2, 'w', 'P') + entry(2, 'o') + entry(3, 'three'),
     options: { tail: { count: 2, of: 'lines' } },
     lines: ['two', 'three'],
   },
-  'has no tail of nothing': { file: entry(1, 'one'), options: { tail: { count: 0, of: 'lines' } }, lines: [] },
-  'has a tail longer than the file': {
+  'returns nothing for a tail of zero': {
+    file: entry(1, 'one'),
+    options: { tail: { count: 0, of: 'lines' } },
+    lines: [],
+  },
+  'accepts a tail longer than the file': {
     file: entry(1, 'one'),
     options: { tail: { count: 5, of: 'lines' } },
     lines: ['one'],
   },
-  'leaves out what is too old': {
+  'omits lines that are too old': {
     file: entry(1, 'one') + entry(2, 'two'),
     options: { sinceMs: 1_794_736_802_000 },
     lines: ['two'],
@@ -86,11 +90,11 @@ for (const [world, fs] of Object.entries(worlds)) {
     });
   }
 
-  test(`readLogs() ${world} has no lines of a file that is not there`, async (t) => {
+  test(`readLogs() ${world} returns no lines for a missing file`, async (t) => {
     assert.deepEqual(await read(fs, await logFile(t, fs)), []);
   });
 
-  test(`readLogs() ${world} finds the tail of a big file, wherever blocks end`, async (t) => {
+  test(`readLogs() ${world} finds the tail of a big file at any block boundary`, async (t) => {
     const path = await logFile(t, fs);
     const texts = Array.from({ length: 5000 }, (_, index) => `line ${index} ${'x'.repeat(index % 97)}`);
     await fs.writeFile(path, texts.map((text) => entry(1, text)).join(''));
@@ -99,7 +103,7 @@ for (const [world, fs] of Object.entries(worlds)) {
     }
   });
 
-  test(`readLogs() ${world} follows a file from before it exists until the container has ended`, {
+  test(`readLogs() ${world} follows a file from before it exists until the container has exited`, {
     timeout: 10_000,
   }, async (t) => {
     const path = (await logFile(t, fs)).replace('/web/', '/late/deep/');
@@ -135,7 +139,7 @@ for (const [world, fs] of Object.entries(worlds)) {
     assert.deepEqual(await finished, ['one', 'written before the runtime opened the new file', 'three']);
   });
 
-  test(`readLogs() ${world} starts over in a file that was emptied in place`, { timeout: 10_000 }, async (t) => {
+  test(`readLogs() ${world} restarts in a file that was truncated in place`, { timeout: 10_000 }, async (t) => {
     const path = await logFile(t, fs);
     await fs.writeFile(path, entry(1, 'a long first line'));
     const stop = new AbortController();

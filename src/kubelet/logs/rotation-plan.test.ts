@@ -8,11 +8,11 @@ const NEXT = '0.log.20261115-100000';
 
 const cases: Record<string, { folder: readonly string[]; maxFiles?: number; plan: Partial<RotationPlan> }> = {
   'renames the first time': { folder: ['0.log'], plan: {} },
-  'compresses what was rotated before': {
+  'compresses the previous rotated log': {
     folder: ['0.log', '0.log.20261115-090000'],
     plan: { compress: ['0.log.20261115-090000'] },
   },
-  'keeps two less than the limit, the newest': {
+  'keeps the newest, two less than the limit': {
     folder: [
       '0.log',
       '0.log.20261115-060000.gz',
@@ -27,19 +27,19 @@ const cases: Record<string, { folder: readonly string[]; maxFiles?: number; plan
     maxFiles: 2,
     plan: { excess: ['0.log.20261115-090000'] },
   },
-  'takes away what a compression left when it was interrupted, and begins it anew': {
+  'removes the file of an interrupted compression, and compresses again': {
     folder: ['0.log', '0.log.20261115-090000', '0.log.20261115-090000.tmp'],
     plan: { leftovers: ['0.log.20261115-090000.tmp'], compress: ['0.log.20261115-090000'] },
   },
-  'takes a log away whose compressed form is complete': {
+  'removes a log whose compressed form is complete': {
     folder: ['0.log', '0.log.20261115-090000', '0.log.20261115-090000.gz'],
     plan: { leftovers: ['0.log.20261115-090000'] },
   },
-  'compresses all that could not be compressed before': {
+  'compresses all logs that could not be compressed before': {
     folder: ['0.log', '0.log.20261115-080000', '0.log.20261115-090000'],
     plan: { compress: ['0.log.20261115-080000', '0.log.20261115-090000'] },
   },
-  'gives each its own name, also within one second': {
+  'makes unique names within one second': {
     folder: ['0.log', '0.log.20261115-100000'],
     plan: { compress: ['0.log.20261115-100000'], rotateTo: '0.log.20261115-100001' },
   },
@@ -47,11 +47,11 @@ const cases: Record<string, { folder: readonly string[]; maxFiles?: number; plan
     folder: ['0.log', '0.log.20270101-235959.gz'],
     plan: { rotateTo: '0.log.20270102-000000' },
   },
-  'leaves alone what is not its own': {
+  'ignores other files': {
     folder: ['0.log', '1.log', '1.log.20261115-090000', '0.log.bak', '0.log.20261115', '00.log.20261115-090000', 'x'],
     plan: {},
   },
-  'is not led astray by a name that is no time': {
+  'ignores a name with an invalid time': {
     folder: ['0.log', '0.log.99999999-999999.gz'],
     plan: {},
   },

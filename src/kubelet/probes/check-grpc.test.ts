@@ -5,9 +5,9 @@ import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { type MemoryGrpcHandler, MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { GrpcResponse } from '../../host/network.ts';
-import type { CheckOutcome } from './probe-handler.ts';
 import { checkProbe } from './check-probe.ts';
 import { healthRequest, healthStatus } from './grpc-health.ts';
+import type { CheckOutcome } from './probe-handler.ts';
 
 const server = { host: '10.0.0.2', port: 9000 };
 

@@ -3,28 +3,28 @@ import { formatDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import { type CriCode, codeFromNumber } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
-import { type GrpcResponse, type GrpcConnection, type NetworkClient, NetworkError } from '../../host/network.ts';
-import type { CheckOutcome, ProbeTarget } from './probe-handler.ts';
+import { type GrpcConnection, type GrpcResponse, type NetworkClient, NetworkError } from '../../host/network.ts';
 import { dialErrorText, hostPort } from './dial-error-text.ts';
 import { HEALTH_CHECK, healthRequest, healthStatus } from './grpc-health.ts';
+import type { CheckOutcome, ProbeHandler } from './probe-handler.ts';
 import type { TimeLimit } from './time-limit.ts';
 
 const USER_AGENT = 'kube-probe/1.36';
 
-/** gRPC's first pause between two attempts to connect, and by how much each next one is longer. */
-const FIRST_PAUSE_MS = 1000;
-const PAUSE_GROWTH = 1.6;
+/** gRPC's back-off between two attempts to connect. */
+const FIRST_BACKOFF_MS = 1000;
+const BACKOFF_FACTOR = 1.6;
 
 /**
- * Asks a server for its health by gRPC's own protocol. As with kubelet, a server that cannot be reached is tried again
- * until the time is up. Rejects only with the signal's reason.
+ * Requests the health of a server by gRPC's health checking protocol. As in kubelet, an unreachable server is tried again
+ * until the time limit. Rejects only with the signal's reason.
  */
-export async function checkGrpc(
-  { port, service = '' }: GRPCAction,
-  { podIP }: ProbeTarget,
-  { network, clock }: { readonly network: NetworkClient; readonly clock: Clock },
-  limit: TimeLimit,
-): Promise<CheckOutcome> {
+export const checkGrpc: ProbeHandler<GRPCAction> = async (
+  { port, service = '' },
+  { podIP },
+  { network, clock },
+  limit,
+) => {
   const connection = await connect(podIP, port, network, clock, limit);
   if (connection === undefined) {
     const within = `${JSON.stringify(hostPort(podIP, port))} within ${formatDurationMs(limit.ms)}`;
@@ -32,7 +32,7 @@ export async function checkGrpc(
   }
   try {
     const request = { path: HEALTH_CHECK, message: healthRequest(service), timeoutMs: limit.ms };
-    return verdictOn(await connection.call(request, limit.signal), limit);
+    return responseOutcome(await connection.call(request, limit.signal), limit);
   } catch (error) {
     if (limit.isExceeded()) return overdue(limit);
     limit.signal.throwIfAborted();
@@ -40,9 +40,9 @@ export async function checkGrpc(
   } finally {
     connection.close();
   }
-}
+};
 
-/** Nothing when the time is up. */
+/** Returns `undefined` when the time limit is exceeded. */
 async function connect(
   host: string,
   port: number,
@@ -50,20 +50,20 @@ async function connect(
   clock: Clock,
   limit: TimeLimit,
 ): Promise<GrpcConnection | undefined> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= PAUSE_GROWTH) {
+  for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs *= BACKOFF_FACTOR) {
     try {
       return await network.grpc({ host, port }, USER_AGENT, limit.signal);
     } catch (error) {
       if (!limit.signal.aborted && !(error instanceof NetworkError)) throw error;
-      await clock.sleep(pauseMs, limit.signal).catch(() => undefined);
+      await clock.sleep(backoffMs, limit.signal).catch(() => undefined);
       if (limit.isExceeded()) return undefined;
       limit.signal.throwIfAborted();
     }
   }
 }
 
-function verdictOn({ code, details, message }: GrpcResponse, limit: TimeLimit): CheckOutcome {
-  if (code === 0) return verdictOnHealth(message);
+function responseOutcome({ code, details, message }: GrpcResponse, limit: TimeLimit): CheckOutcome {
+  if (code === 0) return healthOutcome(message);
   const name = codeFromNumber(code);
   if (name === 'DeadlineExceeded') return overdue(limit);
   if (name === 'Unimplemented') {
@@ -73,7 +73,7 @@ function verdictOn({ code, details, message }: GrpcResponse, limit: TimeLimit): 
   return rpcFailure(name, details);
 }
 
-function verdictOnHealth(message: Uint8Array): CheckOutcome {
+function healthOutcome(message: Uint8Array): CheckOutcome {
   let status: string;
   try {
     status = healthStatus(message);

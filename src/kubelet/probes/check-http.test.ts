@@ -6,8 +6,8 @@ import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork, type MemoryService } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { ServerResponse } from '../../host/network.ts';
-import type { CheckOutcome } from './probe-handler.ts';
 import { checkProbe } from './check-probe.ts';
+import type { CheckOutcome } from './probe-handler.ts';
 
 const web: Container = { name: 'web', image: 'busybox', ports: [{ name: 'http', containerPort: 8080 }] };
 

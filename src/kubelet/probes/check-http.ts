@@ -1,23 +1,16 @@
 import type { HTTPGetAction } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import type { NetworkClient } from '../../host/network.ts';
-import type { CheckOutcome, ProbeTarget } from './probe-handler.ts';
 import { httpGet } from './http-get.ts';
+import type { CheckOutcome, ProbeHandler } from './probe-handler.ts';
 import { probeUrl } from './probe-url.ts';
-import type { TimeLimit } from './time-limit.ts';
 
-/** One HTTP check. Rejects with the signal's reason when it is not wanted any more. */
-export async function checkHttp(
-  action: HTTPGetAction,
-  { container, podIP }: ProbeTarget,
-  network: NetworkClient,
-  limit: TimeLimit,
-): Promise<CheckOutcome> {
+/** Sends an HTTP request; the status of the response decides. Rejects with the signal's reason. */
+export const checkHttp: ProbeHandler<HTTPGetAction> = async (action, { container, podIP }, { network }, limit) => {
   const url = probeUrl(action, container, podIP);
   const outcome = await httpGet({ url, purpose: 'probe', headers: action.httpHeaders ?? [] }, network, limit);
   switch (outcome.kind) {
     case 'answered':
-      return verdictOn(outcome.status, outcome.body);
+      return statusOutcome(outcome.status, outcome.body);
     case 'unanswered':
       return { kind: 'failure', output: outcome.text };
     case 'brokenOff':
@@ -25,9 +18,9 @@ export async function checkHttp(
     default:
       return assertNever(outcome);
   }
-}
+};
 
-function verdictOn(status: number, body: string): CheckOutcome {
+function statusOutcome(status: number, body: string): CheckOutcome {
   if (status >= 200 && status < 300) return { kind: 'success', output: body };
   if (status >= 300 && status < 400) {
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };

@@ -5,9 +5,9 @@ import { CriError } from '../../cri/cri-error.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import type { CheckOutcome } from './probe-handler.ts';
-import { type CheckDeps, checkProbe } from './check-probe.ts';
+import { checkProbe } from './check-probe.ts';
 import type { ExecInContainer } from './exec-in-container.ts';
+import type { CheckDeps, CheckOutcome } from './probe-handler.ts';
 
 const web: Container = {
   name: 'web',

@@ -3,39 +3,45 @@ import type { Clock } from '../../host/clock.ts';
 import type { CheckOutcome } from './probe-handler.ts';
 import { runProbeLoop } from './probe-loop.ts';
 import type { ProbeKind, ProbeResult } from './probe-results.ts';
-import { firstCheckDelay, initialState, INITIAL_RESULTS, type ProbeState, containerProbe, probeSpec } from './probe-state.ts';
+import {
+  containerProbe,
+  firstCheckDelay,
+  INITIAL_RESULTS,
+  initialState,
+  type ProbeState,
+  probeSpec,
+} from './probe-state.ts';
 
-/** A container that runs, as far as its probes have to know it. */
+/** A running container, as its probes see it. */
 export interface ProbedContainer {
   readonly container: Container;
   readonly id: string;
   /** Wall-clock milliseconds. */
   readonly startedMs: number;
-  /** It ran before the agent did: what was known of it then holds until a probe says otherwise. */
+  /** It ran before the agent started: its published state holds until a probe has a result. */
   readonly ranBefore: boolean;
-  /** It is known from before to have started: its startup probe has nothing to find out. */
+  /** Its published state is started: its startup probe does not run. */
   readonly hadStarted: boolean;
 }
 
-/** What the probes of a container are given. */
 export interface ContainerProbesDeps {
   readonly clock: Clock;
-  /** A delay for a probe that would otherwise check together with every other of the node. */
+  /** A random delay, so that not all probes of the node check at once. */
   jitterMs(periodMs: number): number;
-  /** One round of a probe, told to the user unless it is an early one. Rejects only with the signal's reason. */
+  /** One check of a probe; records an event unless it is an early check. Rejects only with the signal's reason. */
   check(kind: ProbeKind, probe: Probe, isEarly: boolean, signal: AbortSignal): Promise<CheckOutcome>;
-  /** A result that others see has changed. */
+  /** A result has changed. */
   onResultChanged(): void;
-  /** Takes over a loop that ends soon after its signal has aborted. */
+  /** Tracks a loop until it ends, soon after its signal has aborted. */
   track(loop: Promise<void>, signal: AbortSignal): void;
 }
 
 const KINDS: readonly ProbeKind[] = ['startup', 'readiness', 'liveness'];
 
 /**
- * The probes of one container, from its start to its end; a container that starts anew gets new ones.
- * 1. Nothing but the startup probe checks before that has succeeded; then the others check at once.
- * 2. A probe has at most one check under way.
+ * The probes of one container, from its start to its end; a restarted container gets new ones.
+ * 1. Only the startup probe checks until it has succeeded; then the others check immediately.
+ * 2. A probe has at most one running check.
  */
 export class ContainerProbes {
   readonly subject: ProbedContainer;
@@ -58,19 +64,19 @@ export class ContainerProbes {
     for (const kind of KINDS) {
       if (containerProbe(container, kind) && !ranBefore) this.#results.set(kind, INITIAL_RESULTS[kind]);
     }
-    if (container.startupProbe === undefined) this.#beginOthers();
-    else if (hadStarted) this.#decideStartup();
-    else this.#begin('startup');
+    if (container.startupProbe === undefined) this.#startOthers();
+    else if (hadStarted) this.#skipStartup();
+    else this.#start('startup');
   }
 
-  /** Stops one probe for good, also before it began; its last result stays. */
+  /** Stops one probe for good, also before its start; its last result stays. */
   stop(kind: ProbeKind): void {
     this.#wanted.delete(kind);
     this.#loops.get(kind)?.abort();
     this.#loops.delete(kind);
   }
 
-  /** The container has ended: nothing checks any more, and it is not ready. */
+  /** The container has exited: its probes stop, and it is not ready. */
   onExited(): void {
     this.end();
     if (this.subject.container.readinessProbe) this.#results.set('readiness', 'failure');
@@ -80,17 +86,17 @@ export class ContainerProbes {
     for (const kind of KINDS) this.stop(kind);
   }
 
-  #decideStartup(): void {
+  #skipStartup(): void {
     this.#results.set('startup', 'success');
-    this.#beginOthers();
+    this.#startOthers();
   }
 
-  #beginOthers(): void {
-    this.#begin('readiness');
-    this.#begin('liveness');
+  #startOthers(): void {
+    this.#start('readiness');
+    this.#start('liveness');
   }
 
-  #begin(kind: ProbeKind): void {
+  #start(kind: ProbeKind): void {
     const { container, startedMs } = this.subject;
     const probe = containerProbe(container, kind);
     if (probe === undefined || !this.#wanted.has(kind)) return;
@@ -103,15 +109,15 @@ export class ContainerProbes {
       first: initialState(this.#results.get(kind)),
       delayMs: Math.max(firstCheckDelay(spec, clock.now() - startedMs), jitterMs(spec.periodMs)),
       check: (isEarly: boolean, signal: AbortSignal) => check(kind, probe, isEarly, signal),
-      moved: (state: ProbeState) => this.#moved(kind, state),
+      moved: (state: ProbeState) => this.#onState(kind, state),
     };
     own(runProbeLoop(loop, clock, controller.signal), controller.signal);
   }
 
-  #moved(kind: ProbeKind, { result }: ProbeState): void {
+  #onState(kind: ProbeKind, { result }: ProbeState): void {
     if (result === undefined || result === this.#results.get(kind)) return;
     this.#results.set(kind, result);
-    if (kind === 'startup' && result === 'success') this.#beginOthers();
+    if (kind === 'startup' && result === 'success') this.#startOthers();
     this.#deps.onResultChanged();
   }
 }

@@ -1,8 +1,8 @@
 import type { RuntimeService } from '../../cri/services.ts';
 
 /**
- * Runs a command in a container to its end; without a time limit it may take for ever. Rejects with a `CriError`, or
- * with the signal's reason.
+ * Runs a command in a container to its end; without a timeout it may run indefinitely. Rejects with a `CriError`, or with
+ * the signal's reason.
  */
 export type ExecInContainer = (
   containerId: string,
@@ -17,10 +17,10 @@ export interface ExecResult {
   readonly stderr: Uint8Array;
 }
 
-/** By CRI's ExecSync. */
+/** Uses CRI's ExecSync. */
 export function execInContainer(runtime: RuntimeService): ExecInContainer {
   return async (containerId, command, timeoutMs, signal) => {
-    // CRI counts in whole seconds, and 0 means for ever.
+    // CRI has whole seconds, and 0 means no timeout.
     const timeout = timeoutMs === undefined ? 0n : BigInt(Math.max(1, Math.ceil(timeoutMs / 1000)));
     return runtime.execSync({ containerId, cmd: [...command], timeout }, signal);
   };

@@ -1,4 +1,4 @@
-/** gRPC's health checking protocol, as far as a probe speaks it. */
+/** The part of gRPC's health checking protocol that probes use. */
 
 export const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
 
@@ -9,14 +9,14 @@ const EIGHT_BYTES = 1;
 const SIZED = 2;
 const FOUR_BYTES = 5;
 
-/** `HealthCheckRequest`: the name of a service in field 1; nothing for the server as a whole. */
+/** `HealthCheckRequest`: the name of a service in field 1; empty for the server as a whole. */
 export function healthRequest(service: string): Uint8Array {
   const text = new TextEncoder().encode(service);
   if (text.length === 0) return text;
   return Uint8Array.of((1 << 3) | SIZED, ...varint(text.length), ...text);
 }
 
-/** The status in a `HealthCheckResponse` by its name, or by its number where it has none. Throws for other bytes. */
+/** Returns the name of the status in a `HealthCheckResponse`, or its number. Throws for invalid messages. */
 export function healthStatus(message: Uint8Array): string {
   const number = statusNumber(message);
   return STATUSES[number] ?? String(number);
@@ -49,7 +49,7 @@ function skip(reader: Reader, wireType: number): void {
   if (reader.at > reader.message.length) throw new Error('unexpected EOF');
 }
 
-/** Of more than 32 bits the lower ones, as an enum is read. */
+/** Keeps the lower 32 bits, as protobuf does for enums. */
 function readVarint(reader: Reader): number {
   let value = 0;
   for (let shift = 0; shift < 70; shift += 7) {

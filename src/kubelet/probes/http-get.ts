@@ -1,20 +1,21 @@
 import type { HTTPHeader } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { HttpResponse, NetworkClient } from '../../host/network.ts';
-import { MAX_OUTPUT_BYTES } from './probe-handler.ts';
-import { dialErrorText, hostPort } from './dial-error-text.ts';
+import { dialErrorText, hostPort, isPlainHttpResponse } from './dial-error-text.ts';
 import { hostHeader, type RequestPurpose, requestHeaders } from './http-headers.ts';
+import { MAX_OUTPUT_BYTES } from './probe-handler.ts';
 import { type ProbeUrl, redirectUrl } from './probe-url.ts';
 import type { TimeLimit } from './time-limit.ts';
 
 const MAX_REQUESTS = 10;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
-/** What a request came to; the texts are Go's. */
+/** The outcome of a request; the texts are Go's. */
 export type GetOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
-  | { readonly kind: 'unanswered'; readonly text: string }
-  /** The answer began, and its body did not come to an end. */
+  /** `isPlainHttp`: the server speaks HTTP, and the request was HTTPS. */
+  | { readonly kind: 'unanswered'; readonly text: string; readonly isPlainHttp: boolean }
+  /** The response began, and its body broke off. */
   | { readonly kind: 'brokenOff'; readonly text: string };
 
 export interface GetRequest {
@@ -23,17 +24,17 @@ export interface GetRequest {
   readonly headers: readonly HTTPHeader[];
 }
 
-/** One request of several that redirects lead through. */
+/** One request of a chain of redirects. */
 interface Hop {
   readonly url: ProbeUrl;
-  /** Lost where a redirect names its host itself. */
+  /** Dropped when a redirect has a host of its own. */
   readonly host: string | undefined;
   readonly referer: string | undefined;
 }
 
 /**
- * A GET request to a container. Redirects to the same host are followed, all within the one time limit. Certificates
- * are not looked at. Rejects with the signal's reason when it is not wanted any more.
+ * Sends a GET request to a container. Redirects to the same host are followed, within one time limit. Certificates are not
+ * verified. Rejects with the signal's reason.
  */
 export async function httpGet(request: GetRequest, network: NetworkClient, limit: TimeLimit): Promise<GetOutcome> {
   let hop: Hop = { url: request.url, host: hostHeader(request.headers), referer: undefined };
@@ -68,7 +69,8 @@ async function sendRequest(
   } catch (error) {
     if (!limit.isExceeded()) limit.signal.throwIfAborted();
     const timeout = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-    return unanswered(text, limit.isExceeded() ? timeout : dialErrorText(error, hostPort(host, port)));
+    if (limit.isExceeded()) return unanswered(text, timeout);
+    return unanswered(text, dialErrorText(error, hostPort(host, port)), isPlainHttpResponse(error));
   }
 }
 
@@ -82,7 +84,7 @@ async function read({ status, body }: HttpResponse, limit: TimeLimit): Promise<G
   }
 }
 
-/** Stops to read where enough is known: the connection ends with that. */
+/** Reads up to the limit, and then closes the connection. */
 async function readPrefix(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -102,11 +104,11 @@ function isAbsolute(location: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(location);
 }
 
-/** Nobody is told by an open connection where a secret one led. */
+/** As in Go, a plain HTTP request has no HTTPS address as its referer. */
 function refererHeader(from: ProbeUrl, to: ProbeUrl): string | undefined {
   return from.scheme === 'https' && to.scheme === 'http' ? undefined : from.text;
 }
 
-function unanswered(url: string, text: string): GetOutcome {
-  return { kind: 'unanswered', text: `Get ${JSON.stringify(url)}: ${text}` };
+function unanswered(url: string, text: string, isPlainHttp = false): GetOutcome {
+  return { kind: 'unanswered', text: `Get ${JSON.stringify(url)}: ${text}`, isPlainHttp };
 }

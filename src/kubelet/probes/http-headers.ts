@@ -1,12 +1,12 @@
 import type { HTTPHeader } from '../../api/generated/core-v1.ts';
 
-/** Who asks: a probe, or a hook of a container's lifecycle. */
+/** The sender of the request: a probe, or a lifecycle hook. */
 export type RequestPurpose = 'probe' | 'lifecycle';
 
 /** Name and value, in the order in which they are sent. */
 export type Headers = ReadonlyArray<readonly [name: string, value: string]>;
 
-/** What a request says of itself besides what the manifest gives. */
+/** Headers of a request that do not come from the manifest. */
 export interface RequestFacts {
   readonly purpose: RequestPurpose;
   /** The `Host` header. */
@@ -42,7 +42,7 @@ export function requestHeaders(given: readonly HTTPHeader[], { purpose, host, re
   ];
 }
 
-/** The host that the manifest wants to be told, if it names one. */
+/** The `Host` header of the manifest, if it has one. */
 export function hostHeader(given: readonly HTTPHeader[]): string | undefined {
   return given.find(({ name }) => name.toLowerCase() === 'host')?.value || undefined;
 }

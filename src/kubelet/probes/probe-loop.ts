@@ -8,22 +8,22 @@ export interface ProbeLoop {
   readonly first: ProbeState;
   /** Milliseconds from now to the first check. */
   readonly delayMs: number;
-  /** An early check is one between the beats. Rejects only with the signal's reason. */
+  /** An early check is one between the periods. Rejects only with the signal's reason. */
   check(isEarly: boolean, signal: AbortSignal): Promise<CheckOutcome>;
-  /** Where the probe stands after a check that told something. */
+  /** Called with the state after each check that had a result. */
   onState(state: ProbeState): void;
 }
 
 /**
- * Checks in steady beats of the period, until there is nothing more to learn of this container. A check that takes
- * longer than a period is followed at once by one for all the beats that it missed. Before the second beat, readiness
- * is looked at more often. Rejects with the signal's reason.
+ * Checks once per period, until the probe is on hold. A check that takes longer than a period is followed immediately by
+ * one check for all missed periods. In the first period, readiness is checked more often. Rejects with the signal's
+ * reason.
  */
 export async function runProbeLoop(loop: ProbeLoop, clock: Clock, signal: AbortSignal): Promise<void> {
   const { spec } = loop;
   if (loop.delayMs > 0) await clock.sleep(loop.delayMs, signal);
   const began = clock.monotonic();
-  let beat = 0;
+  let period = 0;
   let isEarly = false;
   let state = loop.first;
   for (;;) {
@@ -37,7 +37,7 @@ export async function runProbeLoop(loop: ProbeLoop, clock: Clock, signal: AbortS
     const passed = clock.monotonic() - began;
     const early = earlyCheckMs(state, spec, passed);
     isEarly = early !== undefined;
-    if (!isEarly) beat = Math.max(beat + 1, Math.floor(passed / spec.periodMs));
-    await clock.sleep(Math.max(0, (early ?? beat * spec.periodMs) - passed), signal);
+    if (!isEarly) period = Math.max(period + 1, Math.floor(passed / spec.periodMs));
+    await clock.sleep(Math.max(0, (early ?? period * spec.periodMs) - passed), signal);
   }
 }

@@ -1,6 +1,6 @@
 import type { Container, IntOrString } from '../../api/generated/core-v1.ts';
 
-/** A port by its number, by the name that the container gives it, or by its number as a text. Throws kubelet's text. */
+/** Resolves a port given by number, by a name of the container's ports, or by a number as text. Throws kubelet's error. */
 export function probePort(port: IntOrString, container: Container): number {
   const named = container.ports?.find(({ name }) => name !== undefined && name === port)?.containerPort;
   const number = named ?? Number(port);

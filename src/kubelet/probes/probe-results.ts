@@ -1,13 +1,13 @@
-/** The kinds of probes, in the order in which they come to matter. */
+/** The kinds of probes, in the order of their use. */
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 /**
- * What probes found, by container id: the result of an older container of the same name never counts for a newer one.
- * The probes write it; everybody else reads.
+ * Probe results by container id: the result of an older container of the same name never counts for a newer one. Only
+ * `Probes` writes them.
  */
 export interface ProbeResults {
-  /** `undefined` until the probe has run for this container, and for containers without such a probe. */
+  /** `undefined` before the first check, and for containers without such a probe. */
   result(kind: ProbeKind, containerId: string): ProbeResult | undefined;
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { ProbeKind } from './probe-results.ts';
 import {
   firstCheckDelay,
-  initialState,
   INITIAL_RESULTS,
+  initialState,
   nextProbeState,
   type ProbeOutcome,
   type ProbeSpec,

@@ -2,7 +2,7 @@ import type { Container, Probe } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import type { ProbeKind, ProbeResult } from './probe-results.ts';
 
-/** A probe with every default in place; times in milliseconds. */
+/** A probe with its defaults; times in milliseconds. */
 export interface ProbeSpec {
   readonly kind: ProbeKind;
   readonly initialDelayMs: number;
@@ -13,28 +13,28 @@ export interface ProbeSpec {
 }
 
 /**
- * Where one probe of one container stands. A container that starts anew gets a new state.
+ * The state of one probe of one container. A restarted container gets a new state.
  *
- *     probing ──► probing    as long as there is something to learn
+ *     probing ──► probing    the result may still change
  *        │
- *        └──────► onHold     liveness failed, or startup is decided: nothing more until the container restarts
+ *        └──────► onHold     liveness failed, or startup is decided: no checks until the container restarts
  *
- * `result` is what others see. It is `undefined` only for a container that ran before the agent did: what was known of
- * it then holds until the probe says otherwise.
+ * `result` is the published result. It is `undefined` only for a container that ran before the agent started: its
+ * published state holds until the probe has a result.
  */
 export type ProbeState =
   | {
       readonly phase: 'probing';
       readonly result: ProbeResult | undefined;
-      /** The last checks in a row that came to the same. */
+      /** The last consecutive checks with the same outcome. */
       readonly streak: { readonly outcome: ProbeOutcome; readonly length: number } | undefined;
     }
   | { readonly phase: 'onHold'; readonly result: ProbeResult };
 
-/** What a check can come to. One that went wrong by itself is no outcome: it is thrown away. */
+/** Outcomes that count. A check that failed itself is ignored. */
 export type ProbeOutcome = 'success' | 'failure';
 
-/** Not ready, alive, and not known to have started, until a check says otherwise. */
+/** Results before the first check: not ready, alive, and not known to have started. */
 export const INITIAL_RESULTS: Readonly<Record<ProbeKind, ProbeResult>> = {
   readiness: 'failure',
   liveness: 'success',
@@ -45,7 +45,7 @@ export function initialState(result: ProbeResult | undefined): ProbeState {
   return { phase: 'probing', result, streak: undefined };
 }
 
-/** The result changes once as many checks in a row as the threshold says came to the same. */
+/** The result changes when the number of consecutive equal outcomes reaches the threshold. */
 export function nextProbeState(state: ProbeState, outcome: ProbeOutcome, spec: ProbeSpec): ProbeState {
   if (state.phase === 'onHold') return state;
   const length = state.streak?.outcome === outcome ? state.streak.length + 1 : 1;
@@ -59,13 +59,13 @@ export function nextProbeState(state: ProbeState, outcome: ProbeOutcome, spec: P
 
 /** Milliseconds until the first check of a container that has run for `ranMs`. */
 export function firstCheckDelay(spec: ProbeSpec, ranMs: number): number {
-  return Math.min(spec.initialDelayMs, Math.max(0, spec.initialDelayMs - ranMs)); // a clock that was set back costs no more
+  return Math.min(spec.initialDelayMs, Math.max(0, spec.initialDelayMs - ranMs)); // at most the initial delay, even if the clock was set back
 }
 
 /**
- * When to look again at a container that is not ready yet, in milliseconds after its first check: soon at first, then
- * less and less often, until the probe's own period takes over. Kubernetes documents that readiness may be checked
- * outside of its period while a container is not ready, so that it gets ready sooner.
+ * When to check a container that is not ready yet again, in milliseconds after its first check: soon at first, then at
+ * growing intervals, until the probe's own period. Kubernetes documents that readiness may be checked outside of its
+ * period while a container is not ready, so that it gets ready sooner.
  */
 export function earlyCheckMs(state: ProbeState, spec: ProbeSpec, passedMs: number): number | undefined {
   if (spec.kind !== 'readiness' || state.result !== 'failure') return undefined;

@@ -2,20 +2,20 @@ import type { Container, HTTPGetAction } from '../../api/generated/core-v1.ts';
 import { hostPort } from './dial-error-text.ts';
 import { probePort } from './probe-port.ts';
 
-/** Where a request of a probe goes. */
+/** The URL of a probe request. */
 export interface ProbeUrl {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
   /** With the query. */
   readonly path: string;
-  /** As kubelet would print it. */
+  /** As kubelet prints it. */
   readonly text: string;
-  /** The `Host` header that goes with it. */
+  /** The `Host` header. */
   readonly authority: string;
 }
 
-/** Throws kubelet's text for a port that cannot be resolved. */
+/** Throws kubelet's error for a port that cannot be resolved. */
 export function probeUrl(action: HTTPGetAction, container: Container, podIP: string): ProbeUrl {
   const scheme = action.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
   const host = action.host || podIP;
@@ -25,7 +25,7 @@ export function probeUrl(action: HTTPGetAction, container: Container, podIP: str
   return { scheme, host, port, path, authority, text: `${scheme}://${authority}${path}` };
 }
 
-/** Where `location` leads from there; `undefined` when it cannot be followed. */
+/** Resolves `location`; `undefined` when the redirect cannot be followed. */
 export function redirectUrl(location: string, from: ProbeUrl): ProbeUrl | undefined {
   const url = URL.parse(location, from.text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
@@ -40,7 +40,7 @@ export function redirectUrl(location: string, from: ProbeUrl): ProbeUrl | undefi
   };
 }
 
-/** Dots and slashes stay as they are written; only what no request line may contain is escaped. */
+/** Dots and slashes stay as written; only characters that a request line cannot contain are escaped. */
 function requestPath(path: string): string {
   const [withoutFragment = ''] = path.split('#', 1);
   const rooted = withoutFragment.startsWith('/') ? withoutFragment : `/${withoutFragment}`;

@@ -5,25 +5,25 @@ import type { PodEvent, PodEvents } from '../events/pod-events.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
-import type { CheckOutcome } from './probe-handler.ts';
-import { type CheckDeps, checkProbe } from './check-probe.ts';
+import { checkProbe } from './check-probe.ts';
 import { ContainerProbes, type ContainerProbesDeps, type ProbedContainer } from './container-probes.ts';
+import type { CheckDeps, CheckOutcome } from './probe-handler.ts';
 import type { ProbeKind, ProbeResult, ProbeResults } from './probe-results.ts';
 import { probeSpec } from './probe-state.ts';
 
-/** A check that goes wrong by itself is repeated at once, so often in all. */
+/** Attempts of a check that fails itself. */
 const ATTEMPTS = 3;
 
-/** A container that started so long before the agent was there under an agent before this one. */
+/** A container that started this long before the agent was started by a previous process. */
 const RESTART_GRACE_MS = 10_000;
 
 export interface ProbesDeps extends CheckDeps {
   readonly random: Random;
   readonly events: PodEvents;
   readonly log: Log;
-  /** Where pods on the node's own network are reached. */
+  /** Address of pods on the host network. */
   readonly hostIP: string;
-  /** A result of a pod's probes is another than before. Called at once; it must not throw. */
+  /** A probe result of the pod has changed. Called synchronously; it must not throw. */
   onResultChanged(uid: string): void;
 }
 
@@ -39,8 +39,8 @@ interface FollowedPod {
 /**
  * Probes the containers of all pods.
  * 1. `follow` decides what is probed: the newest container of each name, while it runs.
- * 2. A container's first check comes as soon as its start is seen and its initial delay is over.
- * 3. Every check ends by itself when its time is up; every loop ends when its container, its pod or the agent does.
+ * 2. The first check comes as soon as the start of the container is observed and its initial delay is over.
+ * 3. Every check ends at its time limit; every loop ends with its container, its pod or the agent.
  */
 export class Probes implements ProbeResults {
   readonly #deps: ProbesDeps;
@@ -60,7 +60,7 @@ export class Probes implements ProbeResults {
     return this.#byContainerId.get(containerId)?.result(kind);
   }
 
-  /** Starts what is missing, and stops what probes a container that has ended, or was followed by another. */
+  /** Starts missing probes, and stops those of containers that have ended or were replaced. */
   follow(pod: Pod, observed: ObservedPod | undefined): void {
     const followed = this.#followed(pod);
     followed.podIP = pod.spec.hostNetwork ? this.#deps.hostIP : (currentSandbox(observed)?.ips[0] ?? followed.podIP);
@@ -69,7 +69,7 @@ export class Probes implements ProbeResults {
     }
   }
 
-  /** Liveness and startup are of no more interest; readiness is checked until the container has ended. */
+  /** Stops liveness and startup probes; readiness is checked until the container has ended. */
   onTerminating(pod: Pod): void {
     const followed = this.#followed(pod);
     followed.isTerminating = true;
@@ -124,20 +124,20 @@ export class Probes implements ProbeResults {
 
   #depsFor(followed: FollowedPod, subject: ProbedContainer): ContainerProbesDeps {
     const { clock, random, onResultChanged: changed } = this.#deps;
-    const wasThere = subject.startedMs < this.#startedMs;
+    const startedBefore = subject.startedMs < this.#startedMs;
     return {
       clock,
       jitterMs: (periodMs) => {
         const isRecent = clock.monotonic() - this.#startedMonotonic < periodMs;
-        return wasThere && isRecent ? random.fraction() * periodMs : 0;
+        return startedBefore && isRecent ? random.fraction() * periodMs : 0;
       },
       check: async (kind, probe, isEarly, signal) => {
         const outcome = await this.#check(followed, subject, kind, probe, signal);
-        if (!isEarly) this.#tell(followed.pod, subject.container.name, kind, outcome);
+        if (!isEarly) this.#recordEvent(followed.pod, subject.container.name, kind, outcome);
         return outcome;
       },
       onResultChanged: () => changed(followed.pod.metadata.uid),
-      track: (loop, signal) => this.#own(loop, signal),
+      track: (loop, signal) => this.#track(loop, signal),
     };
   }
 
@@ -157,17 +157,17 @@ export class Probes implements ProbeResults {
     }
   }
 
-  #tell(pod: Pod, name: string, kind: ProbeKind, outcome: CheckOutcome): void {
+  #recordEvent(pod: Pod, name: string, kind: ProbeKind, outcome: CheckOutcome): void {
     const event = probeEvent(kind, outcome);
     if (!event) return;
     const { reason, message, cause } = event;
     this.#deps.events.record(pod, 'Warning', reason, message, containerFieldPath(pod, name), cause);
   }
 
-  #own(loop: Promise<void>, signal: AbortSignal): void {
+  #track(loop: Promise<void>, signal: AbortSignal): void {
     const owned = loop
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#deps.log.error('A probe ended by a failure of its own', { error });
+        if (!signal.aborted) this.#deps.log.error('probe loop failed', { error });
       })
       .finally(() => this.#loops.delete(owned));
     this.#loops.add(owned);
@@ -179,7 +179,7 @@ function stopLivenessAndStartup(probes: ContainerProbes): void {
   probes.stop('startup');
 }
 
-/** Init containers that end are not probed. */
+/** Init containers other than sidecars are not probed. */
 function probedContainers({ spec }: Pod): Container[] {
   return [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers];
 }

@@ -1,40 +1,40 @@
 import type { Clock } from '../../host/clock.ts';
 
-/** What ends a check early: its time is up, or nobody wants to know any more. */
+/** Ends a check early: its time limit is exceeded, or it is cancelled. */
 export interface TimeLimit {
   /** Aborts for either reason. */
   readonly signal: AbortSignal;
   readonly ms: number;
-  /** The time was up first. */
+  /** The time limit was exceeded before a cancellation. */
   isExceeded(): boolean;
 }
 
 export interface RunningTimeLimit extends TimeLimit {
-  /** The check is over: nothing of it is to stay. */
+  /** Ends the timer and whatever still runs of the check. */
   end(): void;
 }
 
-// Made once: a stack for each check would be the dearest part of it.
-const TIME_IS_UP = new Error('the time of the check is up');
+// Created once: a stack trace for each check would be its most expensive part.
+const TIME_LIMIT_EXCEEDED = new Error('the time limit of the check is exceeded');
 const OVER = new Error('the check is over');
 
 export function startTimeLimit(ms: number, clock: Clock, signal: AbortSignal): RunningTimeLimit {
   const controller = new AbortController();
-  let isPassed = false;
+  let isExceeded = false;
   const onAbort = (): void => controller.abort(signal.reason);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
   clock.sleep(ms, controller.signal).then(
     () => {
-      isPassed = true;
-      controller.abort(TIME_IS_UP);
+      isExceeded = true;
+      controller.abort(TIME_LIMIT_EXCEEDED);
     },
-    () => {}, // it was over first
+    () => {}, // the check ended first
   );
   return {
     signal: controller.signal,
     ms,
-    isExceeded: () => isPassed,
+    isExceeded: () => isExceeded,
     end: () => {
       signal.removeEventListener('abort', onAbort);
       controller.abort(OVER);
@@ -42,7 +42,7 @@ export function startTimeLimit(ms: number, clock: Clock, signal: AbortSignal): R
   };
 }
 
-/** For what may take as long as it takes. */
+/** A limit without a time. */
 export function noTimeLimit(signal: AbortSignal): TimeLimit {
   return { signal, ms: Number.POSITIVE_INFINITY, isExceeded: () => false };
 }

@@ -1,4 +1,4 @@
-/** Whatever a server does, the source ends up with what the server has. */
+/** The source converges to the server's pods after any errors. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
@@ -30,7 +30,7 @@ function pick<T>(random: SeededRandom, choices: readonly T[]): T | undefined {
   return choices[Math.floor(random.fraction() * choices.length)];
 }
 
-/** One thing that happens: to a pod, to the watches, or to the connection. */
+/** One random action: on a pod, on the watches, or on the connection. */
 async function step(server: MemoryApiServer, random: SeededRandom): Promise<void> {
   const name = pick(random, ['a', 'b', 'c']) ?? 'a';
   const key = { resource: 'pods', namespace: 'default', name } as const;
@@ -53,7 +53,7 @@ async function step(server: MemoryApiServer, random: SeededRandom): Promise<void
 }
 
 for (let seed = 1; seed <= SEEDS; seed++) {
-  test(`the source converges after faults (seed ${seed})`, async () => {
+  test(`the source converges after errors (seed ${seed})`, async () => {
     const clock = new VirtualClock();
     const random = new SeededRandom(seed);
     const server = createMemoryApiServer({ clock, random: new SeededRandom(seed) });

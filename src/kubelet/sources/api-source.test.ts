@@ -11,7 +11,7 @@ import { createApiSource } from './api-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 
 const LIFE = new AbortController().signal;
-/** The longest pause between two tries. */
+/** The longest delay between two attempts. */
 const LONGEST_PAUSE_MS = 60_000;
 
 function podOf(name: string, nodeName = 'box', annotations: Record<string, string> = {}): Pod {
@@ -34,7 +34,7 @@ function setUp() {
   const log: Log = { ...silentLog, warn: (_, fields) => warnings.push(String(fields?.['error'])) };
   const life = new AbortController();
   const source = createApiSource({ nodeName: 'box' }, { api, clock, random, log });
-  const told: SourceSnapshot[] = [];
+  const snapshots: SourceSnapshot[] = [];
   let done = Promise.resolve();
   const key = (name: string) => ({ resource: 'pods', namespace: 'default', name }) as const;
   return {
@@ -42,10 +42,10 @@ function setUp() {
     clock,
     calls,
     warnings,
-    told,
+    snapshots,
     start() {
       done = (async () => {
-        for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+        for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);
       })();
     },
     create: (pod: Pod) => api.direct.create(key(pod.metadata.name), pod, LIFE),
@@ -53,7 +53,9 @@ function setUp() {
     remove: (name: string) => api.direct.delete(key(name), { graceSeconds: 0 }, LIFE),
     async after(ms: number) {
       await clock.advance(ms);
-      return told.at(-1)?.pods.map(({ metadata }) => [metadata.name, metadata.labels?.['app'] ?? ''].join(' ').trim());
+      return snapshots
+        .at(-1)
+        ?.pods.map(({ metadata }) => [metadata.name, metadata.labels?.['app'] ?? ''].join(' ').trim());
     },
     async stop() {
       life.abort();
@@ -65,15 +67,15 @@ function setUp() {
   };
 }
 
-test('an empty node says that there are no pods', async () => {
+test('a node without pods yields an empty snapshot', async () => {
   const it = setUp();
   it.start();
   assert.deepEqual(await it.after(0), []);
-  assert.equal(it.told.length, 1);
+  assert.equal(it.snapshots.length, 1);
   await it.stop();
 });
 
-test('the pods of the node are told, those of others are not', async () => {
+test('only pods of this node are yielded', async () => {
   const it = setUp();
   await it.create(podOf('web'));
   await it.create(podOf('other', 'elsewhere'));
@@ -82,7 +84,7 @@ test('the pods of the node are told, those of others are not', async () => {
   await it.stop();
 });
 
-test('pods come in the order in which they were made', async () => {
+test('pods are ordered by creation time', async () => {
   const it = setUp();
   await it.create(podOf('b'));
   await it.clock.advance(1000);
@@ -92,7 +94,7 @@ test('pods come in the order in which they were made', async () => {
   await it.stop();
 });
 
-test('a pod carries where it comes from, and when it was first seen, whatever happens to it later', async () => {
+test('a pod is annotated with its source and with the time when it was first seen', async () => {
   const it = setUp();
   const mirrored = { 'kubernetes.io/config.mirror': 'h1', 'kubernetes.io/config.source': 'file' };
   await it.create(podOf('web', 'box', mirrored));
@@ -103,16 +105,16 @@ test('a pod carries where it comes from, and when it was first seen, whatever ha
     'kubernetes.io/config.source': 'api',
     'kubernetes.io/config.seen': '2026-01-01T00:00:00Z',
   };
-  assert.deepEqual(it.told.at(-1)?.pods[0]?.metadata.annotations, annotations);
+  assert.deepEqual(it.snapshots.at(-1)?.pods[0]?.metadata.annotations, annotations);
   await it.clock.advance(5000);
   await it.label('web', 'changed');
   await it.after(0);
-  assert.equal(it.told.length, 2);
-  assert.deepEqual(it.told.at(-1)?.pods[0]?.metadata.annotations, annotations);
+  assert.equal(it.snapshots.length, 2);
+  assert.deepEqual(it.snapshots.at(-1)?.pods[0]?.metadata.annotations, annotations);
   await it.stop();
 });
 
-test('each change is told at once, and changes that come together make one snapshot', async () => {
+test('each change makes a snapshot at once, and simultaneous changes make one', async () => {
   const it = setUp();
   it.start();
   await it.after(0);
@@ -120,22 +122,22 @@ test('each change is told at once, and changes that come together make one snaps
   await it.label('a', 'x');
   await it.remove('b');
   assert.deepEqual(await it.after(0), ['a x', 'c']);
-  assert.equal(it.told.length, 2);
+  assert.equal(it.snapshots.length, 2);
   await it.stop();
 });
 
-test('a pod that has not changed stays the same object', async () => {
+test('an unchanged pod stays the same object', async () => {
   const it = setUp();
   await it.create(podOf('a'));
   it.start();
   await it.after(0);
   await it.create(podOf('b'));
   await it.after(0);
-  assert.equal(it.told[1]?.pods[0], it.told[0]?.pods[0]);
+  assert.equal(it.snapshots[1]?.pods[0], it.snapshots[0]?.pods[0]);
   await it.stop();
 });
 
-test('a pod that was deleted and made again under its name is another pod', async () => {
+test('a pod that was deleted and recreated with its name is a new pod', async () => {
   const it = setUp();
   const first = await it.create(podOf('web'));
   it.start();
@@ -145,13 +147,13 @@ test('a pod that was deleted and made again under its name is another pod', asyn
   const second = await it.create(podOf('web'));
   await it.after(0);
   assert.notEqual(first.metadata.uid, second.metadata.uid);
-  const { uid, annotations } = it.told.at(-1)?.pods[0]?.metadata ?? {};
+  const { uid, annotations } = it.snapshots.at(-1)?.pods[0]?.metadata ?? {};
   assert.equal(uid, second.metadata.uid);
   assert.equal(annotations?.['kubernetes.io/config.seen'], '2026-01-01T00:00:01Z');
   await it.stop();
 });
 
-test('a watch that the server closes goes on where it was, at once and without a list', async () => {
+test('a watch that the server closes is resumed at once and without a list', async () => {
   const it = setUp();
   it.start();
   await it.after(2000);
@@ -163,7 +165,7 @@ test('a watch that the server closes goes on where it was, at once and without a
   await it.stop();
 });
 
-test('a watch that ends at once without a word is not asked for again at once', async () => {
+test('a watch that ends at once without an event is not resumed at once', async () => {
   const it = setUp();
   it.start();
   await it.after(0);
@@ -175,7 +177,7 @@ test('a watch that ends at once without a word is not asked for again at once', 
   await it.stop();
 });
 
-test('a bookmark moves the place to go on from, and tells nothing', async () => {
+test('a bookmark updates the resource version and makes no snapshot', async () => {
   const it = setUp();
   it.start();
   await it.after(0);
@@ -186,12 +188,12 @@ test('a bookmark moves the place to go on from, and tells nothing', async () => 
   it.api.closeWatches();
   await it.create(podOf('web'));
   assert.deepEqual(await it.after(0), ['web']);
-  assert.equal(it.told.length, 2);
+  assert.equal(it.snapshots.length, 2);
   assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
   await it.stop();
 });
 
-test('a place that the server has forgotten means a new list, at once', async () => {
+test('an expired resource version leads to a new list at once', async () => {
   const it = setUp();
   await it.create(podOf('old'));
   it.start();
@@ -208,7 +210,7 @@ test('a place that the server has forgotten means a new list, at once', async ()
   await it.stop();
 });
 
-test('a server that forgets what it has just listed is asked with pauses', async () => {
+test('a server that expires fresh lists is retried with back-off', async () => {
   const it = setUp();
   const expired = new ApiError('Expired', 'too old resource version');
   for (let count = 0; count < 20; count++) it.api.faults.next('watch', { kind: 'before', error: expired });
@@ -218,7 +220,7 @@ test('a server that forgets what it has just listed is asked with pauses', async
   await it.stop();
 });
 
-test('a pod that was made again while nobody looked was first seen then', async () => {
+test('a pod that was recreated during an outage has a new first-seen time', async () => {
   const it = setUp();
   await it.create(podOf('web'));
   it.start();
@@ -228,12 +230,12 @@ test('a pod that was made again while nobody looked was first seen then', async 
   await it.create(podOf('web'));
   it.api.compact();
   await it.after(0);
-  const { annotations } = it.told.at(-1)?.pods[0]?.metadata ?? {};
+  const { annotations } = it.snapshots.at(-1)?.pods[0]?.metadata ?? {};
   assert.equal(annotations?.['kubernetes.io/config.seen'], '2026-01-01T00:00:02Z');
   await it.stop();
 });
 
-test('a watch that has stood makes the pauses short again', async () => {
+test('a working watch resets the back-off', async () => {
   const it = setUp();
   it.api.faults.setOutage(true);
   it.start();
@@ -246,7 +248,7 @@ test('a watch that has stood makes the pauses short again', async () => {
   await it.stop();
 });
 
-test('an outage takes no pod away, and what changed during it is told after it', async () => {
+test('an outage removes no pod, and changes during it are yielded after it', async () => {
   const it = setUp();
   await it.create(podOf('web'));
   it.start();
@@ -255,7 +257,7 @@ test('an outage takes no pod away, and what changed during it is told after it',
   await it.after(300_000);
   await it.remove('web');
   await it.create(podOf('next'));
-  assert.equal(it.told.length, 1);
+  assert.equal(it.snapshots.length, 1);
   it.api.faults.setOutage(false);
   assert.deepEqual(await it.after(LONGEST_PAUSE_MS), ['next']);
   assert.deepEqual(
@@ -265,20 +267,20 @@ test('an outage takes no pod away, and what changed during it is told after it',
   await it.stop();
 });
 
-test('until the first list is there nothing is told', async () => {
+test('there is no snapshot before the first list', async () => {
   const it = setUp();
   it.api.faults.setOutage(true);
   await it.create(podOf('web'));
   it.start();
   await it.after(10_000);
-  assert.deepEqual(it.told, []);
+  assert.deepEqual(it.snapshots, []);
   assert.ok(it.warnings.length >= 3 && it.warnings.length <= 5, `${it.warnings.length} tries`);
   it.api.faults.setOutage(false);
   assert.deepEqual(await it.after(LONGEST_PAUSE_MS), ['web']);
   await it.stop();
 });
 
-test('a watch that breaks in the middle loses nothing', async () => {
+test('a watch that breaks in the middle of an event loses nothing', async () => {
   const it = setUp();
   it.start();
   await it.after(2000);
@@ -291,7 +293,7 @@ test('a watch that breaks in the middle loses nothing', async () => {
   await it.stop();
 });
 
-test('after any other failure of a watch everything is listed again', async () => {
+test('any other watch error leads to a new list', async () => {
   const it = setUp();
   it.start();
   await it.after(2000);
@@ -301,7 +303,7 @@ test('after any other failure of a watch everything is listed again', async () =
   await it.stop();
 });
 
-test('a busy server is left alone for as long as it asks', async () => {
+test('a Retry-After of the server is respected', async () => {
   const it = setUp();
   it.api.faults.next('list', {
     kind: 'before',
@@ -309,12 +311,12 @@ test('a busy server is left alone for as long as it asks', async () => {
   });
   it.start();
   await it.after(14_999);
-  assert.deepEqual(it.told, []);
+  assert.deepEqual(it.snapshots, []);
   assert.deepEqual(await it.after(1), []);
   await it.stop();
 });
 
-test('a reader that leaves ends the watch', async () => {
+test('ending the iteration ends the watch', async () => {
   const it = setUp();
   const source = createApiSource(
     { nodeName: 'box' },

@@ -6,7 +6,7 @@ import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, Selection } from '../api-client/api-server.ts';
-import { runReflector, type ObjectChange } from '../api-client/reflector.ts';
+import { type ObjectChange, runReflector } from '../api-client/reflector.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
 
 export interface ApiSourceOptions {

@@ -13,18 +13,18 @@ const heavy: RuntimeClass = {
 const given: Partial<PodSpec> = { runtimeClassName: 'heavy' };
 
 const cases: Record<string, { spec: Partial<PodSpec>; classes?: readonly RuntimeClass[]; adds: Partial<PodSpec> }> = {
-  'leaves a pod without a class alone': { spec: {}, adds: {} },
-  'leaves a pod alone whose class is not there': { spec: { runtimeClassName: 'light' }, adds: {} },
-  'leaves a pod alone whose class says nothing': {
+  'does not change a pod without a class': { spec: {}, adds: {} },
+  'does not change a pod whose class is missing': { spec: { runtimeClassName: 'light' }, adds: {} },
+  'does not change a pod whose class is empty': {
     spec: given,
     classes: [{ metadata: { name: 'heavy' }, handler: 'kata' }],
     adds: {},
   },
-  'adds overhead and nodes': {
+  'adds overhead and node selector': {
     spec: { ...given, nodeSelector: { disk: 'ssd' } },
     adds: { overhead: { cpu: '250m', memory: '100Mi' }, nodeSelector: { disk: 'ssd', vm: 'yes' } },
   },
-  'takes the same amounts, however they are written': {
+  'accepts equal quantities in different notation': {
     spec: { ...given, overhead: { cpu: 0.25, memory: '102400Ki' } },
     adds: { overhead: { cpu: '250m', memory: '100Mi' }, nodeSelector: { vm: 'yes' } },
   },
@@ -38,21 +38,21 @@ for (const [name, { spec, classes = [heavy], adds }] of Object.entries(cases)) {
   });
 }
 
-const refusals: Record<string, { spec: Partial<PodSpec>; why: string }> = {
-  'another overhead': {
+const rejections: Record<string, { spec: Partial<PodSpec>; message: string }> = {
+  'a different overhead': {
     spec: { ...given, overhead: { cpu: '1' } },
-    why: "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+    message: "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
   },
-  'other nodes': {
+  'a conflicting node selector': {
     spec: { ...given, nodeSelector: { vm: 'no' } },
-    why: 'pod rejected: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no',
+    message: 'pod rejected: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no',
   },
 };
 
-for (const [name, { spec, why }] of Object.entries(refusals)) {
-  test(`applyRuntimeClass() refuses ${name}`, () => {
+for (const [name, { spec, message }] of Object.entries(rejections)) {
+  test(`applyRuntimeClass() rejects ${name}`, () => {
     assert.deepEqual(applyRuntimeClass(examplePod({ spec }), [heavy]), {
-      problem: { location: 'hello_default', message: why },
+      error: { location: 'hello_default', message },
     });
   });
 }

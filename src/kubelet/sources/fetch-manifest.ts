@@ -75,7 +75,7 @@ async function readResponse(response: HttpResponse, { etag }: ManifestRequest): 
 }
 
 function tooLong(): Error {
-  return new Error(`the answer is longer than ${MAX_MANIFEST_BYTES} bytes`);
+  return new Error(`the response is longer than ${MAX_MANIFEST_BYTES} bytes`);
 }
 
 function parseUrl(text: string, base?: string): URL {

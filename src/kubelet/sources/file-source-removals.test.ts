@@ -1,4 +1,4 @@
-/** Manifests that are removed and written again within a moment. */
+/** Manifests that are removed and written again in quick succession. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
@@ -19,22 +19,22 @@ async function setUp(path = FOLDER) {
   if (path === FOLDER) await host.fs.writeFile(`${FOLDER}/other.yaml`, manifest('other'));
   const life = new AbortController();
   const source = createFileSource({ paths: [path], nodeName: 'box', rescanMs: 20_000, references: 'beside' }, host);
-  const told: SourceSnapshot[] = [];
+  const snapshots: SourceSnapshot[] = [];
   const done = (async () => {
-    for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+    for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);
   })();
   await host.clock.advance(0);
   return {
     ...host,
-    /** What it says from now on, until nothing more comes: `name image` of each pod. */
+    /** New snapshots since the call, as `name image` of each pod. */
     async news(): Promise<string[][]> {
-      const before = told.length;
+      const before = snapshots.length;
       await host.clock.advance(60_000);
-      return told
+      return snapshots
         .slice(before)
         .map(({ pods }) => pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`));
     },
-    uid: () => told.at(-1)?.pods.at(-1)?.metadata.uid,
+    uid: () => snapshots.at(-1)?.pods.at(-1)?.metadata.uid,
     async stop() {
       life.abort();
       await host.clock.runUntil(done);
@@ -56,7 +56,7 @@ test('a manifest that is removed and written again with the same text is a remov
   await it.stop();
 });
 
-test('so is one that is given as a file', async () => {
+test('so is a manifest that is configured as a file', async () => {
   const it = await setUp(FILE);
   await it.fs.remove(FILE);
   await it.fs.writeFile(FILE, manifest('web'));
@@ -64,7 +64,7 @@ test('so is one that is given as a file', async () => {
   await it.stop();
 });
 
-test('so is one that is moved away and back, and all of a folder that is removed and made again', async () => {
+test('so is one that is moved away and back, and all of a directory that is removed and recreated', async () => {
   const it = await setUp();
   await it.fs.rename(FILE, '/tmp-web.yaml');
   await it.fs.rename('/tmp-web.yaml', FILE);
@@ -77,7 +77,7 @@ test('so is one that is moved away and back, and all of a folder that is removed
   await it.stop();
 });
 
-test('a file that is renamed over a manifest, and one that is written in place, removes nothing', async () => {
+test('a file that is renamed over a manifest, or written in place, removes no pod', async () => {
   const it = await setUp();
   for (let i = 0; i < 2; i++) await it.fs.writeAtomic(FILE, manifest('web'));
   await it.fs.writeFile(FILE, manifest('web'));
@@ -85,7 +85,7 @@ test('a file that is renamed over a manifest, and one that is written in place, 
   await it.stop();
 });
 
-test('a manifest that comes back with another text is told once: its pod has another UID', async () => {
+test('a manifest that comes back with another text makes one snapshot: its pod has another UID', async () => {
   const it = await setUp();
   await it.fs.remove(FILE);
   await it.fs.writeFile(FILE, manifest('web', 'nginx'));
@@ -93,7 +93,7 @@ test('a manifest that comes back with another text is told once: its pod has ano
   await it.stop();
 });
 
-test('a manifest that was removed and cannot be understood any more keeps no pod', async () => {
+test('a manifest that was removed and comes back invalid keeps no pod', async () => {
   const it = await setUp();
   await it.fs.remove(FILE);
   await it.fs.writeFile(FILE, 'kind: Po');

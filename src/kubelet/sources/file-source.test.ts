@@ -16,20 +16,20 @@ async function setUp(paths = [FOLDER], prepare: (fs: MemoryHost['fs']) => Promis
   await prepare(host.fs);
   const life = new AbortController();
   const source = createFileSource({ paths, nodeName: 'box', rescanMs: 20_000 }, host);
-  const told: SourceSnapshot[] = [];
+  const snapshots: SourceSnapshot[] = [];
   const done = (async () => {
-    for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+    for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);
   })();
   return {
     ...host,
-    told,
+    snapshots,
     write: (name: string, text: string) => host.fs.writeFile(`${FOLDER}/${name}`, text),
     async last() {
       await host.clock.advance(0);
-      const { pods = [], errors: problems = [] } = told.at(-1) ?? {};
+      const { pods = [], errors = [] } = snapshots.at(-1) ?? {};
       return {
         pods: pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`),
-        problems: problems.map(({ message }) => message),
+        errors: errors.map(({ message }) => message),
       };
     },
     async stop() {
@@ -39,10 +39,10 @@ async function setUp(paths = [FOLDER], prepare: (fs: MemoryHost['fs']) => Promis
   };
 }
 
-test('an empty folder says that there are no pods', async () => {
+test('an empty directory yields an empty snapshot', async () => {
   const it = await setUp();
-  assert.deepEqual(await it.last(), { pods: [], problems: [] });
-  assert.equal(it.told.length, 1);
+  assert.deepEqual(await it.last(), { pods: [], errors: [] });
+  assert.equal(it.snapshots.length, 1);
   await it.stop();
 });
 
@@ -62,12 +62,13 @@ test('a pod keeps its UID while its manifest stays the same, and gets another wi
   const it = await setUp();
   const uid = async () => {
     await it.last();
-    return it.told.at(-1)?.pods[0]?.metadata.uid;
+    return it.snapshots.at(-1)?.pods[0]?.metadata.uid;
   };
   await it.write('web.yaml', manifest('web'));
   const first = await uid();
   await it.write('other.yaml', manifest('other'));
-  const again = it.told.at(-1)?.pods.find(({ metadata }) => metadata.name === 'web-box')?.metadata.uid ?? (await uid());
+  const again =
+    it.snapshots.at(-1)?.pods.find(({ metadata }) => metadata.name === 'web-box')?.metadata.uid ?? (await uid());
   await it.fs.remove(`${FOLDER}/other.yaml`);
   assert.equal(again, first);
   await it.write('web.yaml', manifest('web', 'nginx'));
@@ -75,124 +76,121 @@ test('a pod keeps its UID while its manifest stays the same, and gets another wi
   await it.stop();
 });
 
-test('nothing is told when nothing changed', async () => {
+test('there is no snapshot without a change', async () => {
   const it = await setUp();
   await it.write('web.yaml', manifest('web'));
   await it.last();
-  const before = it.told.length;
+  const before = it.snapshots.length;
   await it.clock.advance(100_000);
-  assert.equal(it.told.length, before);
+  assert.equal(it.snapshots.length, before);
   await it.stop();
 });
 
-test('several documents in a file are several pods, and a bad one spoils only itself', async () => {
+test('several documents in a file are several pods, and an invalid one does not affect the others', async () => {
   const it = await setUp();
   await it.write('all.yaml', `${manifest('a')}---\n${manifest('B_')}---\n${manifest('c')}`);
-  const { pods, problems } = await it.last();
+  const { pods, errors } = await it.last();
   assert.deepEqual(pods, ['a-box busybox', 'c-box busybox']);
-  assert.equal(problems.length, 1);
-  assert.match(
-    problems[0] ?? '',
-    /all\.yaml:8:\d+: metadata\.name: Invalid value: "B_": a lowercase RFC 1123 subdomain/,
-  );
+  assert.equal(errors.length, 1);
+  assert.match(errors[0] ?? '', /all\.yaml:8:\d+: metadata\.name: Invalid value: "B_": a lowercase RFC 1123 subdomain/);
   await it.stop();
 });
 
-test('a file that breaks takes no pod away; mended or removed it counts again', async () => {
+test('a file that becomes invalid keeps its pod until it is fixed or removed', async () => {
   const it = await setUp();
   await it.write('web.yaml', manifest('web'));
   assert.deepEqual((await it.last()).pods, ['web-box busybox']);
   await it.write('web.yaml', 'apiVersion: v1\nkind: [Pod\n');
   const broken = await it.last();
   assert.deepEqual(broken.pods, ['web-box busybox']);
-  assert.match(broken.problems[0] ?? '', /web\.yaml:\d+:\d+: /);
+  assert.match(broken.errors[0] ?? '', /web\.yaml:\d+:\d+: /);
   await it.write('web.yaml', manifest('web', 'nginx'));
-  assert.deepEqual(await it.last(), { pods: ['web-box nginx'], problems: [] });
+  assert.deepEqual(await it.last(), { pods: ['web-box nginx'], errors: [] });
   await it.fs.remove(`${FOLDER}/web.yaml`);
-  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  assert.deepEqual(await it.last(), { pods: [], errors: [] });
   await it.stop();
 });
 
-test('a file that is too large for a manifest is not read; it keeps its pod, and holds up nothing', async () => {
+test('a file that is too large is not read; it keeps its pod, and the snapshot is complete', async () => {
   const it = await setUp();
   await it.write('web.yaml', manifest('web'));
   await it.last();
   await it.write('web.yaml', `${manifest('web', 'nginx')}#${' '.repeat(10 * 2 ** 20)}`);
   assert.deepEqual(await it.last(), {
     pods: ['web-box busybox'],
-    problems: ['the file is longer than 10485760 bytes'],
+    errors: ['the file is longer than 10485760 bytes'],
   });
-  assert.equal(it.told.at(-1)?.incomplete, undefined);
+  assert.equal(it.snapshots.at(-1)?.incomplete, undefined);
   await it.write('web.yaml', '');
-  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  assert.deepEqual(await it.last(), { pods: [], errors: [] });
   await it.stop();
 });
 
-test('what is neither a file nor a folder is told of and left alone: a pipe would hold up everything', async () => {
+test('a pipe is reported and not read', async () => {
   const it = await setUp([FOLDER], async (fs) => {
     fs.createSocket('/some.sock', 0o600);
     await fs.symbolicLink('/some.sock', `${FOLDER}/odd.yaml`);
     await fs.writeFile(`${FOLDER}/web.yaml`, manifest('web'));
   });
-  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: ['path is not a directory or file'] });
-  assert.equal(it.told.at(-1)?.incomplete, undefined);
+  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], errors: ['path is not a directory or file'] });
+  assert.equal(it.snapshots.at(-1)?.incomplete, undefined);
   await it.stop();
 });
 
-test('a config map that nobody may use is told of, and keeps no pod that has left the file', async () => {
+test('an unused config map is reported, and keeps no pod that was removed from the file', async () => {
   const it = await setUp();
   const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n';
   await it.write('all.yaml', [manifest('web'), manifest('db'), settings].join('---\n'));
   assert.deepEqual((await it.last()).pods, ['web-box busybox', 'db-box busybox']);
   await it.write('all.yaml', [manifest('web'), settings].join('---\n'));
-  const { pods, problems } = await it.last();
+  const { pods, errors } = await it.last();
   assert.deepEqual(pods, ['web-box busybox']);
-  assert.equal(problems.length, 1);
+  assert.equal(errors.length, 1);
   await it.stop();
 });
 
-test('names that begin with a dot, and folders below, are left alone', async () => {
+test('dot files and subdirectories are ignored', async () => {
   const it = await setUp();
   await it.write('.web.yaml.swp', manifest('swap'));
   await it.fs.makeDirectory(`${FOLDER}/below`);
   await it.fs.writeFile(`${FOLDER}/below/web.yaml`, manifest('below'));
-  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  assert.deepEqual(await it.last(), { pods: [], errors: [] });
   await it.stop();
 });
 
-test('a folder that is not there yet is told, and found when it comes', async () => {
+test('a missing directory is reported, and read when it appears', async () => {
   const it = await setUp(['/later']);
-  assert.deepEqual((await it.last()).problems, ['read /later: ENOENT']);
+  assert.deepEqual((await it.last()).errors, ['read /later: ENOENT']);
   await it.fs.makeDirectory('/later');
   await it.fs.writeFile('/later/web.yaml', manifest('web'));
   await it.clock.advance(1000);
-  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
+  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], errors: [] });
   await it.stop();
 });
 
 for (const operation of ['readDirectory', 'readText'] as const) {
-  test(`what could not be read at first (${operation}) makes the snapshot incomplete, until it can be`, async () => {
+  test(`a failed first read (${operation}) makes the snapshot incomplete until it succeeds`, async () => {
     const it = await setUp([FOLDER], async (fs) => {
       await fs.writeFile(`${FOLDER}/web.yaml`, manifest('web'));
       fs.faults.failNext(operation, 'EIO');
     });
-    assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
-    const [first] = it.told;
+    assert.deepEqual(await it.last(), { pods: ['web-box busybox'], errors: [] });
+    const [first] = it.snapshots;
     assert.deepEqual([first?.pods, first?.incomplete], [[], true]);
-    assert.equal(it.told.at(-1)?.incomplete, undefined);
+    assert.equal(it.snapshots.at(-1)?.incomplete, undefined);
     await it.stop();
   });
 }
 
-test('a file that could not be read for a while keeps its pod, and its problem goes when it is read again', async () => {
+test('a file that cannot be read for a while keeps its pod, and its error is cleared', async () => {
   const it = await setUp();
   await it.write('web.yaml', manifest('web'));
   await it.last();
   it.fs.faults.failNext('readText', 'EIO');
   await it.clock.advance(20_000);
-  const { pods, problems } = await it.last();
-  assert.deepEqual([pods.length, problems.length, it.told.at(-1)?.incomplete], [1, 1, undefined]);
+  const { pods, errors } = await it.last();
+  assert.deepEqual([pods.length, errors.length, it.snapshots.at(-1)?.incomplete], [1, 1, undefined]);
   await it.clock.advance(1000);
-  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
+  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], errors: [] });
   await it.stop();
 });

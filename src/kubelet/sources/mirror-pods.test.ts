@@ -47,36 +47,39 @@ const plans: Record<
   string,
   { pods: Partial<Record<SourceName, readonly Pod[]>>; given?: Partial<MirrorView>; plan: unknown }
 > = {
-  'leaves a mirror of the pod as it is alone': { pods: { file: [etcd], api: [mirror] }, plan: nothing },
-  'makes one for a static pod that has none': {
+  'keeps a mirror of the current version': { pods: { file: [etcd], api: [mirror] }, plan: nothing },
+  'creates a missing mirror': {
     pods: { file: [etcd], api: [] },
     plan: { ...nothing, create: [etcd] },
   },
-  'makes none for a pod of the API server': {
+  'creates none for a pod of the API server': {
     pods: { file: [], api: [pod('web', 'u1', {})] },
     plan: nothing,
   },
-  'replaces one of another version of the pod': {
+  'replaces a mirror of another version': {
     pods: { file: [etcd], api: [outdated] },
     plan: { ...nothing, recreate: [{ outdated, pod: etcd }] },
   },
-  'replaces one that somebody deletes': {
+  'replaces a mirror that is being deleted': {
     pods: { file: [etcd], api: [deleted] },
     plan: { ...nothing, recreate: [{ outdated: deleted, pod: etcd }] },
   },
-  'deletes that of a pod that is gone': { pods: { file: [], api: [mirror] }, plan: { ...nothing, delete: [mirror] } },
-  'keeps that of a pod that is still ending': {
+  'deletes the mirror of a pod that is gone': {
+    pods: { file: [], api: [mirror] },
+    plan: { ...nothing, delete: [mirror] },
+  },
+  'keeps the mirror of a terminating pod': {
     pods: { file: [], api: [mirror] },
     given: { ending: new Set(['etcd_default']) },
     plan: nothing,
   },
-  'keeps that of an ending pod although its successor waits': {
+  'keeps the mirror of a terminating pod although its successor waits': {
     pods: { file: [etcd], api: [outdated] },
     given: { ending: new Set(['etcd_default']) },
     plan: nothing,
   },
-  'deletes nothing before every source has spoken': { pods: { api: [mirror] }, plan: nothing },
-  'plans nothing before the API server has spoken': { pods: { file: [etcd] }, plan: nothing },
+  'deletes nothing before every source is ready': { pods: { api: [mirror] }, plan: nothing },
+  'plans nothing before the API source is ready': { pods: { file: [etcd] }, plan: nothing },
 };
 
 for (const [name, { pods, given, plan }] of Object.entries(plans)) {
@@ -86,7 +89,7 @@ for (const [name, { pods, given, plan }] of Object.entries(plans)) {
   });
 }
 
-test('a mirror is the static pod, owned by the node, without what the server decides', () => {
+test('a mirror is the static pod, owned by the node, without server-set fields', () => {
   assert.deepEqual(mirrorPodOf({ ...etcd, metadata: { ...etcd.metadata, labels: { app: 'etcd' } } }, NODE), {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -114,7 +117,7 @@ function setUp() {
     api,
     key,
     find: () => api.direct.get(key, LIFE).catch(() => undefined),
-    /** One round, as the agent makes it: list, plan, carry out. */
+    /** One sync: list, plan, execute. */
     async round(statics: readonly Pod[]) {
       const { items } = await api.direct.list({ resource: 'pods' }, LIFE);
       const index = indexOf({ file: statics, api: items });
@@ -125,7 +128,7 @@ function setUp() {
   };
 }
 
-test('a mirror comes, is made anew for another version, and goes with its pod', async () => {
+test('a mirror is created, replaced for another version, and deleted with its pod', async () => {
   const it = setUp();
   await it.round([etcd]);
   const first = await it.find();
@@ -142,7 +145,7 @@ test('a mirror comes, is made anew for another version, and goes with its pod', 
   assert.equal(await it.find(), undefined);
 });
 
-test('a mirror that a user deletes comes back', async () => {
+test('a mirror that a user deletes is recreated', async () => {
   const it = setUp();
   await it.round([etcd]);
   const first = await it.find();
@@ -153,7 +156,7 @@ test('a mirror that a user deletes comes back', async () => {
   assert.equal(second?.metadata.deletionTimestamp, undefined);
 });
 
-test('without a node object none is made and none replaced, but orphans go', async () => {
+test('without a node object no mirror is created or replaced, but orphans are deleted', async () => {
   const it = setUp();
   await it.round([etcd]);
   const first = await it.find();
@@ -173,7 +176,7 @@ test('without a node object none is made and none replaced, but orphans go', asy
 const lost = new ApiError('Unavailable', 'connection reset');
 
 for (const kind of ['before', 'after'] as const) {
-  test(`a request that fails ${kind} its effect is told, and the next round mends it`, async () => {
+  test(`a request that fails ${kind} its effect is reported, and the next sync repairs it`, async () => {
     const it = setUp();
     it.api.faults.next('create', { kind, error: lost });
     await assert.rejects(it.round([etcd]), { name: 'AggregateError', errors: [lost] });
@@ -187,7 +190,7 @@ for (const kind of ['before', 'after'] as const) {
   });
 }
 
-test('another pod that took the name of an outdated mirror is left alone', async () => {
+test('another pod with the name of an outdated mirror is kept', async () => {
   const it = setUp();
   const other = await it.api.direct.create(it.key, pod('etcd', '', {}), LIFE);
   await syncMirrorPods({ ...nothing, recreate: [{ outdated, pod: etcd }] }, { api: it.api, node: NODE }, LIFE);
@@ -196,7 +199,7 @@ test('another pod that took the name of an outdated mirror is left alone', async
   assert.equal((await it.find())?.metadata.uid, other.metadata.uid);
 });
 
-test('one failure does not keep the other mirrors from being written', async () => {
+test('one error does not prevent the other mirrors from being written', async () => {
   const it = setUp();
   it.api.faults.next('create', { kind: 'before', error: lost });
   await assert.rejects(it.round([staticPod('first', 'h5'), etcd]));

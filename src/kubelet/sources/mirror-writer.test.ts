@@ -1,4 +1,4 @@
-/** Mirror pods and statuses of static pods, with the API source, the index and both writers at work together. */
+/** Mirror pods and statuses of static pods: API source, index and both writers together. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
@@ -28,7 +28,7 @@ function staticPod(hash: string): Pod {
   };
 }
 
-/** What the sync loop does with these parts. */
+/** Connects the parts as the sync loop does. */
 class Agent {
   readonly clock = new VirtualClock();
   readonly server: MemoryApiServer;
@@ -75,13 +75,13 @@ class Agent {
     for (const { pod } of changes) this.#writer.reconcile((this.#index.staticOf(pod) ?? pod).metadata.uid);
   }
 
-  /** The folder holds these; their containers run. */
+  /** Sets the static pods; their containers run. */
   manifests(...pods: Pod[]): void {
     this.take('file', { pods, errors: [] });
     for (const pod of pods) this.statuses.update(pod, RUNNING);
   }
 
-  /** A pod that was ending is gone. */
+  /** A terminating pod is gone. */
   gone(): void {
     this.ending.clear();
     this.#mirrors.changed();
@@ -107,7 +107,7 @@ class Agent {
   }
 }
 
-test('a static pod shows at the API server at once, with its status', async () => {
+test('a static pod appears at the API server at once, with its status', async () => {
   const agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
@@ -124,7 +124,7 @@ test('a mirror waits for the node to be registered', async () => {
   await agent.stop();
 });
 
-test('another version of the pod replaces the mirror when the old pod is gone', async () => {
+test('another version of the pod replaces the mirror after the old pod is gone', async () => {
   const agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
@@ -137,7 +137,7 @@ test('another version of the pod replaces the mirror when the old pod is gone', 
   await agent.stop();
 });
 
-test('a mirror that a user deletes, gently or by force, comes back with its status', async () => {
+test('a mirror that a user deletes, gracefully or by force, is recreated with its status', async () => {
   const agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
@@ -152,7 +152,7 @@ test('a mirror that a user deletes, gently or by force, comes back with its stat
   await agent.stop();
 });
 
-test('the mirror goes with the last manifest, and stays while its pod is ending', async () => {
+test('the mirror stays while its pod terminates, and is deleted after that', async () => {
   const agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
@@ -167,7 +167,7 @@ test('the mirror goes with the last manifest, and stays while its pod is ending'
   await agent.stop();
 });
 
-test('outages, lost answers and requests that hang delay everything and break nothing', async () => {
+test('mirrors converge after outages, lost answers and hanging requests', async () => {
   const agent = new Agent();
   await agent.registerNode();
   const { faults } = agent.server;

@@ -33,7 +33,7 @@ function desired(bySource: Partial<Record<SourceName, readonly Pod[]>>): Desired
 
 const index = indexPods(desired({ file: [etcd], api: [web, etcdMirror, lostMirror] }));
 
-test('pods are found by UID and by full name, and mirror pods are none of them', () => {
+test('pods are indexed by UID and full name, without mirror pods', () => {
   assert.deepEqual(
     [...index.podByUid],
     [
@@ -52,11 +52,11 @@ test('a static pod and its mirror find each other', () => {
   assert.equal(index.staticOf(lostMirror), undefined);
 });
 
-test('mirrors of pods that nobody speaks of are orphans', () => {
+test('mirrors without a pod are orphans', () => {
   assert.deepEqual(index.orphanedMirrorPods, [lostMirror]);
 });
 
-test('what the API server has of a pod is itself, or the mirror of just that version', () => {
+test('apiPodOf() is the pod itself, or the mirror of this version', () => {
   assert.equal(index.apiPodOf(web), web);
   assert.equal(index.apiPodOf(etcd), etcdMirror);
   assert.equal(index.apiPodOf(staticPod('etcd', 'h9')), undefined);
@@ -64,7 +64,7 @@ test('what the API server has of a pod is itself, or the mirror of just that ver
   assert.equal(index.apiPodOf(pod('web', 'u0', {})), undefined);
 });
 
-test('of two pods with one full name that of the file counts', () => {
+test('of two pods with one full name the one of the file wins', () => {
   const [fromFile, fromHttp] = [staticPod('etcd', 'h1'), staticPod('etcd', 'h2', 'http')];
   const both = indexPods(desired({ file: [fromFile], http: [fromHttp] }));
   assert.equal(both.podByFullName.get('etcd_default'), fromFile);

@@ -1,4 +1,4 @@
-/** ConfigMaps, Secrets and runtime classes beside the pods of a manifest. */
+/** ConfigMaps, Secrets and runtime classes in manifests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
@@ -17,9 +17,9 @@ function parse(text: string, references: StaticReferences = 'beside'): SourceSna
   return parseStaticPods(text, { source: 'file', location: 'web.yaml', nodeName: 'box', nowMs: 0, references });
 }
 
-test('parseStaticPods() takes objects beside pods, in a namespace and with a type', () => {
-  const { pods, objects, errors: problems } = parse([POD, CONFIG_MAP, SECRET, CLASS].join('---\n'));
-  assert.deepEqual(problems, []);
+test('parseStaticPods() decodes objects, and defaults namespace and type', () => {
+  const { pods, objects, errors } = parse([POD, CONFIG_MAP, SECRET, CLASS].join('---\n'));
+  assert.deepEqual(errors, []);
   assert.equal(pods.length, 1);
   assert.deepEqual(objects, {
     configMaps: [
@@ -47,99 +47,99 @@ test('parseStaticPods() takes objects beside pods, in a namespace and with a typ
 
 const REFERS = `${POD}  volumes: [{name: v, configMap: {name: settings}}]\n`;
 
-const refused: Record<string, { text: string; references: StaticReferences; problems: string[] }> = {
-  'a key that cannot be, where it stands': {
+const rejected: Record<string, { text: string; references: StaticReferences; errors: string[] }> = {
+  'an invalid key, with its position': {
     text: `${POD}---\n${CONFIG_MAP.replace('color: red', '"a b": x')}`,
     references: 'beside',
-    problems: [
+    errors: [
       "web.yaml:10:15: data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
     ],
   },
-  'a login that is none, where it stands, without showing it': {
+  'an invalid login, with its position and without its content': {
     text: '{apiVersion: v1, kind: Secret, metadata: {name: l}, type: kubernetes.io/dockercfg, stringData: {.dockercfg: "{auth"}}',
     references: 'beside',
-    problems: ['web.yaml:1:109: data[.dockercfg]: Invalid value: "<secret contents redacted>": is not JSON'],
+    errors: ['web.yaml:1:109: data[.dockercfg]: Invalid value: "<secret contents redacted>": is not JSON'],
   },
-  'what is not base64': {
+  'invalid base64': {
     text: `${POD}---\n${SECRET.replace('b25l', '"not base64!"')}`,
     references: 'beside',
-    problems: ['web.yaml:10:11: data[a]: expected base64 data'],
+    errors: ['web.yaml:10:11: data[a]: expected base64 data'],
   },
-  'a reference of a static pod of kubelet': {
+  'a reference without references allowed': {
     text: REFERS,
     references: 'none',
-    problems: ['web.yaml:1:1: static pods may not reference configmaps'],
+    errors: ['web.yaml:1:1: static pods may not reference configmaps'],
   },
-  'claims of a static pod without the gate': {
+  'resource claims with API references allowed': {
     text: `${POD}  resourceClaims: [{name: c, resourceClaimName: x}]\n`,
     references: 'api',
-    problems: ['web.yaml:1:1: static pods may not use ResourceClaims'],
+    errors: ['web.yaml:1:1: static pods may not use ResourceClaims'],
   },
-  'trust bundles of a static pod without the gate': {
+  'trust bundles with API references allowed': {
     text: `${POD}  volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: b, path: p}}]}}]\n`,
     references: 'api',
-    problems: ['web.yaml:1:1: static pods may not use ClusterTrustBundle projected volume sources'],
+    errors: ['web.yaml:1:1: static pods may not use ClusterTrustBundle projected volume sources'],
   },
-  'objects that no static pod of kubelet could refer to': {
+  'objects without references allowed': {
     text: `${CONFIG_MAP}---\n${CLASS}`,
     references: 'none',
-    problems: [
-      'web.yaml:1:1: ConfigMap settings is of no use here: static pods may not refer to it',
-      'web.yaml:6:1: RuntimeClass kata is of no use here: static pods may not refer to it',
+    errors: [
+      'web.yaml:1:1: ConfigMap settings is ignored: static pods may not reference it',
+      'web.yaml:6:1: RuntimeClass kata is ignored: static pods may not reference it',
     ],
   },
 };
 
-for (const [what, { text, references, problems }] of Object.entries(refused)) {
-  test(`parseStaticPods() refuses ${what}`, () => {
+for (const [what, { text, references, errors }] of Object.entries(rejected)) {
+  test(`parseStaticPods() reports ${what}`, () => {
     const snapshot = parse(text, references);
     assert.deepEqual(
       snapshot.errors.map(({ message }) => message),
-      problems,
+      errors,
     );
     assert.deepEqual(snapshot.objects?.configMaps.length, references === 'beside' ? 0 : undefined);
   });
 }
 
-test('parseStaticPods() lets a static pod refer to the API server without the gate', () => {
-  const { pods, errors: problems, objects } = parse(REFERS, 'api');
-  assert.deepEqual([pods.length, problems, objects], [1, [], undefined]);
+test('parseStaticPods() accepts references with API references allowed', () => {
+  const { pods, errors, objects } = parse(REFERS, 'api');
+  assert.deepEqual([pods.length, errors, objects], [1, [], undefined]);
 });
 
-test('mergeSnapshot() keeps the first of two objects with one name, and says so', () => {
+test('mergeSnapshot() keeps the first of two objects with one name, and reports the other', () => {
   const other = CONFIG_MAP.replace('red', 'blue');
   const elsewhere = other.replace('name: settings', 'name: settings, namespace: shop');
   const snapshot = parse([CONFIG_MAP, other, elsewhere, SECRET, SECRET, CLASS, CLASS].join('---\n'));
-  const { objects, errors: problems } = mergeSnapshot(NO_PODS, 'file', snapshot);
+  const { objects, errors } = mergeSnapshot(NO_PODS, 'file', snapshot);
   assert.deepEqual(
     objects?.configMaps.map(({ data }) => data),
     [{ color: 'red' }, { color: 'blue' }],
   );
   assert.deepEqual([objects?.secrets.length, objects?.runtimeClasses.length], [1, 1]);
   assert.deepEqual(
-    problems.map(({ location, message }) => `${location}: ${message}`),
+    errors.map(({ location, message }) => `${location}: ${message}`),
     ['ConfigMap default/settings', 'Secret shop/login', 'RuntimeClass kata'].map(
       (name) => `${name}: another one of this name comes first in the same source`,
     ),
   );
 });
 
-/** A source of the files in a folder, and what it told last. */
+/** A file source and its last snapshot. */
 async function followFolder(files: Readonly<Record<string, string>>) {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/m');
   for (const [name, text] of Object.entries(files)) await host.fs.writeFile(`/m/${name}`, text);
   const life = new AbortController();
   const source = createFileSource({ paths: ['/m'], nodeName: 'box', rescanMs: 20_000, references: 'beside' }, host);
-  const told: SourceSnapshot[] = [];
+  const snapshots: SourceSnapshot[] = [];
   const done = (async () => {
-    for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+    for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);
   })();
   return {
     host,
     async snapshot() {
       await host.clock.advance(0);
-      return told.at(-1);
+      return snapshots.at(-1);
     },
     async stop() {
       life.abort();
@@ -148,7 +148,7 @@ async function followFolder(files: Readonly<Record<string, string>>) {
   };
 }
 
-test('a file source keeps a pod that the runtime class of now would not have let in', async () => {
+test('a file source keeps a pod that its runtime class no longer allows', async () => {
   const pod = `${POD}  runtimeClassName: kata\n  nodeSelector: {disk: ssd}\n`;
   const { host, snapshot, stop } = await followFolder({ 'pod.yaml': pod, 'class.yaml': CLASS });
   const before = await snapshot();
@@ -161,7 +161,7 @@ test('a file source keeps a pod that the runtime class of now would not have let
   await stop();
 });
 
-test('a file source tells what its files hold, and keeps what a text with a fault held before', async () => {
+test('a file source yields objects, and keeps the previous ones of an invalid file', async () => {
   const { host, snapshot, stop } = await followFolder({ 'a.yaml': `${POD}---\n${CONFIG_MAP}`, 'b.yaml': SECRET });
   const last = async () => {
     const { objects } = (await snapshot()) ?? {};

@@ -38,8 +38,8 @@ function isTerminatedForGood({ pod, worker }: PodStatusView): boolean {
 }
 
 /** Rejected before any container was created: the status has no container statuses. */
-function isRejected({ failure: verdict, observed }: PodStatusView, previous: PodStatus | undefined): boolean {
-  return verdict !== undefined && observed === undefined && previous?.containerStatuses === undefined;
+function isRejected({ failure, observed }: PodStatusView, previous: PodStatus | undefined): boolean {
+  return failure !== undefined && observed === undefined && previous?.containerStatuses === undefined;
 }
 
 function rejectedStatus(view: PodStatusView, previous: PodStatus | undefined): PodStatus {
@@ -47,9 +47,9 @@ function rejectedStatus(view: PodStatusView, previous: PodStatus | undefined): P
 }
 
 function computePhase(view: PodStatusView, statuses: ContainerStatuses, previous: PodStatus | undefined): PodPhase {
-  const { pod, failure: verdict, worker } = view;
+  const { pod, failure, worker } = view;
   for (const final of [pod.status?.phase, previous?.phase]) if (isTerminal(final)) return final;
-  if (verdict) return verdict.phase;
+  if (failure) return failure.phase;
   const phase = podPhase({
     pod,
     statuses: [...statuses.init, ...statuses.regular],
@@ -67,7 +67,7 @@ function hasRegularContainer({ pod, observed }: PodStatusView): boolean {
 }
 
 /** Reason and message of the failure, else those that the previous status has for the same phase. */
-function reasonAndMessage({ failure: verdict }: PodStatusView, phase: PodPhase, previous: PodStatus | undefined) {
+function reasonAndMessage({ failure }: PodStatusView, phase: PodPhase, previous: PodStatus | undefined) {
   const source = failure?.phase === phase ? failure : previous?.phase === phase ? previous : undefined;
   const { reason, message } = source ?? {};
   return { ...(reason && { reason }), ...(message && { message }) };

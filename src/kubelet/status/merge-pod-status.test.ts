@@ -74,7 +74,10 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     status: { ...failed, conditions: unready },
   },
   'says of a pod that succeeded that it is complete': {
-    given: { own: { ...own, phase: 'Succeeded', conditions: [condition('Ready', 'True')] }, hasRunningContainers: false },
+    given: {
+      own: { ...own, phase: 'Succeeded', conditions: [condition('Ready', 'True')] },
+      hasRunningContainers: false,
+    },
     status: {
       ...own,
       phase: 'Succeeded',

@@ -75,7 +75,12 @@ export function statusesAgree(api: PodStatus, merged: PodStatus): boolean {
   return isSame(timeless(api), timeless(merged));
 }
 
-function mergedPhase({ api, own, hasRunningContainers: mayRun, isMirror }: StatusMerge): Pick<PodStatus, 'phase' | 'reason' | 'message'> {
+function mergedPhase({
+  api,
+  own,
+  hasRunningContainers: mayRun,
+  isMirror,
+}: StatusMerge): Pick<PodStatus, 'phase' | 'reason' | 'message'> {
   const staysEnded = isTerminal(api.phase) && own.phase !== api.phase && !isMirror;
   const endsTooEarly = !isTerminal(api.phase) && isTerminal(own.phase) && mayRun;
   const { phase = 'Pending', reason, message } = staysEnded || endsTooEarly ? api : own;

@@ -204,6 +204,11 @@ test('podConditions() tell that the node itself ends a pod, and since when', () 
     lastTransitionTime: NOW,
   };
   assert.deepEqual(first[0], disruption);
-  const later = podConditions({ ...healthy, failure: verdict, previous: { conditions: first }, nowMs: healthy.nowMs + 60_000 });
+  const later = podConditions({
+    ...healthy,
+    failure: verdict,
+    previous: { conditions: first },
+    nowMs: healthy.nowMs + 60_000,
+  });
   assert.deepEqual(later[0], disruption);
 });

@@ -2,11 +2,11 @@ import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/ge
 import { formatTime } from '../../base/rfc3339.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
-import { mayRestartAllContainers, isSidecar } from '../pod/restart-rules.ts';
+import { isSidecar, mayRestartAllContainers } from '../pod/restart-rules.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import { isTerminal, type PodPhase } from './pod-phase.ts';
 import { unsatisfiedGates } from './readiness-gates.ts';
-import { areAllRemoved, RESTARTING_ALL_CONDITION, mustRestartAll } from './restart-all-containers.ts';
+import { areAllRemoved, mustRestartAll, RESTARTING_ALL_CONDITION } from './restart-all-containers.ts';
 
 /** The input of the conditions of a pod. */
 export interface ConditionsView {

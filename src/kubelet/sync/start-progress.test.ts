@@ -91,7 +91,12 @@ const withHook: Pod = {
 };
 const inspections: Record<string, { of: Pod; plan: PodPlan; attempted: string[]; shown: string[] }> = {
   'while another one starts': { of: pod, plan: FIRST, attempted: [], shown: ['inspect'] },
-  'while its hook runs': { of: withHook, plan: { ...FIRST, start: start.slice(0, 1) }, attempted: [], shown: ['inspect'] },
+  'while its hook runs': {
+    of: withHook,
+    plan: { ...FIRST, start: start.slice(0, 1) },
+    attempted: [],
+    shown: ['inspect'],
+  },
   'while its hook runs in a replaced sandbox': {
     of: withHook,
     plan: { ...FIRST, attempt: 1, reason: 'not ready' },

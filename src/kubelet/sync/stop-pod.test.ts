@@ -29,7 +29,11 @@ const cases: Record<string, { running: string[]; free?: string[]; inTurn: string
     inTurn: [['a'], ['proxy']],
   },
   'omits containers that do not run': { running: ['log'], inTurn: [['log']] },
-  'makes no container wait for one that is not in the spec': { running: ['old', 'proxy'], free: ['old'], inTurn: [['proxy']] },
+  'makes no container wait for one that is not in the spec': {
+    running: ['old', 'proxy'],
+    free: ['old'],
+    inTurn: [['proxy']],
+  },
   'has nothing to do for a stopped pod': { running: [], inTurn: [] },
 };
 

@@ -31,7 +31,11 @@ const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next
     event: { type: 'killRequested', graceSeconds: 2 },
     next: { phase: 'terminating', graceSeconds: 2 },
   },
-  'never lengthens the grace period': { state: terminating, event: { type: 'killRequested', graceSeconds: 60 }, next: terminating },
+  'never lengthens the grace period': {
+    state: terminating,
+    event: { type: 'killRequested', graceSeconds: 60 },
+    next: terminating,
+  },
   'grants at least one second': {
     state: terminating,
     event: { type: 'killRequested', graceSeconds: 0 },

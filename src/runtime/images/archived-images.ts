@@ -23,10 +23,10 @@ async function ociImages(archive: ImageArchive, architecture: string): Promise<r
   const index = parseManifest(await archive.read('index.json'));
   if (index.kind !== 'index') throw new SyntaxError('index.json: not an index');
   const images = new Map<string, { readonly manifest: Descriptor; readonly names: Set<string> }>();
-  const wanted = index.manifests.filter(
+  const matching = index.manifests.filter(
     ({ platform }) => platform === undefined || platform.architecture === architecture,
   );
-  for (const descriptor of wanted) {
+  for (const descriptor of matching) {
     const manifest = await imageManifest(archive, descriptor, architecture, MAX_DEPTH);
     const known = images.get(manifest.digest) ?? { manifest, names: new Set() };
     for (const name of imageNames(descriptor)) known.names.add(name);

@@ -23,11 +23,11 @@ export interface ImageExporterDeps {
 export function createImageExporter(deps: ImageExporterDeps): ImageExporter {
   return {
     async *archive(images, signal) {
-      const wanted = requestedImages(deps.records, images);
-      const chain = wanted.flatMap(({ record }) => chainOf(record));
+      const requested = requestedImages(deps.records, images);
+      const chain = requested.flatMap(({ record }) => chainOf(record));
       try {
         using _ = deps.holds.acquire(chain);
-        yield* writeArchive(deps, wanted, signal);
+        yield* writeArchive(deps, requested, signal);
       } finally {
         await deps.discardLayers(chain); // the image may have been removed meanwhile
       }
@@ -35,10 +35,10 @@ export function createImageExporter(deps: ImageExporterDeps): ImageExporter {
   };
 }
 
-async function* writeArchive(deps: ImageExporterDeps, wanted: readonly RequestedImage[], signal: AbortSignal) {
+async function* writeArchive(deps: ImageExporterDeps, requested: readonly RequestedImage[], signal: AbortSignal) {
   const saved: SavedImage[] = [];
   const blobs = new Map<string, SavedFile>();
-  for (const { record, names } of wanted) saved.push(await prepareImage(deps, record, names, { blobs, signal }));
+  for (const { record, names } of requested) saved.push(await prepareImage(deps, record, names, { blobs, signal }));
   yield* writeTar(members([...layoutFiles(saved), ...blobs.values()]));
 }
 
@@ -49,17 +49,17 @@ interface RequestedImage {
 
 /** Returns each image once, with the names that the caller gave. */
 function requestedImages(records: ImageRecords, images: readonly string[]): readonly RequestedImage[] {
-  const wanted = new Map<string, RequestedImage>();
+  const requested = new Map<string, RequestedImage>();
   for (const image of images) {
     const record = records.record(image);
     if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(image)} not found`);
-    const known = wanted.get(record.id) ?? { record, names: new Set() };
+    const known = requested.get(record.id) ?? { record, names: new Set() };
     const name = normalizeReference(image);
     // A digest in a name refers to the pulled manifest; the archive has a different one.
     if (name !== undefined && !hasDigest(name) && record.references.includes(name)) known.names.add(name);
-    wanted.set(record.id, known);
+    requested.set(record.id, known);
   }
-  return [...wanted.values()];
+  return [...requested.values()];
 }
 
 function chainOf({ layers }: ImageRecord): readonly string[] {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { defaultBridgeConfig } from './default-bridge.ts';
-import { ensureMasquerade, removeMasquerade } from './masquerade.ts';
+import { defaultBridgeConfig, ensureMasquerade, removeMasquerade } from './default-bridge.ts';
 import { parseNetworkList } from './network-config.ts';
 
 const signal = new AbortController().signal;

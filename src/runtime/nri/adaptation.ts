@@ -122,11 +122,11 @@ export class Adaptation implements PluginHost {
     resources: OciResources,
     signal: AbortSignal,
   ): Promise<{ readonly resources: OciResources; readonly updates: readonly NriUpdate[] }> {
-    const { evictions, ...wanted } = await this.#serialize(signal, () =>
+    const { evictions, ...outcome } = await this.#serialize(signal, () =>
       relayUpdate(this.plugins, nriPod(pod), container, resources, signal),
     );
     this.#evict(evictions);
-    return wanted;
+    return outcome;
   }
 
   stopContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<readonly NriUpdate[]> {
@@ -161,9 +161,9 @@ export class Adaptation implements PluginHost {
   async admit(start: () => Promise<readonly NriPlugin[]>, signal: AbortSignal): Promise<void> {
     this.#addExisting();
     const updates = await this.#serialize(signal, async () => {
-      const wanted: NriUpdate[] = [];
-      for (const plugin of await start()) wanted.push(...(await this.#admit(plugin, signal)));
-      return wanted;
+      const outcome: NriUpdate[] = [];
+      for (const plugin of await start()) outcome.push(...(await this.#admit(plugin, signal)));
+      return outcome;
     });
     for (const update of updates) await this.#update(update, signal);
   }
@@ -201,9 +201,9 @@ export class Adaptation implements PluginHost {
     this.#addExisting();
     try {
       const { pods, containers } = takeSnapshot(runtime, { pods: this.#pods, unlisted: this.#unlisted });
-      const wanted = await synchronizePlugin(plugin, pods, containers, signal);
+      const outcome = await synchronizePlugin(plugin, pods, containers, signal);
       const updates = new UpdateCollector(new FieldOwners());
-      for (const update of wanted) updates.add(update, plugin.name);
+      for (const update of outcome) updates.add(update, plugin.name);
       this.#plugins = [...this.plugins, plugin].toSorted((a, b) => byCodePoint(a.id.index, b.id.index));
       log.info('NRI plugin joined', { plugin: plugin.name });
       return updates.updates();

@@ -21,15 +21,15 @@ export function adjustKeyed<T>(
 ): readonly T[] {
   if (changes.length === 0) return items;
   const touched = new Set(changes.map(({ key }) => key));
-  const wanted = new Map(changes.flatMap(({ key, item }) => (item === undefined ? [] : [[key, item] as const])));
+  const added = new Map(changes.flatMap(({ key, item }) => (item === undefined ? [] : [[key, item] as const])));
   const kept = items.flatMap((item) => {
     const key = keyOf(item);
     if (!touched.has(key)) return [item];
-    const next = wanted.get(key);
-    wanted.delete(key);
+    const next = added.get(key);
+    added.delete(key);
     return next === undefined ? [] : [next];
   });
-  return [...kept, ...wanted.values()];
+  return [...kept, ...added.values()];
 }
 
 /** Returns the changes of a list whose keys may be marked for removal. */

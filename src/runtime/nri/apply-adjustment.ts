@@ -1,10 +1,9 @@
-import type { OciHook, OciHooks, OciLinux, OciNamespace, OciProcess, OciSpec } from '../oci/oci-spec.ts';
+import type { OciHook, OciHooks, OciLinux, OciNamespace, OciProcess, OciSeccomp, OciSpec } from '../oci/oci-spec.ts';
 import { adjustKeyed, adjustMap, markedChanges } from './adjust-keyed.ts';
 import { AdjustmentError } from './adjustment-error.ts';
 import { adjustDevices } from './apply-devices.ts';
 import { adjustMounts, rootfsPropagation } from './apply-mounts.ts';
 import { applyResources } from './apply-resources.ts';
-import { ociSeccomp } from './apply-seccomp.ts';
 import {
   type ContainerAdjustment,
   type Hook,
@@ -17,6 +16,8 @@ import {
   type LinuxScheduler,
   LinuxSchedulerFlag,
   LinuxSchedulerPolicy,
+  type LinuxSeccomp,
+  type LinuxSeccompArg,
   type POSIXRlimit,
 } from './generated/nri-v1alpha1.ts';
 import { omitUndefined, enumName, toNumber, optionalNumber } from './plain-values.ts';
@@ -97,7 +98,7 @@ function ociIoPriority({ class: prioClass, priority }: LinuxIOPriority): OciProc
 function ociScheduler(scheduler: LinuxScheduler): OciProcess['scheduler'] {
   if (scheduler.policy === LinuxSchedulerPolicy.SCHED_NONE) return undefined;
   const field = 'linux.scheduler';
-  const wanted = {
+  const values = {
     policy: enumName(LinuxSchedulerPolicy, scheduler.policy, `${field}.policy`),
     nice: scheduler.nice,
     priority: scheduler.priority,
@@ -106,7 +107,7 @@ function ociScheduler(scheduler: LinuxScheduler): OciProcess['scheduler'] {
     period: toNumber(scheduler.period, `${field}.period`),
   };
   const flags = scheduler.flags.map((flag) => enumName(LinuxSchedulerFlag, flag, `${field}.flags`));
-  const set = Object.entries(wanted).filter(([, value]) => value !== 0);
+  const set = Object.entries(values).filter(([, value]) => value !== 0);
   return { ...Object.fromEntries(set), ...(flags.length > 0 ? { flags } : {}) };
 }
 
@@ -151,4 +152,28 @@ function addHooks(hooks: OciHooks = {}, added: Hooks): OciHooks {
 
 function ociHook({ path, args, env, timeout }: Hook): OciHook {
   return { path, args, env, ...omitUndefined({ timeout: optionalNumber(timeout, 'hooks.timeout') }) };
+}
+
+function ociSeccomp(policy: LinuxSeccomp): OciSeccomp {
+  return {
+    defaultAction: policy.defaultAction,
+    architectures: policy.architectures,
+    flags: policy.flags,
+    syscalls: policy.syscalls.map(({ names, action, errnoRet, args }) => ({
+      names,
+      action,
+      args: args.map(ociArgument),
+      ...omitUndefined({ errnoRet: errnoRet?.value }),
+    })),
+    ...omitUndefined({
+      defaultErrnoRet: policy.defaultErrno?.value,
+      listenerPath: policy.listenerPath === '' ? undefined : policy.listenerPath,
+      listenerMetadata: policy.listenerMetadata === '' ? undefined : policy.listenerMetadata,
+    }),
+  };
+}
+
+function ociArgument({ index, value, valueTwo, op }: LinuxSeccompArg) {
+  const field = 'linux.seccomp_policy.syscalls.args';
+  return { index, value: toNumber(value, field), valueTwo: toNumber(valueTwo, field), op };
 }

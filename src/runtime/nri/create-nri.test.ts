@@ -194,7 +194,7 @@ test('CDI devices are resolved by the injector', async (t) => {
 });
 
 test('updates of other containers are merged; evictions are executed', async (t) => {
-  const { nri, join, asked, host } = await startNri(t);
+  const { nri, join, runtimeCalls, host } = await startNri(t);
   await join('10-first', {
     createContainer: () => ({ update: [cpuUpdate('c5', 7n)], evict: [{ containerId: 'c6', reason: 'noisy' }] }),
   });
@@ -207,7 +207,7 @@ test('updates of other containers are merged; evictions are executed', async (t)
   const resources = { devices: [], cpu: { shares: 7, cpus: '0' } };
   assert.deepEqual(updates, [{ containerId: 'c5', resources, ignoreFailure: false }]);
   await host.clock.advance(0);
-  assert.deepEqual(asked, ['evict c6 noisy']);
+  assert.deepEqual(runtimeCalls, ['evict c6 noisy']);
 });
 
 test('an update of the container that is being created is rejected', async (t) => {
@@ -382,9 +382,9 @@ test('a plugin that joins between the creation of a container and its notificati
 });
 
 test('updates in the response to Synchronize are executed', async (t) => {
-  const { join, asked } = await startNri(t);
+  const { join, runtimeCalls } = await startNri(t);
   await join('10-example', { synchronize: () => ({ update: [cpuUpdate('c1', 3n)] }) });
-  assert.deepEqual(asked, ['update c1 {"devices":[],"cpu":{"shares":3}}']);
+  assert.deepEqual(runtimeCalls, ['update c1 {"devices":[],"cpu":{"shares":3}}']);
 });
 
 test('a plugin that cannot be synchronized does not join', async (t) => {
@@ -400,7 +400,7 @@ test('a plugin that cannot be synchronized does not join', async (t) => {
 });
 
 test('a plugin may request updates and evictions by itself, and gets the failed ones', async (t) => {
-  const { join, asked } = await startNri(t);
+  const { join, runtimeCalls } = await startNri(t);
   const plugin = await join('10-example');
   const broken = cpuUpdate('broken', 1n);
   const { failed } = await plugin.updateContainers({
@@ -408,7 +408,7 @@ test('a plugin may request updates and evictions by itself, and gets the failed 
     evict: [{ containerId: 'c9', reason: 'why not' }],
   });
   assert.deepEqual(failed, [broken]);
-  assert.deepEqual(asked, [
+  assert.deepEqual(runtimeCalls, [
     'update c1 {"devices":[],"cpu":{"shares":3}}',
     'update broken {"devices":[],"cpu":{"shares":1}}',
     'update broken {"devices":[],"cpu":{"shares":2}}',

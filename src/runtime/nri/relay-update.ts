@@ -33,22 +33,22 @@ export async function relayUpdate(
   const owners = new FieldOwners();
   const others = new UpdateCollector(owners);
   const evictions: ContainerEviction[] = [];
-  let wanted = resources;
+  let adjusted = resources;
   for (const plugin of plugins) {
-    const request = { pod, container: nriContainer(container), linuxResources: nriResources(wanted) };
+    const request = { pod, container: nriContainer(container), linuxResources: nriResources(adjusted) };
     const response = await plugin.request('updateContainer', request, signal);
     if (response === undefined) continue;
     try {
       for (const update of response.update) {
         if (update.containerId !== container.id) others.add(update, plugin.name);
-        else wanted = withUpdate(wanted, update, owners, plugin);
+        else adjusted = withUpdate(adjusted, update, owners, plugin);
       }
     } catch (error) {
       throw asCriError(plugin, error);
     }
     evictions.push(...response.evict);
   }
-  return { resources: wanted, updates: others.updates(), evictions };
+  return { resources: adjusted, updates: others.updates(), evictions };
 }
 
 function withUpdate(

@@ -54,12 +54,12 @@ async function collectResult({ program }: StartedExec, maxBytes: number, end: Ab
 
 /** Reads to the end, so that the process is never blocked, and keeps the beginning. */
 async function firstBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
-  const kept: Uint8Array[] = [];
+  const collected: Uint8Array[] = [];
   let room = maxBytes;
   for await (const chunk of chunks) {
     if (room <= 0) continue;
-    kept.push(chunk.subarray(0, room));
+    collected.push(chunk.subarray(0, room));
     room -= chunk.byteLength;
   }
-  return Buffer.concat(kept);
+  return Buffer.concat(collected);
 }

@@ -1,10 +1,10 @@
+import { invalidField } from '../../cri/field-error.ts';
 import type { OciLinux, OciProcess, OciSpec } from '../oci/oci-spec.ts';
 import { containerAnnotations } from './annotations.ts';
 import { appArmorProfile } from './apparmor.ts';
 import { applyCdiEdits } from './apply-cdi-edits.ts';
 import { containerCapabilities } from './capabilities.ts';
 import { cgroupPath } from './cgroup-path.ts';
-import { containerCommand, workingDirectory } from './command.ts';
 import { containerDevices } from './devices.ts';
 import { containerEnvironment } from './environment.ts';
 import { containerMounts } from './mounts.ts';
@@ -85,4 +85,19 @@ function containerLinux(request: SpecRequest, facts: SpecFacts, { capabilities }
     maskedPaths: context?.privileged ? [] : (context?.maskedPaths ?? []),
     readonlyPaths: context?.privileged ? [] : (context?.readonlyPaths ?? []),
   };
+}
+
+/** A command of the container replaces the image's entrypoint and cmd; arguments alone replace its cmd. */
+function containerCommand({ container, image, imageName }: SpecRequest): string[] {
+  const { command, args } = container;
+  if (command.length > 0) return [...command, ...args];
+  // Some tools write an entrypoint of one empty string for none.
+  const entrypoint = image.entrypoint.length === 1 && image.entrypoint[0] === '' ? [] : image.entrypoint;
+  const argv = [...entrypoint, ...(args.length > 0 ? args : image.cmd)];
+  if (argv.length > 0) return argv;
+  throw invalidField('command', `no command specified, and image ${imageName} has none`);
+}
+
+function workingDirectory({ container, image }: SpecRequest): string {
+  return container.workingDir || image.workingDir || '/';
 }

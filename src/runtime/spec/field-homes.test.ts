@@ -17,9 +17,9 @@ const HOMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ContainerConfig: {
     metadata: 'annotations.ts',
     image: ELSEWHERE,
-    command: 'command.ts',
-    args: 'command.ts',
-    working_dir: 'command.ts',
+    command: 'container-spec.ts',
+    args: 'container-spec.ts',
+    working_dir: 'container-spec.ts',
     envs: 'environment.ts',
     mounts: 'mounts.ts',
     devices: 'devices.ts',

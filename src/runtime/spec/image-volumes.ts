@@ -15,8 +15,8 @@ export function imageDeclaredVolumes({
   volumesDir,
 }: Pick<SpecRequest, 'container' | 'image' | 'volumesDir'>): DeclaredVolume[] {
   const taken = new Set(container.mounts.map(({ containerPath }) => posix.normalize(containerPath)));
-  const wanted = new Set(image.volumes.map(volumePath));
-  return [...wanted]
+  const declared = new Set(image.volumes.map(volumePath));
+  return [...declared]
     .filter((path) => !taken.has(path) && !taken.has(`${path}/`))
     .map((containerPath, index) => ({ containerPath, hostPath: `${volumesDir}/${index}` }));
 }

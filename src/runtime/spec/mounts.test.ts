@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OciMount } from '../oci/oci-spec.ts';
-import { mountPropagation } from './mount-propagation.ts';
+import { mountPropagation } from './gather-mounts.ts';
 import { containerMounts } from './mounts.ts';
 import type { MountSource } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';

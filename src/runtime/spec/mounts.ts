@@ -49,10 +49,10 @@ function requestedMount(mount: Mount, index: number, source: MountSource | undef
 
 /** The kernel propagates mounts only from a shared mount (or, to the container, from a slave). */
 function propagationOption(mount: Mount, index: number, { path, propagation, mapped }: MountSource): string {
-  const notOnMount = (wanted: string): Error =>
+  const notOnMount = (required: string): Error =>
     invalidField(
       `mounts[${index}].propagation`,
-      `path ${JSON.stringify(mapped ? mount.hostPath : path)} is not on a ${wanted} mount`,
+      `path ${JSON.stringify(mapped ? mount.hostPath : path)} is not on a ${required} mount`,
     );
   switch (mount.propagation) {
     case MountPropagation.PROPAGATION_BIDIRECTIONAL:
@@ -67,9 +67,9 @@ function propagationOption(mount: Mount, index: number, { path, propagation, map
 }
 
 function rootPropagation(mounts: readonly Mount[]): ContainerMounts['rootfsPropagation'] {
-  const wanted = new Set(mounts.map(({ propagation }) => propagation));
-  if (wanted.has(MountPropagation.PROPAGATION_BIDIRECTIONAL)) return 'rshared';
-  return wanted.has(MountPropagation.PROPAGATION_HOST_TO_CONTAINER) ? 'rslave' : undefined;
+  const required = new Set(mounts.map(({ propagation }) => propagation));
+  if (required.has(MountPropagation.PROPAGATION_BIDIRECTIONAL)) return 'rshared';
+  return required.has(MountPropagation.PROPAGATION_HOST_TO_CONTAINER) ? 'rslave' : undefined;
 }
 
 /** These files and the volumes are created with the container's owner, so no IDs are mapped. */

@@ -57,9 +57,9 @@ function isExcluded(
   return minKernel !== '' && isAtLeast(machine.kernel, minKernel);
 }
 
-function isAtLeast(kernel: string, wanted: string): boolean {
+function isAtLeast(kernel: string, required: string): boolean {
   const [major = 0, minor = 0] = parseVersion(kernel);
-  const [wantedMajor = 0, wantedMinor = 0] = parseVersion(wanted);
+  const [wantedMajor = 0, wantedMinor = 0] = parseVersion(required);
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 

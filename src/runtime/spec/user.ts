@@ -76,10 +76,10 @@ function findAccount(user: Reference, { users }: Accounts): { name?: string; uid
   return account;
 }
 
-function groupId(wanted: Reference, { groups }: Accounts): number {
-  if (wanted.kind === 'id') return wanted.id;
-  const group = groups.find(({ name }) => name === wanted.name);
-  if (group === undefined) throw invalidField(wanted.field, `the image has no group ${JSON.stringify(wanted.name)}`);
+function groupId(reference: Reference, { groups }: Accounts): number {
+  if (reference.kind === 'id') return reference.id;
+  const group = groups.find(({ name }) => name === reference.name);
+  if (group === undefined) throw invalidField(reference.field, `the image has no group ${JSON.stringify(reference.name)}`);
   return group.gid;
 }
 

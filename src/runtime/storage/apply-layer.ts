@@ -51,18 +51,18 @@ export async function applyLayer(
   const content = new DigestVerifier(diffId);
   const frame = new TarFrameWriter(fs, frameFile(folder));
   const space = new SpaceGuard(fs, layout.root);
-  const kept = new ReplacedContents({ fs, space }, replacedContentsFile(folder));
+  const replaced = new ReplacedContents({ fs, space }, replacedContentsFile(folder));
   const source = archive.open(signal);
   const whole = content.tee(decompress(compressed ? compressed.tee(source) : source));
   const bytes = new ByteReader(frame.tee(space.tee(whole)));
   try {
     await using files = await fs.openTree(folder);
     await using writer = await fs.writeTree(folder, {
-      onReplace: (path, kind) => kept.copyReplaced(path, kind, files, signal),
+      onReplace: (path, kind) => replaced.copyReplaced(path, kind, files, signal),
     });
     const reserveInodes = (inodes: number) => space.reserve(0, inodes);
     const onMember: MemberCallback = (member, path) => {
-      kept.allow(member.stored);
+      replaced.allow(member.stored);
       return frame.member(member, path);
     };
     const unpacked = await unpackLayer(readTar(bytes), writer, { form, onMember, reserveInodes }, signal);
@@ -74,7 +74,7 @@ export async function applyLayer(
     await belowReady;
     await inheritDirectories({ fs, writer }, unpacked.implied, foldersBelow, signal);
     await writer.finish({ toDisk: true });
-    return { ...unpacked, frame: await verifyFrame(fs, { folder, diffId, archiveBytes, kept }, signal) };
+    return { ...unpacked, frame: await verifyFrame(fs, { folder, diffId, archiveBytes, replaced }, signal) };
   } finally {
     await frame.close();
     await bytes.close();
@@ -93,17 +93,17 @@ interface UncheckedFrame {
   readonly folder: string;
   readonly diffId: string;
   readonly archiveBytes: number;
-  readonly kept: ReplacedContents;
+  readonly replaced: ReplacedContents;
 }
 
 /** If members replaced others, rebuilds the archive to find out whether that is possible. */
 async function verifyFrame(
   fs: FileSystem,
-  { folder, diffId, archiveBytes, kept }: UncheckedFrame,
+  { folder, diffId, archiveBytes, replaced }: UncheckedFrame,
   signal: AbortSignal,
 ): Promise<LayerFrame | undefined> {
-  const frame = kept.list && { archiveBytes, kept: kept.list };
-  if (frame && !kept.hasReplaced) return frame;
+  const frame = replaced.list && { archiveBytes, kept: replaced.list };
+  if (frame && !replaced.hasReplaced) return frame;
   if (frame && (await canRebuild(fs, { folder, diffId, frame }, signal))) return frame;
   for (const file of [frameFile(folder), replacedContentsFile(folder)]) await fs.remove(file);
   return undefined;

@@ -29,13 +29,13 @@ export function verifyDigest(data: Uint8Array, digest: string, what: string): vo
 
 /** Computes the digest of a stream and compares it with the expected one. */
 export class DigestVerifier {
-  readonly #wanted: string;
+  readonly #expected: string;
   readonly #hash: Hash;
 
-  constructor(wanted: string) {
-    if (!isDigest(wanted)) throw new DigestError(`unsupported digest ${JSON.stringify(wanted)}`);
-    this.#wanted = wanted;
-    this.#hash = createHash(wanted.slice(0, wanted.indexOf(':')));
+  constructor(expected: string) {
+    if (!isDigest(expected)) throw new DigestError(`unsupported digest ${JSON.stringify(expected)}`);
+    this.#expected = expected;
+    this.#hash = createHash(expected.slice(0, expected.indexOf(':')));
   }
 
   update(data: Uint8Array): void {
@@ -51,9 +51,9 @@ export class DigestVerifier {
 
   /** Throws `DigestError`. To be called once, after all data. */
   verify(what: string): void {
-    const algorithm = this.#wanted.slice(0, this.#wanted.indexOf(':'));
+    const algorithm = this.#expected.slice(0, this.#expected.indexOf(':'));
     const found = `${algorithm}:${this.#hash.digest('hex')}`;
-    if (found !== this.#wanted) throw new DigestError(`${what}: has digest ${found}, expected ${this.#wanted}`);
+    if (found !== this.#expected) throw new DigestError(`${what}: has digest ${found}, expected ${this.#expected}`);
   }
 }
 

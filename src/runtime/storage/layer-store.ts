@@ -105,7 +105,7 @@ export class LayerStore {
   }
 
   async describe(chainId: string): Promise<LayerFile> {
-    return JSON.parse(await this.#deps.fs.readText(`${this.folder(chainId)}.json`)) as LayerFile; // written by `#place`
+    return JSON.parse(await this.#deps.fs.readText(`${this.folder(chainId)}.json`)) as LayerFile; // written by `#commit`
   }
 
   /**
@@ -177,7 +177,7 @@ export class LayerStore {
       const foldersBelow = stack.below.map((id) => this.folder(id));
       const coming = { diffId, archive: layer, foldersBelow, belowReady };
       const unpacked = await applyLayer(this.#deps, folder, coming, signal);
-      await this.#place(folder, stack, unpacked, signal);
+      await this.#commit(folder, stack, unpacked, signal);
     } catch (error) {
       const target = this.folder(stack.chainId);
       for (const file of [...filesBeside(folder), ...filesBeside(target)]) await fs.remove(file);
@@ -186,11 +186,11 @@ export class LayerStore {
     }
   }
 
-  async #place(folder: string, stack: LayerStack, unpacked: AppliedLayer, signal: AbortSignal): Promise<void> {
+  async #commit(folder: string, stack: LayerStack, unpacked: AppliedLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
     const target = this.folder(stack.chainId);
     const { removed, opaque, frame } = unpacked;
-    const beside = await this.#placeFrame(folder, target, frame);
+    const beside = await this.#commitFrame(folder, target, frame);
     const { bytes, inodes } = await fs.treeUsage(folder, signal);
     const usage = { bytes: bytes + beside.bytes, inodes: inodes + beside.inodes };
     const file: LayerFile = { diffId: stack.diffId, usage, removed, opaque, ...(frame ? { frame } : {}) };
@@ -199,7 +199,7 @@ export class LayerStore {
     this.#present.set(hexOf(stack.chainId), usage);
   }
 
-  async #placeFrame(folder: string, target: string, frame: LayerFrame | undefined): Promise<TreeUsage> {
+  async #commitFrame(folder: string, target: string, frame: LayerFrame | undefined): Promise<TreeUsage> {
     const { fs } = this.#deps;
     const usage = { bytes: 0, inodes: 0 };
     for (const file of frame ? [frameFile(folder), replacedContentsFile(folder)] : []) {

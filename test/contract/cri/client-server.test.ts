@@ -27,7 +27,7 @@ test('an error keeps its code and the text of the runtime', async (t) => {
   });
 });
 
-test('every code goes over the wire', async (t) => {
+test('every code is transferred', async (t) => {
   const { client } = await connected(t, {
     startContainer: ({ containerId }) => Promise.reject(new CriError(codeFromNumber(Number(containerId)), containerId)),
   });
@@ -37,7 +37,7 @@ test('every code goes over the wire', async (t) => {
   }
 });
 
-test('what is no CriError is Unknown with its message', async (t) => {
+test('other errors are Unknown with their message', async (t) => {
   const { client } = await connected(t, {
     startContainer: () => Promise.reject(new TypeError('oops')),
     version: () => {
@@ -68,14 +68,14 @@ test('aborting a call rejects with the reason at once and aborts the handler', a
   await aborted(handlerSignal);
 });
 
-test('a signal that has aborted makes no call', async (t) => {
+test('an aborted signal makes no call', async (t) => {
   const { client } = await connected(t, {});
   const reason = new Error('too late');
   await assert.rejects(client.runtime.version({ version: '' }, AbortSignal.abort(reason)), reason);
   await assert.rejects(Array.fromAsync(client.runtime.getContainerEvents({}, AbortSignal.abort(reason))), reason);
 });
 
-test('a deadline cancels the call and is told as gRPC tells it', async (t) => {
+test('a deadline cancels the call with the error of gRPC', async (t) => {
   const reached: AbortSignal[] = [];
   const { endpoint } = await connected(t, {
     version: (_, signal) => {
@@ -85,7 +85,7 @@ test('a deadline cancels the call and is told as gRPC tells it', async (t) => {
   });
   const hurried = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 50 });
   t.after(() => hurried.close());
-  // On a busy machine the time may be over before the call is there.
+  // On a busy machine the deadline may pass before the call arrives.
   while (reached.length === 0) {
     await assert.rejects(hurried.runtime.version({ version: '' }, forever), {
       code: 'DeadlineExceeded',
@@ -95,7 +95,7 @@ test('a deadline cancels the call and is told as gRPC tells it', async (t) => {
   await Promise.all(reached.map(aborted));
 });
 
-test('nobody at the socket is Unavailable, again and again', async () => {
+test('a socket without a listener is Unavailable, repeatedly', async () => {
   const client = connectCri('unix:///nonexistent/cri.sock', { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
   for (let i = 0; i < 3; i++) {
     await assert.rejects(client.runtime.version({ version: '' }, forever), {
@@ -107,7 +107,7 @@ test('nobody at the socket is Unavailable, again and again', async () => {
   client.close();
 });
 
-test('only unix sockets are endpoints', () => {
+test('only unix sockets are accepted as endpoints', () => {
   const options = { clock: linuxClock, runtimeRequestTimeoutMs: 1 };
   for (const endpoint of ['tcp://127.0.0.1:1', 'npipe:////./pipe/x', 'relative.sock', '', 'unix://']) {
     assert.throws(() => connectCri(endpoint, options), /cannot use runtime endpoint ".*": only support unix socket/);
@@ -115,7 +115,7 @@ test('only unix sockets are endpoints', () => {
   connectCri('/bare/path.sock', options).close();
 });
 
-test('a server that comes back is found again', async (t) => {
+test('a client reconnects to a restarted server', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-cri-'));
   const socket = { socketPath: join(folder, 'cri.sock'), mode: 0o600, fs: linuxFileSystem, clock: linuxClock };
   const client = connectCri(socket.socketPath, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
@@ -135,7 +135,7 @@ test('a server that comes back is found again', async (t) => {
   while ((await answer()) !== 'Unimplemented') await new Promise((resolve) => setTimeout(resolve, 10));
 });
 
-test('answers above gRPC’s usual 4 MiB arrive', async (t) => {
+test('responses above gRPC’s default of 4 MiB are received', async (t) => {
   const stdout = new Uint8Array(9 * 1024 * 1024).fill(7);
   const { client } = await connected(t, {
     execSync: async () => ({ stdout, stderr: new Uint8Array(), exitCode: 0 }),
@@ -144,14 +144,14 @@ test('answers above gRPC’s usual 4 MiB arrive', async (t) => {
   assert.equal(Buffer.compare(answer.stdout, stdout), 0);
 });
 
-test('the socket has its mode, and takes the place of a stale file', async (t) => {
+test('the socket has its mode, and replaces a stale file', async (t) => {
   const { socketPath, server } = await connected(t, {});
   assert.equal(statSync(socketPath).mode & 0o777, 0o600);
   await server.close();
   assert.equal(statSync(socketPath, { throwIfNoEntry: false }), undefined);
 });
 
-test('checkRuntimeVersion() accepts CRI v1 and says what is wrong otherwise', async (t) => {
+test('checkRuntimeVersion() accepts CRI v1 and reports other versions', async (t) => {
   const answer = { version: '0.1.0', runtimeName: 'demo', runtimeVersion: '1', runtimeApiVersion: 'v1' };
   const good = await connected(t, { version: async () => answer });
   assert.deepEqual(await checkRuntimeVersion(good.client.runtime, good.endpoint, forever), answer);
@@ -170,7 +170,7 @@ test('checkRuntimeVersion() accepts CRI v1 and says what is wrong otherwise', as
   });
 });
 
-test('calls and streams are told on the tracing channel', async (t) => {
+test('calls and streams are published on the tracing channel', async (t) => {
   const { client } = await connected(t, {
     version: async () => ({ version: '0.1.0', runtimeName: '', runtimeVersion: '', runtimeApiVersion: '' }),
     getContainerEvents: async function* () {
@@ -178,21 +178,21 @@ test('calls and streams are told on the tracing channel', async (t) => {
       throw new CriError('Aborted', 'over');
     },
   });
-  const told: string[] = [];
-  const tell = (what: string) => (message: object) => told.push(`${what} ${'method' in message ? message.method : ''}`);
+  const published: string[] = [];
+  const record = (what: string) => (message: object) => published.push(`${what} ${'method' in message ? message.method : ''}`);
   const subscribers = {
-    start: tell('start'),
-    end: tell('end'),
+    start: record('start'),
+    end: record('end'),
     asyncStart() {},
-    asyncEnd: tell('asyncEnd'),
-    error: tell('error'),
+    asyncEnd: record('asyncEnd'),
+    error: record('error'),
   };
   tracingChannel(RPC_CHANNEL).subscribe(subscribers);
   t.after(() => tracingChannel(RPC_CHANNEL).unsubscribe(subscribers));
 
   await client.runtime.version({ version: '' }, forever);
   await assert.rejects(Array.fromAsync(client.runtime.getContainerEvents({}, forever)));
-  assert.deepEqual(told, [
+  assert.deepEqual(published, [
     'start Version',
     'end Version',
     'asyncEnd Version',

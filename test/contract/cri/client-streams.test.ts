@@ -3,27 +3,27 @@ import { test } from 'node:test';
 import { ContainerEventResponse } from '../../../src/cri/generated/runtime-v1.ts';
 import { aborted, connected, event, forever } from './partial-runtime.ts';
 
-test('a server that stops in mid-stream ends it with Unavailable after what had arrived', async (t) => {
+test('a server that stops ends a stream with Unavailable after the sent messages', async (t) => {
   const { client, server } = await connected(t, {
     getContainerEvents: async function* (_, signal) {
       yield event('first');
       await aborted(signal);
     },
   });
-  const seen: string[] = [];
+  const received: string[] = [];
   await assert.rejects(
     async () => {
       for await (const { containerId } of client.runtime.getContainerEvents({}, forever)) {
-        seen.push(containerId);
+        received.push(containerId);
         void server.close();
       }
     },
     { code: 'Unavailable', message: 'the runtime is stopping' },
   );
-  assert.deepEqual(seen, ['first']);
+  assert.deepEqual(received, ['first']);
 });
 
-test('leaving a stream ends the handler, also while the next message is awaited', async (t) => {
+test('leaving a stream aborts the handler, also while the next message is awaited', async (t) => {
   const signals: AbortSignal[] = [];
   const { client } = await connected(t, {
     getContainerEvents: async function* (_, signal) {
@@ -43,7 +43,7 @@ test('leaving a stream ends the handler, also while the next message is awaited'
   assert.equal(signals.length, 2);
 });
 
-test('aborting a stream throws the reason to whoever waits', async (t) => {
+test('aborting a stream throws the reason to the reader', async (t) => {
   const { client } = await connected(t, {
     getContainerEvents: async function* (_, signal) {
       yield event('first');
@@ -58,7 +58,7 @@ test('aborting a stream throws the reason to whoever waits', async (t) => {
   await assert.rejects(reading, reason);
 });
 
-test('a slow reader holds the handler back', async (t) => {
+test('a slow reader applies back-pressure to the handler', async (t) => {
   let produced = 0;
   const labels = { blob: 'x'.repeat(64 * 1024) };
   const { client } = await connected(t, {
@@ -73,5 +73,5 @@ test('a slow reader holds the handler back', async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     break;
   }
-  assert.ok(produced < 500, `${produced} messages of 64 KiB were made for a reader of one`);
+  assert.ok(produced < 500, `${produced} messages of 64 KiB were produced for a reader of one`);
 });

@@ -6,7 +6,7 @@ import {
   containerIds,
   eventually,
   exitedStatus,
-  rejectsOrNot,
+  assertRejectsIfExpected,
   runPod,
   type Subject,
   signal,
@@ -19,7 +19,7 @@ export function containerContract(subjectOf: () => Subject): void {
   const runtime = () => subjectOf().cri.runtime;
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-  test('a container is created, runs, and ends, with the times of each', async (t) => {
+  test('a container is created, runs and exits, with the time of each', async (t) => {
     const subject = subjectOf();
     const pod = await runPod(subject);
     t.after(pod.remove);
@@ -40,7 +40,7 @@ export function containerContract(subjectOf: () => Subject): void {
     const ended = await statusOf(subject, containerId);
     assert.deepEqual([ended.state, ended.exitCode, ended.reason], [CONTAINER_EXITED, 137, 'Error']);
     assert.deepEqual([ended.createdAt, ended.startedAt], [created.createdAt, running.startedAt]);
-    assert.ok(ended.finishedAt >= running.startedAt); // of an end the kernel may tell a time that is a little behind
+    assert.ok(ended.finishedAt >= running.startedAt); // the kernel's time of an exit may be slightly behind
 
     await runtime().removeContainer({ containerId }, signal);
     await assert.rejects(statusOf(subject, containerId), { code: 'NotFound' });
@@ -51,7 +51,7 @@ export function containerContract(subjectOf: () => Subject): void {
     ['fails', 3, 'Error'],
   ];
   for (const [program, code, reason] of endings) {
-    test(`a program that ${program} by itself shows exit code ${code}`, async (t) => {
+    test(`a program that ${program} by itself has exit code ${code}`, async (t) => {
       const pod = await runPod(subjectOf());
       t.after(pod.remove);
       const status = await exitedStatus(subjectOf(), await pod.start(program));
@@ -60,10 +60,10 @@ export function containerContract(subjectOf: () => Subject): void {
   }
 
   const stops: { program: ProgramName; seconds: bigint; code: number; what: string }[] = [
-    { program: 'obedient', seconds: 30n, code: 143, what: 'ends one that obeys at once' },
-    { program: 'takes-its-time', seconds: 30n, code: 7, what: 'waits for one that takes its time' },
-    { program: 'stubborn', seconds: 1n, code: 137, what: 'kills one that does not obey after the grace period' },
-    { program: 'obedient', seconds: 0n, code: 137, what: 'without grace kills at once' },
+    { program: 'obedient', seconds: 30n, code: 143, what: 'stops a program that handles SIGTERM at once' },
+    { program: 'takes-its-time', seconds: 30n, code: 7, what: 'waits for a program that exits later' },
+    { program: 'stubborn', seconds: 1n, code: 137, what: 'kills a program that ignores SIGTERM after the grace period' },
+    { program: 'obedient', seconds: 0n, code: 137, what: 'without a grace period kills at once' },
   ];
   for (const { program, seconds, code, what } of stops) {
     test(`StopContainer ${what}`, async (t) => {
@@ -79,7 +79,7 @@ export function containerContract(subjectOf: () => Subject): void {
     });
   }
 
-  test('StopContainer may be repeated, and leaves one alone that never ran', async (t) => {
+  test('StopContainer is idempotent, and does not change a container that never ran', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const ended = await pod.start('fails');
@@ -93,28 +93,28 @@ export function containerContract(subjectOf: () => Subject): void {
     await runtime().startContainer({ containerId: created }, signal);
   });
 
-  test('a container starts once', async (t) => {
+  test('a container can be started once', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const containerId = await pod.start('obedient');
     const start = () => runtime().startContainer({ containerId }, signal);
-    const refused = (state: string) => subjectOf().refusals.startTwice(containerId, state);
-    await assert.rejects(start, refused('CONTAINER_RUNNING'));
+    const alreadyStarted = (state: string) => subjectOf().errors.startTwice(containerId, state);
+    await assert.rejects(start, alreadyStarted('CONTAINER_RUNNING'));
     await runtime().stopContainer({ containerId, timeout: 0n }, signal);
-    await assert.rejects(start, refused('CONTAINER_EXITED'));
+    await assert.rejects(start, alreadyStarted('CONTAINER_EXITED'));
   });
 
-  test('a program that is not there fails the start, and the container has ended with 128', async (t) => {
+  test('a missing program fails the start, and the container has exited with 128', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const containerId = await pod.create('missing');
-    await assert.rejects(runtime().startContainer({ containerId }, signal), subjectOf().refusals.programMissing);
+    await assert.rejects(runtime().startContainer({ containerId }, signal), subjectOf().errors.programMissing);
     const { state, exitCode, reason, message, startedAt } = await statusOf(subjectOf(), containerId);
     assert.deepEqual([state, exitCode, reason, startedAt], [CONTAINER_EXITED, 128, 'StartError', 0n]);
     assert.match(message, /no such file or directory/i);
   });
 
-  test('removing a container that runs kills it; removing one again is fine', async (t) => {
+  test('removing a running container kills it, and is idempotent', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const containerId = await pod.start('stubborn');
@@ -123,17 +123,17 @@ export function containerContract(subjectOf: () => Subject): void {
     assert.deepEqual(await containerIds(subjectOf(), { podSandboxId: pod.id }), []);
   });
 
-  test('a container name is taken until it is removed; another attempt is another name', async (t) => {
+  test('a container name is reserved until the container is removed; another attempt is another name', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const first = await pod.create('succeeds');
-    await assert.rejects(pod.create('succeeds'), subjectOf().refusals.containerNameTaken(first));
+    await assert.rejects(pod.create('succeeds'), subjectOf().errors.containerNameTaken(first));
     await pod.create('succeeds', { metadata: { name: 'succeeds', attempt: 1 } });
     await runtime().removeContainer({ containerId: first }, signal);
     await pod.create('succeeds');
   });
 
-  test('lists choose by id, sandbox, state and labels', async (t) => {
+  test('lists are filtered by id, sandbox, state and labels', async (t) => {
     const subject = subjectOf();
     const pods = [await runPod(subject), await runPod(subject)] as const;
     t.after(() => Promise.all(pods.map((pod) => pod.remove())));
@@ -151,7 +151,7 @@ export function containerContract(subjectOf: () => Subject): void {
     assert.deepEqual(await chosen({ podSandboxId: pods[1].id, labelSelector: { program: 'fails' } }), new Set());
   });
 
-  test('what a program prints is in its log file, a line per line', async (t) => {
+  test('the output of a program is in its log file, one record per line', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const { logPath } = await exitedStatus(subjectOf(), await pod.start('talks'));
@@ -165,7 +165,7 @@ export function containerContract(subjectOf: () => Subject): void {
     );
   });
 
-  test('ExecSync tells output, errors and exit code apart', async (t) => {
+  test('ExecSync returns stdout, stderr and exit code separately', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const containerId = await pod.start('obedient');
@@ -176,27 +176,27 @@ export function containerContract(subjectOf: () => Subject): void {
     assert.deepEqual([text(stdout), text(stderr), exitCode], ['out\n', 'err\n', 4]);
   });
 
-  test('ExecSync fails when the time is over, when the program is not there, and in what does not run', async (t) => {
+  test('ExecSync fails after its timeout, for a missing program, and in a container that does not run', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const containerId = await pod.start('obedient');
     const exec = (cmd: string[], timeout = 120n) => runtime().execSync({ containerId, cmd, timeout }, signal);
-    const { refusals } = subjectOf();
-    await assert.rejects(exec(EXEC_SLOW, 1n), refusals.execTimeout);
-    await assert.rejects(exec(EXEC_MISSING), refusals.execMissing);
+    const { errors } = subjectOf();
+    await assert.rejects(exec(EXEC_SLOW, 1n), errors.execTimeout);
+    await assert.rejects(exec(EXEC_MISSING), errors.execMissing);
     await runtime().stopContainer({ containerId, timeout: 0n }, signal);
-    await assert.rejects(exec(EXEC_MIXED), refusals.execStopped);
+    await assert.rejects(exec(EXEC_MIXED), errors.execStopped);
   });
 
-  test('a container or sandbox that nobody knows is NotFound', async () => {
-    const containerId = 'nobody';
-    const { unknownContainer, stopUnknownContainer, execUnknown } = subjectOf().refusals;
+  test('an unknown container or sandbox is NotFound', async () => {
+    const containerId = 'unknown';
+    const { unknownContainer, stopUnknownContainer, execUnknown } = subjectOf().errors;
     await assert.rejects(statusOf(subjectOf(), containerId), unknownContainer);
     await assert.rejects(runtime().startContainer({ containerId }, signal), unknownContainer);
-    await rejectsOrNot(runtime().stopContainer({ containerId, timeout: 0n }, signal), stopUnknownContainer);
+    await assertRejectsIfExpected(runtime().stopContainer({ containerId, timeout: 0n }, signal), stopUnknownContainer);
     await assert.rejects(runtime().execSync({ containerId, cmd: EXEC_MIXED, timeout: 120n }, signal), execUnknown);
     await runtime().removeContainer({ containerId }, signal);
-    const request = { podSandboxId: 'nobody', config: undefined, sandboxConfig: undefined };
+    const request = { podSandboxId: 'unknown', config: undefined, sandboxConfig: undefined };
     await assert.rejects(runtime().createContainer(request, signal), { code: 'NotFound' });
   });
 }

@@ -5,9 +5,9 @@ import { imageContract } from './image-contract.ts';
 import { sandboxContract } from './sandbox-contract.ts';
 import type { Subject } from './subject.ts';
 
-/** What every runtime must keep that the agent can rely on, the in-memory one included. */
+/** The contract of every runtime that the agent can use, including the in-memory one. */
 export function criContract(name: string, make: () => Promise<Subject>, skip: string | false = false): void {
-  describe(`the CRI contract, kept by ${name}`, { skip }, () => {
+  describe(`the CRI contract of ${name}`, { skip }, () => {
     let subject: Subject;
     before(async () => {
       subject = await make();

@@ -4,31 +4,31 @@ import { ContainerState } from '../../../src/cri/generated/runtime-v1.ts';
 import type { RuntimeEvent } from '../../../src/cri/runtime-events.ts';
 import { eventually, runPod, type Subject, signal, statusOf } from './subject.ts';
 
-/** Collects events in the background from `subscribed` on. */
+/** Collects events in the background, starting with `subscribed`. */
 async function collect(subject: Subject) {
   const controller = new AbortController();
-  const seen: RuntimeEvent[] = [];
+  const received: RuntimeEvent[] = [];
   const subscribed = Promise.withResolvers<void>();
   const ended = (async () => {
     for await (const event of subject.events.watch(controller.signal)) {
-      seen.push(event);
+      received.push(event);
       if (event.kind === 'subscribed') subscribed.resolve();
     }
   })();
   ended.catch(subscribed.reject);
   await subscribed.promise;
   return {
-    seen,
-    kindsOf: (id: string) => seen.flatMap((event) => ('id' in event && event.id === id ? [event.kind] : [])),
+    received,
+    kindsOf: (id: string) => received.flatMap((event) => ('id' in event && event.id === id ? [event.kind] : [])),
     async stop() {
-      controller.abort(new Error('seen enough'));
-      await assert.rejects(ended, /seen enough/);
+      controller.abort(new Error('done'));
+      await assert.rejects(ended, /done/);
     },
   };
 }
 
 export function eventContract(subjectOf: () => Subject): void {
-  test('events tell of the whole life of a sandbox and its container, in order', async () => {
+  test('events report the lifecycle of a sandbox and its container in order', async () => {
     const subject = subjectOf();
     const events = await collect(subject);
     const pod = await runPod(subject);
@@ -39,19 +39,19 @@ export function eventContract(subjectOf: () => Subject): void {
     await pod.remove();
     const whole = ['created', 'started', 'stopped', 'deleted'];
     await eventually(async () => events.kindsOf(pod.id).length >= 4 || undefined);
-    assert.deepEqual(events.seen[0], { kind: 'subscribed' });
+    assert.deepEqual(events.received[0], { kind: 'subscribed' });
     assert.deepEqual(events.kindsOf(containerId), whole);
     assert.deepEqual(new Set(events.kindsOf(pod.id)), new Set(whole));
     await events.stop();
   });
 
-  test('whoever looks after `stopped` sees the exit, and of which pod', async (t) => {
+  test('after `stopped` the status has the exit, and the event the pod', async (t) => {
     const subject = subjectOf();
     const pod = await runPod(subject);
     t.after(pod.remove);
     const containerId = await pod.create('fails');
     const controller = new AbortController();
-    const looked = (async () => {
+    const reading = (async () => {
       for await (const event of subject.events.watch(controller.signal)) {
         if (event.kind === 'subscribed') await subject.cri.runtime.startContainer({ containerId }, signal);
         if (event.kind !== 'stopped' || event.id !== containerId) continue;
@@ -59,7 +59,7 @@ export function eventContract(subjectOf: () => Subject): void {
       }
       return undefined;
     })();
-    const found = await looked;
+    const found = await reading;
     assert.equal(found?.status.state, ContainerState.CONTAINER_EXITED);
     assert.equal(found?.status.exitCode, 3);
     assert.ok(found?.event.podUid === undefined || found.event.podUid === pod.config.metadata?.uid);

@@ -16,7 +16,7 @@ function typesOf(method: Method) {
   return { request: filled(found.request), response: filled(found.response) };
 }
 
-/** Answers each rpc with every field filled, if it got every field filled; fails when asked to by name. */
+/** Answers each RPC with every field set, if the request has every field set. */
 const echo = buildCri({
   unary: (method) => async (request) => {
     assert.deepEqual(request, typesOf(method).request);
@@ -44,13 +44,13 @@ after(async () => {
   await server.close();
 });
 
-test('the table and the definitions name the same rpcs', () => {
+test('the table and the definitions have the same RPCs', () => {
   assert.deepEqual(new Set(criMethods().map((method) => method.name)), new Set(types.keys()));
   assert.equal(criMethods().length, 41);
 });
 
 for (const method of criMethods()) {
-  test(`${method.name} carries every field there and back`, async () => {
+  test(`${method.name} transfers every field of request and response`, async () => {
     const { request, response } = typesOf(method);
     if (method.responseStream) {
       const messages = await Array.fromAsync(erasedCalls(client).stream(method)(request, signal));

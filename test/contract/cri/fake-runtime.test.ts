@@ -10,7 +10,7 @@ import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts
 import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 import { criContract } from './cri-contract.ts';
 import { PROGRAMS } from './programs.ts';
-import { containerdRefusals } from './refusals.ts';
+import { containerdErrors } from './expected-errors.ts';
 import { serveForTest } from './serve-for-test.ts';
 import type { Subject } from './subject.ts';
 
@@ -26,7 +26,7 @@ function fakeSubject(): Subject {
     events: criEvents(fake.cri.runtime),
     image: IMAGE,
     unpullable: 'localhost/absent:1',
-    refusals: containerdRefusals('NotFound'),
+    errors: containerdErrors('NotFound'),
     logDirectory,
     cgroupParent: '/contract',
     readLog: (path) => readFile(path, 'utf8'),

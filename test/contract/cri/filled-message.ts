@@ -5,7 +5,7 @@ import { type Field, type ProtoTable, parseProtoTable } from '../../../tools/pro
 const TABLE = join(import.meta.dirname, '../../../protocols/cri-runtime-v1.tsv');
 const MAX_DEPTH = 4;
 
-/** Makes messages with a value in every field that is not its default, so that a codec that forgets one is found. */
+/** Creates messages with a non-default value in every field, to find codecs that drop one. */
 export function messageFiller(): (message: string) => object {
   const table = parseProtoTable(readFileSync(TABLE, 'utf8'));
   return (message) => filled(table, message, 1);
@@ -60,7 +60,7 @@ function nested(table: ProtoTable, { type }: Field, depth: number): object | und
   return depth === MAX_DEPTH ? undefined : filled(table, type, depth + 1);
 }
 
-/** As ts-proto turns `pod_sandbox_id` into `podSandboxId`, and leaves capitals alone. */
+/** ts-proto's names: `pod_sandbox_id` becomes `podSandboxId`; capitals are unchanged. */
 function camelCase(name: string): string {
   return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -9,7 +9,7 @@ export function imageContract(subjectOf: () => Subject): void {
   const status = async (image: string) =>
     (await images().imageStatus({ image: spec(image), verbose: false }, signal)).image;
 
-  test('an image that is present is found by name and by id', async () => {
+  test('a present image is found by name and by id', async () => {
     const found = await status(subjectOf().image);
     assert.ok(found);
     assert.match(found.id, /^sha256:[0-9a-f]{64}$/);
@@ -18,32 +18,32 @@ export function imageContract(subjectOf: () => Subject): void {
     assert.deepEqual(await status(found.id), found);
   });
 
-  test('an image that is not there is no answer, not an error', async () => {
-    assert.equal(await status('localhost/nobody:1'), undefined);
-    await images().removeImage({ image: spec('localhost/nobody:1') }, signal);
+  test('the status of a missing image is empty, not an error', async () => {
+    assert.equal(await status('localhost/unknown:1'), undefined);
+    await images().removeImage({ image: spec('localhost/unknown:1') }, signal);
   });
 
-  test('a list has all images, or the one that is asked for', async () => {
+  test('a list contains the present image', async () => {
     const all = (await images().listImages(ListImagesRequest.create(), signal)).images;
     assert.ok(all.some(({ repoTags }) => repoTags.includes(subjectOf().image)));
   });
 
-  test('a pull that fails says why', async () => {
-    const { unpullable, refusals } = subjectOf();
+  test('a failed pull reports its error', async () => {
+    const { unpullable, errors } = subjectOf();
     const pull = (name: string) =>
       images().pullImage({ image: spec(name), auth: undefined, sandboxConfig: undefined }, signal);
-    await assert.rejects(pull(unpullable), refusals.pullFails(unpullable));
-    await assert.rejects(pull('UPPER//case'), refusals.pullOfNoName);
+    await assert.rejects(pull(unpullable), errors.pullFails(unpullable));
+    await assert.rejects(pull('UPPER//case'), errors.pullInvalidReference);
   });
 
-  test('a container needs its image', async (t) => {
+  test('a container requires its image', async (t) => {
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
-    const { unknownImage } = subjectOf().refusals;
-    await assert.rejects(pod.create('succeeds', { image: spec('localhost/nobody:1') }), unknownImage);
+    const { unknownImage } = subjectOf().errors;
+    await assert.rejects(pod.create('succeeds', { image: spec('localhost/unknown:1') }), unknownImage);
   });
 
-  test('ImageFsInfo tells where images are', async () => {
+  test('ImageFsInfo reports the mount point of images', async () => {
     const { imageFilesystems } = await images().imageFsInfo({}, signal);
     assert.match(imageFilesystems[0]?.fsId?.mountpoint ?? '', /^\//);
   });

@@ -8,7 +8,7 @@ import { type Served, serveForTest } from './serve-for-test.ts';
 /** A signal that never aborts. */
 export const forever = new AbortController().signal;
 
-/** A runtime that knows no rpc but those given. */
+/** A runtime that implements only the given RPCs. */
 export function runtimeWith(calls: Partial<Cri['runtime']>): Cri {
   const none = buildCri({
     unary: (method) => () => Promise.reject(new CriError('Unimplemented', `no ${method.name} here`)),
@@ -40,7 +40,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** What a handler that is never done returns. */
+/** A handler that does not return until its signal aborts. */
 export async function never(signal: AbortSignal): Promise<never> {
   await aborted(signal);
   throw signal.reason;

@@ -1,10 +1,10 @@
 import type { ContainerBehaviour, ExecAnswer } from '../../../src/cri/fake/behaviour.ts';
 
-/** What the containers of the contract run: as a command for a real shell, and as a script for the in-memory runtime. */
+/** A program of a test container: a shell command for real runtimes, and its behaviour for the in-memory runtime. */
 export interface Program {
   readonly command: readonly string[];
   readonly behaviour: ContainerBehaviour;
-  /** It says `ready` in its log once it listens to signals: a first process has no default reaction to them. */
+  /** Writes `ready` to its log once it handles signals: PID 1 has no default signal handlers. */
   readonly saysReady?: true;
 }
 
@@ -32,7 +32,7 @@ function trapping(action: string): readonly string[] {
 const READY = ['ready'];
 
 export const PROGRAMS = {
-  /** Ends with 143 when asked to. */
+  /** Exits with 143 on SIGTERM. */
   obedient: { command: trapping('exit 143'), behaviour: { output: READY, exec }, saysReady: true },
   stubborn: { command: trapping(''), behaviour: { output: READY, onTerminate: 'ignore' }, saysReady: true },
   'takes-its-time': {

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState, PodSandboxState } from '../../../src/cri/generated/runtime-v1.ts';
 import { checkRuntimeVersion } from '../../../src/cri/version-check.ts';
-import { podConfig, podIds, rejectsOrNot, runPod, type Subject, signal, statusOf } from './subject.ts';
+import { podConfig, podIds, assertRejectsIfExpected, runPod, type Subject, signal, statusOf } from './subject.ts';
 
 export function sandboxContract(subjectOf: () => Subject): void {
   const sandboxStatus = async (podSandboxId: string) =>
     (await subjectOf().cri.runtime.podSandboxStatus({ podSandboxId, verbose: false }, signal)).status;
 
-  test('Version speaks CRI v1', async () => {
+  test('Version reports CRI v1', async () => {
     const { runtimeApiVersion } = await checkRuntimeVersion(subjectOf().cri.runtime, 'here', signal);
     assert.equal(runtimeApiVersion, 'v1');
   });
 
-  test('Status tells that the runtime and its network are ready', async () => {
+  test('Status reports that the runtime and its network are ready', async () => {
     const { status } = await subjectOf().cri.runtime.status({ verbose: false }, signal);
     const ready = status?.conditions.map((condition) => [condition.type, condition.status]);
     assert.deepEqual(ready, [
@@ -22,7 +22,7 @@ export function sandboxContract(subjectOf: () => Subject): void {
     ]);
   });
 
-  test('a sandbox is ready with an address once it runs, and keeps what it was given', async (t) => {
+  test('a running sandbox is ready, has an address, and keeps its metadata', async (t) => {
     const before = BigInt(Date.now()) * 1_000_000n;
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
@@ -38,21 +38,21 @@ export function sandboxContract(subjectOf: () => Subject): void {
     assert.ok(status.createdAt >= before && status.createdAt <= BigInt(Date.now() + 1) * 1_000_000n);
   });
 
-  test('sandboxes have addresses of their own', async (t) => {
+  test('sandboxes have distinct addresses', async (t) => {
     const pods = [await runPod(subjectOf()), await runPod(subjectOf())];
     t.after(() => Promise.all(pods.map((pod) => pod.remove())));
     const addresses = await Promise.all(pods.map(async ({ id }) => (await sandboxStatus(id))?.network?.ip));
     assert.equal(new Set(addresses).size, 2);
   });
 
-  test('a sandbox name is taken until it is removed', async (t) => {
+  test('a sandbox name is reserved until the sandbox is removed', async (t) => {
     const { runtime } = subjectOf().cri;
     const pod = await runPod(subjectOf());
     t.after(pod.remove);
     const { name, uid } = pod.config.metadata ?? {};
     const full = `${name}_default_${uid}_0`;
     const again = { config: pod.config, runtimeHandler: '' };
-    const taken = subjectOf().refusals.sandboxNameTaken(full, pod.id);
+    const taken = subjectOf().errors.sandboxNameTaken(full, pod.id);
     await assert.rejects(runtime.runPodSandbox(again, signal), taken);
     await runtime.stopPodSandbox({ podSandboxId: pod.id }, signal);
     await assert.rejects(runtime.runPodSandbox(again, signal), taken);
@@ -61,17 +61,17 @@ export function sandboxContract(subjectOf: () => Subject): void {
     await runtime.removePodSandbox({ podSandboxId }, signal);
   });
 
-  test('a sandbox without metadata, or of a handler that nobody knows, is refused', async () => {
-    const { refusals, cri } = subjectOf();
+  test('a sandbox without metadata or with an unknown handler is rejected', async () => {
+    const { errors, cri } = subjectOf();
     const { runtime } = cri;
-    await assert.rejects(runtime.runPodSandbox({ config: undefined, runtimeHandler: '' }, signal), refusals.noMetadata);
+    await assert.rejects(runtime.runPodSandbox({ config: undefined, runtimeHandler: '' }, signal), errors.noMetadata);
     await assert.rejects(
-      runtime.runPodSandbox({ config: podConfig(subjectOf()), runtimeHandler: 'nobody' }, signal),
-      refusals.unknownHandler,
+      runtime.runPodSandbox({ config: podConfig(subjectOf()), runtimeHandler: 'unknown' }, signal),
+      errors.unknownHandler,
     );
   });
 
-  test('lists choose by id, state and labels', async (t) => {
+  test('lists are filtered by id, state and labels', async (t) => {
     const subject = subjectOf();
     const ready = await runPod(subject);
     const stopped = await runPod(subject);
@@ -86,10 +86,10 @@ export function sandboxContract(subjectOf: () => Subject): void {
     assert.deepEqual(await chosen({ state: { state: PodSandboxState.SANDBOX_NOTREADY } }), new Set([stopped.id]));
     assert.deepEqual(await chosen({ labelSelector: { app: ready.config.metadata?.name ?? '' } }), new Set([ready.id]));
     assert.deepEqual(await chosen({ id: ready.id, state: { state: PodSandboxState.SANDBOX_NOTREADY } }), new Set());
-    assert.deepEqual(await chosen({ labelSelector: { app: 'nobody' } }), new Set());
+    assert.deepEqual(await chosen({ labelSelector: { app: 'unknown' } }), new Set());
   });
 
-  test('stopping a sandbox kills what runs in it, takes its address, and may be repeated', async (t) => {
+  test('stopping a sandbox kills its containers, releases its address, and is idempotent', async (t) => {
     const subject = subjectOf();
     const pod = await runPod(subject);
     t.after(pod.remove);
@@ -111,16 +111,16 @@ export function sandboxContract(subjectOf: () => Subject): void {
     t.after(pod.remove);
     const created = await pod.create('obedient');
     await subject.cri.runtime.stopPodSandbox({ podSandboxId: pod.id }, signal);
-    await assert.rejects(pod.create('succeeds'), subject.refusals.createInStopped);
+    await assert.rejects(pod.create('succeeds'), subject.errors.createInStopped);
     await assert.rejects(
       subject.cri.runtime.startContainer({ containerId: created }, signal),
-      subject.refusals.startInStopped(pod.id),
+      subject.errors.startInStopped(pod.id),
     );
     const { state, exitCode, reason } = await statusOf(subject, created);
     assert.deepEqual([state, exitCode, reason], [ContainerState.CONTAINER_EXITED, 128, 'StartError']);
   });
 
-  test('removing a sandbox removes its containers, whatever state they are in', async () => {
+  test('removing a sandbox removes its containers in any state', async () => {
     const subject = subjectOf();
     const pod = await runPod(subject);
     const containers = [await pod.start('stubborn'), await pod.create('obedient')];
@@ -131,10 +131,10 @@ export function sandboxContract(subjectOf: () => Subject): void {
     assert.deepEqual(await podIds(subject, { id: pod.id }), []);
   });
 
-  test('a sandbox that nobody knows has no status, and can be removed', async () => {
-    const { refusals, cri } = subjectOf();
-    await assert.rejects(sandboxStatus('nobody'), refusals.unknownSandbox);
-    await rejectsOrNot(cri.runtime.stopPodSandbox({ podSandboxId: 'nobody' }, signal), refusals.stopUnknownSandbox);
-    await cri.runtime.removePodSandbox({ podSandboxId: 'nobody' }, signal);
+  test('an unknown sandbox has no status, and can be removed', async () => {
+    const { errors, cri } = subjectOf();
+    await assert.rejects(sandboxStatus('unknown'), errors.unknownSandbox);
+    await assertRejectsIfExpected(cri.runtime.stopPodSandbox({ podSandboxId: 'unknown' }, signal), errors.stopUnknownSandbox);
+    await cri.runtime.removePodSandbox({ podSandboxId: 'unknown' }, signal);
   });
 }

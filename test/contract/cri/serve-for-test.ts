@@ -15,7 +15,7 @@ export interface Served {
   readonly options: ConnectOptions;
 }
 
-/** Serves `cri` on a socket in a folder of its own, which goes when the server closes. */
+/** Serves `cri` on a socket in a temporary directory, which `close` removes. */
 export async function serveForTest(cri: Cri): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-cri-'));
   const socketPath = join(folder, 'cri.sock');

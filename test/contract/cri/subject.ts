@@ -13,17 +13,17 @@ import {
 import type { RuntimeEvents } from '../../../src/cri/runtime-events.ts';
 import type { Cri } from '../../../src/cri/services.ts';
 import { PROGRAMS, type ProgramName } from './programs.ts';
-import type { Refusal, Refusals } from './refusals.ts';
+import type { ExpectedError, ExpectedErrors } from './expected-errors.ts';
 
-/** A runtime that keeps the contract, and what a test must know of its surroundings. */
+/** A runtime under test, with its environment. */
 export interface Subject {
   readonly cri: Cri;
   readonly events: RuntimeEvents;
-  /** An image that is present, and can run what `PROGRAMS` says. */
+  /** A present image that can run `PROGRAMS`. */
   readonly image: string;
-  /** A name that cannot be pulled. */
+  /** A reference that cannot be pulled. */
   readonly unpullable: string;
-  readonly refusals: Refusals;
+  readonly errors: ExpectedErrors;
   readonly logDirectory: string;
   readonly cgroupParent: string;
   readLog(path: string): Promise<string>;
@@ -32,17 +32,17 @@ export interface Subject {
 
 export const signal = new AbortController().signal;
 
-/** What has not happened by then on the busiest machine does not happen. */
-const PATIENCE_MS = 180_000;
+/** Long enough for the busiest machine. */
+const TIMEOUT_MS = 180_000;
 
 let pods = 0;
 
-/** A pod of its own for one test; `remove` takes it away. */
+/** A pod of one test; `remove` removes it. */
 export interface TestPod {
   readonly id: string;
   readonly config: PodSandboxConfig;
   create(program: ProgramName, change?: Partial<ContainerConfigMessage>): Promise<string>;
-  /** Also waits until the program listens to signals. */
+  /** Also waits until the program handles signals. */
   start(program: ProgramName): Promise<string>;
   remove(): Promise<void>;
 }
@@ -107,7 +107,7 @@ export async function statusOf({ cri }: Subject, containerId: string): Promise<C
   return status;
 }
 
-/** Waits until a container that ends by itself has ended. */
+/** Waits until a container has exited by itself. */
 export async function exitedStatus(subject: Subject, containerId: string): Promise<ContainerStatus> {
   return eventually(async () => {
     const status = await statusOf(subject, containerId);
@@ -115,12 +115,12 @@ export async function exitedStatus(subject: Subject, containerId: string): Promi
   });
 }
 
-export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const limit = AbortSignal.timeout(PATIENCE_MS); !limit.aborted; await delay(10)) {
-    const found = await look();
+export async function eventually<T>(check: () => Promise<T | undefined>): Promise<T> {
+  for (const limit = AbortSignal.timeout(TIMEOUT_MS); !limit.aborted; await delay(10)) {
+    const found = await check();
     if (found !== undefined) return found;
   }
-  throw new Error(`it did not happen within ${PATIENCE_MS} ms`);
+  throw new Error(`condition not met within ${TIMEOUT_MS} ms`);
 }
 
 export async function podIds(
@@ -139,8 +139,8 @@ export async function containerIds(
   return containers.map(({ id }) => id);
 }
 
-/** Where one runtime refuses and another does not mind. */
-export async function rejectsOrNot(call: Promise<unknown>, refusal: Refusal | undefined): Promise<void> {
-  if (refusal === undefined) await call;
-  else await assert.rejects(call, refusal);
+/** For calls that some runtimes reject and others accept. */
+export async function assertRejectsIfExpected(call: Promise<unknown>, expected: ExpectedError | undefined): Promise<void> {
+  if (expected === undefined) await call;
+  else await assert.rejects(call, expected);
 }

@@ -39,7 +39,7 @@ for (const [name, text] of Object.entries(CASES)) {
 }
 
 async function started(script: string): Promise<RunningProgram> {
-  const program = await createLinuxProcesses().spawn({
+  const program = await createLinuxProcesses(process.env).spawn({
     program: PERL,
     args: ['-e', script, String(COUNT)],
     env: { PATH: '/usr/bin:/bin' },

@@ -22,7 +22,7 @@ const never = new AbortController().signal;
 const shell = (script: string): Command => ({ program: '/bin/sh', args: ['-c', script] });
 
 processesContract('linux', async (t) => ({
-  processes: createLinuxProcesses(),
+  processes: createLinuxProcesses(process.env),
   fs: linuxFileSystem,
   root: await temporaryFolder(t),
 }));
@@ -166,7 +166,7 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
 }
 
 test('linux processes: waits for a process that somebody else started', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const child = spawn('/bin/sleep', ['1000']);
   await once(child, 'spawn');
   const identity = await processes.identify(child.pid ?? 0);
@@ -178,13 +178,13 @@ test('linux processes: waits for a process that somebody else started', async ()
 });
 
 test('linux processes: arguments that are too long reject like anything else that cannot start', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const run = processes.run({ program: '/bin/true', args: ['x'.repeat(4 * 1024 * 1024)] }, never);
   await assert.rejects(run, { name: 'ProcessStartError', code: 'E2BIG' });
 });
 
 test('linux processes: an aborted run takes along what the program started', async (t) => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const root = await temporaryFolder(t);
   const controller = new AbortController();
   const run = processes.run(
@@ -200,7 +200,7 @@ test('linux processes: an aborted run takes along what the program started', asy
 });
 
 test('linux processes: a daemon has a session of its own and no terminal', async (t) => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const logFile = `${await temporaryFolder(t)}/log`;
   const daemon = await processes.startDaemon({ ...shell('exec sleep 1000'), logFile });
   const stat = await linuxFileSystem.readText(`/proc/${daemon.pid}/stat`);

@@ -18,7 +18,7 @@ const shell = (script: string, streams: StreamedCommand['streams'] = 'all'): Str
   streams,
 });
 
-spawnContract('linux', async () => createLinuxProcesses());
+spawnContract('linux', async () => createLinuxProcesses(process.env));
 spawnContract('memory', async () => {
   const { processes } = createMemoryHost();
   processes.install('/bin/sh', memoryShell);
@@ -112,7 +112,7 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
 }
 
 test('linux programs: a terminal echoes, has a size, and ends its input like Ctrl-D', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const program = await processes.spawn(shell('read line; stty size; cat >/dev/null; exit 5', 'terminal'));
   await program.resize({ width: 100, height: 40 });
   await program.write(new TextEncoder().encode('go\n'));
@@ -122,7 +122,7 @@ test('linux programs: a terminal echoes, has a size, and ends its input like Ctr
 });
 
 test('linux programs: somebody else may resize a terminal, whichever of its streams it is', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   for (const redirect of ['', '0</dev/null', '0</dev/null 1>/dev/null']) {
     const script = `exec ${redirect}; echo ready >&2; read x <&2; stty size <&2 >&2; exec sleep 1000 ${redirect}`;
     const program = await processes.spawn(shell(script, 'terminal'));
@@ -142,7 +142,7 @@ test('linux programs: somebody else may resize a terminal, whichever of its stre
 });
 
 test('linux programs: one that was to send its terminal and does not is told by its words', async (t) => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const terminalSocket = `${await temporaryFolder(t)}/door`;
   const command = { ...shell('echo oops >&2; exit 3', 'terminal'), terminalSocket };
   const program = await processes.spawn(command);
@@ -156,7 +156,7 @@ test('linux programs: one that was to send its terminal and does not is told by 
 });
 
 test('linux programs: a program may run from a copy that nobody can write to', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   for (let round = 0; round < 2; round++) {
     const script = 'exec 3>>/proc/$$/exe; echo not reached';
     const program = await processes.spawn({ ...shell(script, 'outputOnly'), sealed: true });
@@ -167,7 +167,7 @@ test('linux programs: a program may run from a copy that nobody can write to', a
 });
 
 test('linux programs: a terminal that nobody reads does not hold us up', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const program = await processes.spawn(shell('stty raw; exec sleep 1000', 'terminal'));
   const write = program.write(new Uint8Array(1024 * 1024));
   await program.kill();
@@ -176,7 +176,7 @@ test('linux programs: a terminal that nobody reads does not hold us up', async (
 });
 
 test('linux programs: what is typed ahead while a program does not read is not lost', async (t) => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const gate = `${await temporaryFolder(t)}/gate`;
   const script = `mkfifo ${gate}; stty raw -echo; echo ready; read go <${gate}; exec cat`;
   const program = await processes.spawn(shell(script, 'terminal'));
@@ -199,7 +199,7 @@ test('linux programs: what is typed ahead while a program does not read is not l
 });
 
 test('linux programs: a tree is killed with the groups of all in it', async (t) => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const root = await temporaryFolder(t);
   const inner = `sleep 1000 & echo $! >${root}/grandchild; touch ${root}/ready; wait`;
   const program = await processes.spawn(shell(`setsid sh -c '${inner}' & wait`, 'outputOnly'));
@@ -212,7 +212,7 @@ test('linux programs: a tree is killed with the groups of all in it', async (t) 
 });
 
 test('linux programs: the outputs can be opened by their names', async () => {
-  const processes = createLinuxProcesses();
+  const processes = createLinuxProcesses(process.env);
   const program = await processes.spawn(shell('echo out > /dev/stdout; echo err > /dev/stderr', 'outputOnly'));
   assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['out\n', 'err\n']);
   assert.equal(await program.exited, 0);

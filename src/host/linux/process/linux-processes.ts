@@ -14,17 +14,17 @@ import { parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { findProcesses } from './find-processes.ts';
 import { killTree, sendSignal } from './kill-tree.ts';
-import { exitCodeOf, runCommand } from './run-command.ts';
+import { type Environment, exitCodeOf, runCommand, type WithEnvironment } from './run-command.ts';
 import { spawnProgram, asProcessStartError } from './spawn-program.ts';
 import { spawnStreamed } from './spawn-streamed.ts';
 import { startMonitor } from './start-monitor.ts';
 
-/** The machine's processes. */
-export function createLinuxProcesses(): Processes {
+/** The machine's processes. `inherited` is the environment of programs that are given none. */
+export function createLinuxProcesses(inherited: Environment): Processes {
   const children = new Map<number, OwnChild>();
 
   async function startDaemon(daemon: Daemon): Promise<DaemonHandle> {
-    const own = await spawnDaemon(daemon);
+    const own = await spawnDaemon({ ...daemon, env: daemon.env ?? inherited });
     const { pid, exited } = own.handle;
     children.set(pid, own);
     void exited.then(() => children.delete(pid));
@@ -39,7 +39,7 @@ export function createLinuxProcesses(): Processes {
   }
 
   return {
-    run: runCommand,
+    run: (command, signal) => runCommand({ ...command, env: command.env ?? inherited }, signal),
     startDaemon,
     identify,
     find: findProcesses,
@@ -59,12 +59,12 @@ interface OwnChild {
   waiting: number;
 }
 
-async function spawnDaemon({ program, args, env, logFile }: Daemon): Promise<OwnChild> {
+async function spawnDaemon({ program, args, env, logFile }: WithEnvironment<Daemon>): Promise<OwnChild> {
   await using log = await open(logFile, 'a', 0o640).catch((error: unknown) => {
     throw asProcessStartError(program, error);
   });
   const child = spawnProgram(program, args, {
-    ...(env ? { env } : {}),
+    env,
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],

@@ -3,15 +3,20 @@ import { constants } from 'node:os';
 import { type Command, type CommandResult, ProcessOutputError, UNKNOWN_EXIT_CODE } from '../../processes.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
-/** Runs a program to its end and keeps what it wrote. */
-export async function runCommand(command: Command, signal: AbortSignal): Promise<CommandResult> {
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A command whose environment is decided. */
+export type WithEnvironment<T> = Omit<T, 'env'> & { readonly env: Environment };
+
+/** Runs a program to its end and returns its output. */
+export async function runCommand(command: WithEnvironment<Command>, signal: AbortSignal): Promise<CommandResult> {
   // Many commands never need it.
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),
     import('../sys/exit-status.ts'),
   ]);
   signal.throwIfAborted();
-  const { program, args, env = process.env, cwd, input, sealed, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
+  const { program, args, env, cwd, input, sealed, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
   const descriptors = [input === undefined ? null : 'reads', 'writes', 'writes'] as const;
   const { pid, ours } = spawnInSession({ program, args, env, cwd, descriptors, sealed });
   const [stdin, ...outputs] = ours;

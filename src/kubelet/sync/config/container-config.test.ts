@@ -60,7 +60,7 @@ function sandboxOf(changes: PodChanges) {
   return sandboxConfig({ pod: examplePod(changes), attempt: 2, dns: DNSConfig.fromPartial({}), settings, host });
 }
 
-test('containerConfig() counts the start in the name of the log and the attempt', () => {
+test('containerConfig() puts the restart count into log path and attempt', () => {
   const { metadata, logPath, stdin, tty } = containerOf({ container: { stdin: true, tty: true } }, 3);
   assert.deepEqual(
     { metadata, logPath, stdin, tty },
@@ -73,7 +73,7 @@ test('containerConfig() counts the start in the name of the log and the attempt'
   );
 });
 
-test('containerConfig() says why a container cannot be, in status and event', () => {
+test('containerConfig() reports an invalid container in status and event', () => {
   const fault = 'container has runAsNonRoot and image will run as root (pod: "hello_default(u1)", container: web)';
   assert.throws(() => containerOf({ container: { securityContext: { runAsNonRoot: true } } }), {
     name: 'PodError',
@@ -98,11 +98,11 @@ test('sandboxConfig() maps every port once', () => {
   ]);
 });
 
-test('sandboxConfig() gives no name to a pod on the host network', () => {
+test('sandboxConfig() sets no host name on the host network', () => {
   assert.equal(sandboxOf({ spec: { hostNetwork: true, hostname: 'h' } }).hostname, '');
 });
 
-test('sandboxConfig() says why a pod cannot be', () => {
+test('sandboxConfig() throws for an invalid pod', () => {
   const spec = { hostname: 'h'.repeat(40), subdomain: 's'.repeat(40), setHostnameAsFQDN: true };
   const fault =
     `failed to construct FQDN from pod hostname and cluster domain, FQDN ${'h'.repeat(40)}.${'s'.repeat(40)}` +

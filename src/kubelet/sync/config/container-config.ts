@@ -38,7 +38,9 @@ export interface ContainerConfigInput {
   readonly host: HostFacts;
 }
 
-/** The CRI configuration of a container. Throws a `PodError` (`CreateContainerConfigError`) for an invalid container. */
+/**
+ * The CRI configuration of a container. Throws a `PodError` (`CreateContainerConfigError`) for an invalid container.
+ */
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   try {
     return buildConfig(input);

@@ -33,32 +33,32 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'asks the cluster first': { config: ofCluster },
-  'takes the node’s resolver for the policy Default': { spec: { dnsPolicy: 'Default' }, config: ofHost },
-  'takes the node’s resolver on the host network': { spec: { hostNetwork: true }, config: ofHost },
-  'asks the cluster on the host network where the policy says so': {
+  'uses the cluster DNS first': { config: ofCluster },
+  'uses the node’s resolver with policy Default': { spec: { dnsPolicy: 'Default' }, config: ofHost },
+  'uses the node’s resolver on the host network': { spec: { hostNetwork: true }, config: ofHost },
+  'uses the cluster DNS on the host network if the policy says so': {
     spec: { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' },
     config: ofCluster,
   },
-  'falls back, and says so, without a cluster': {
+  'falls back with a warning without cluster DNS': {
     settings: { clusterDns: [] },
     config: ofHost,
     warnings: [missingClusterDns],
   },
-  'adds no domain of the cluster when it has none': {
+  'adds no cluster domain when there is none': {
     settings: { clusterDomain: '' },
     config: { ...ofCluster, searches: ['example.com'] },
   },
-  'asks this machine when the node’s resolver is not for pods': {
+  'uses loopback when pods do not use the node’s resolver': {
     spec: { dnsPolicy: 'Default' },
     settings: { resolvConf: '', hostIPs: ['192.0.2.1', '2001:db8::1'] },
     config: { servers: ['127.0.0.1', '::1'], searches: ['.'], options: ['timeout:1'] },
   },
-  'starts from nothing for the policy None': {
+  'starts empty with policy None': {
     spec: { dnsPolicy: 'None', dnsConfig: { nameservers: ['1.1.1.1'], options: [{ name: 'debug' }] } },
     config: { servers: ['1.1.1.1'], searches: [], options: ['debug'] },
   },
-  'lets the pod’s own options win, and keeps what is the same once': {
+  'prefers the pod’s options, and removes duplicates': {
     spec: {
       dnsConfig: {
         nameservers: ['10.0.0.10', '1.1.1.1'],
@@ -104,7 +104,7 @@ for (const [name, { spec, settings, config, warnings = [] }] of Object.entries(c
   });
 }
 
-test('parseResolvConf() takes all servers, the last search line and the last value of an option', () => {
+test('parseResolvConf() reads all servers, the last search line and the last value of an option', () => {
   const text = [
     '# a comment',
     'nameserver 1.1.1.1',
@@ -122,7 +122,7 @@ test('parseResolvConf() takes all servers, the last search line and the last val
   });
 });
 
-test('parseResolvConf() refuses a name server without an address', () => {
+test('parseResolvConf() rejects a name server without an address', () => {
   assert.throws(() => parseResolvConf('nameserver\n'), /nameserver list is empty/);
 });
 

@@ -28,8 +28,8 @@ export interface PodDns {
 }
 
 /**
- * The DNS configuration of a pod. `resolvConf`: the content of the node's file, empty if none is configured. Throws when
- * it is invalid.
+ * The DNS configuration of a pod. `resolvConf`: the content of the node's file, empty if none is configured. Throws
+ * when it is invalid.
  */
 export function podDns(pod: Pod, settings: DnsSettings, resolvConf: string): PodDns {
   const warnings: DnsWarning[] = [];

@@ -17,9 +17,9 @@ const read: Record<string, { text: string; value: string }> = {
   'Windows line ends': { text: "A='1'\r\nKEY='a\r\nb'\r\n", value: 'a\nb' },
   'an equals sign in the value': { text: "KEY='a=b'", value: 'a=b' },
   'space after the equals sign as nothing': { text: "A= x\nKEY= 'val'\n", value: '' },
-  'nothing for a key that is not there': { text: "OTHER='val'\n", value: '' },
+  'nothing for a missing key': { text: "OTHER='val'\n", value: '' },
   'nothing in an empty file': { text: '', value: '' },
-  'a value before a fault': { text: "KEY='val'\nnonsense\n", value: 'val' },
+  'a value before an invalid line': { text: "KEY='val'\nnonsense\n", value: 'val' },
   'a value on the longest line': { text: `KEY='${'x'.repeat(65_529)}'`, value: 'x'.repeat(65_529) },
 };
 
@@ -31,7 +31,7 @@ for (const [what, { text, value }] of Object.entries(read)) {
 
 const at = (line: number, what: string): string => `invalid environment variable format at line ${line}: ${what}`;
 
-const refused: Record<string, { text: string; message: string }> = {
+const rejected: Record<string, { text: string; message: string }> = {
   'a line without an equals sign': { text: "A='1'\nKEY\n", message: at(2, "missing '='") },
   'no name': { text: "='val'\n", message: at(1, 'empty variable name') },
   'a name of spaces': { text: "A='1'\n\n  ='val'\n", message: at(3, 'empty variable name') },
@@ -50,8 +50,8 @@ const refused: Record<string, { text: string; message: string }> = {
   'a line that is too long': { text: `KEY='${'x'.repeat(65_530)}'`, message: 'a line is too long' },
 };
 
-for (const [what, { text, message }] of Object.entries(refused)) {
-  test(`envFileValue() refuses ${what}`, () => {
+for (const [what, { text, message }] of Object.entries(rejected)) {
+  test(`envFileValue() rejects ${what}`, () => {
     assert.throws(() => envFileValue(text, 'KEY'), { message });
   });
 }

@@ -2,9 +2,9 @@
 const LONGEST_LINE = 64 * 1024 - 1;
 
 /**
- * The value of a variable in an environment file of `NAME='value'` lines; a value may span several lines. Blank lines and
- * lines that begin with `#` are skipped. Empty when the variable is missing. Parsing stops after the variable. Throws for
- * invalid files.
+ * The value of a variable in an environment file of `NAME='value'` lines; a value may span several lines. Blank lines
+ * and lines that begin with `#` are skipped. Empty when the variable is missing. Parsing stops after the variable.
+ * Throws for invalid files.
  */
 export function envFileValue(text: string, key: string): string {
   const lines = linesOf(text);

@@ -1,4 +1,4 @@
-/** What a container's variables get from objects and files, and what kubelet says when they cannot. */
+/** Variables from objects and files, and kubelet's messages for errors. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ConfigMap, Container, EnvVarSource, Secret } from '../../../api/generated/core-v1.ts';
@@ -122,7 +122,7 @@ for (const [what, { container, gives }] of Object.entries(given)) {
   });
 }
 
-const refused: Record<string, { container: Partial<Container>; message: string }> = {
+const rejected: Record<string, { container: Partial<Container>; message: string }> = {
   'a ConfigMap that is missing': {
     container: variable(configMap('absent', 'k')),
     message: 'configmap "absent" not found',
@@ -131,7 +131,7 @@ const refused: Record<string, { container: Partial<Container>; message: string }
     container: { envFrom: [{ secretRef: { name: 'absent' } }] },
     message: 'secret "absent" not found',
   },
-  'an object of which nothing is known, optional or not': {
+  'an object that cannot be looked up, optional or not': {
     container: variable(secret('unknown', 'k', true)),
     message: 'failed to sync secret cache: timed out waiting for the condition',
   },
@@ -155,7 +155,7 @@ const refused: Record<string, { container: Partial<Container>; message: string }
     container: variable(file('vars/none.env', 'A', true)),
     message: "couldn't parse env file",
   },
-  'a file that is no environment file': {
+  'an invalid environment file': {
     container: variable(file('vars/bad.env', 'A')),
     message: "couldn't parse env file",
   },
@@ -163,7 +163,7 @@ const refused: Record<string, { container: Partial<Container>; message: string }
     container: variable(file('vars/app.env', 'Z')),
     message: 'environment variable key "Z" not found in file "/pods/vars/app.env"',
   },
-  'the first of several faults': {
+  'the first of several errors': {
     container: {
       env: [
         { name: 'A', valueFrom: configMap('settings', 'nope') },
@@ -174,13 +174,13 @@ const refused: Record<string, { container: Partial<Container>; message: string }
   },
 };
 
-for (const [what, { container, message }] of Object.entries(refused)) {
-  test(`containerEnvironment() refuses ${what}`, () => {
+for (const [what, { container, message }] of Object.entries(rejected)) {
+  test(`containerEnvironment() rejects ${what}`, () => {
     assert.throws(() => environmentOf(container), { message });
   });
 }
 
-test('containerEnvironment() passes the bytes of a Secret on, also where a value refers to it', () => {
+test('containerEnvironment() keeps the bytes of a Secret, also in references', () => {
   const bytes = Uint8Array.of(0xff, 0x00, 0x24, 0x80);
   const from = {
     ...NO_SOURCES,
@@ -204,7 +204,7 @@ test('containerEnvironment() passes the bytes of a Secret on, also where a value
   );
 });
 
-test('containerEnvironment() leaves a variable empty that comes from a file while the gate is off', () => {
+test('containerEnvironment() leaves a file variable empty while the gate is off', () => {
   const pod = examplePod({ container: variable(file('vars/none.env', 'A')) });
   const [container] = pod.spec.containers;
   assert.ok(container);
@@ -212,7 +212,7 @@ test('containerEnvironment() leaves a variable empty that comes from a file whil
   assert.deepEqual([...containerEnvironment(input)], [['X', Buffer.from('')]]);
 });
 
-test('containerEnvironment() lets whole objects win over services', () => {
+test('containerEnvironment() prefers envFrom to services', () => {
   const environment = environmentOf({ envFrom: [{ configMapRef: { name: 'more' } }] });
   assert.deepEqual([...environment.keys()], ['color', 'a.b-c', 'KUBERNETES_SERVICE_HOST']);
   assert.equal(new TextDecoder().decode(environment.get('color')), 'blue');

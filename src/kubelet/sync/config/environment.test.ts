@@ -19,7 +19,7 @@ function environmentOf(env: readonly EnvVar[], pod: Pod = examplePod(), serviceE
   return new Map(Array.from(environment, ([name, value]) => [name, new TextDecoder().decode(value)]));
 }
 
-test('containerEnvironment() expands what was declared before, services last', () => {
+test('containerEnvironment() expands earlier variables, then services', () => {
   const env = [
     { name: 'B', value: '$(A) $(SERVICE) $(MISSING) $$(A)' },
     { name: 'A', value: 'one' },
@@ -70,21 +70,21 @@ const sources: Record<string, { from: EnvVarSource; value: string }> = {
   'CPUs in thousandths': { from: resource('requests.cpu', '1m'), value: '250' },
   'memory in mebibytes, rounded up': { from: resource('requests.memory', '1Mi'), value: '96' },
   'the pod’s limit where the container has none': { from: resource('limits.memory'), value: '2147483648' },
-  'what the node has where nobody sets a limit': { from: resource('limits.ephemeral-storage', '1Gi'), value: '100' },
-  'nothing asked for': { from: resource('requests.ephemeral-storage'), value: '0' },
+  'the allocatable amount without any limit': { from: resource('limits.ephemeral-storage', '1Gi'), value: '100' },
+  'zero for a missing request': { from: resource('requests.ephemeral-storage'), value: '0' },
   'huge pages': { from: resource('limits.hugepages-2Mi'), value: '4194304' },
 };
 
 for (const [what, { from, value }] of Object.entries(sources)) {
-  test(`containerEnvironment() knows ${what}`, () => {
+  test(`containerEnvironment() resolves ${what}`, () => {
     assert.equal(environmentOf([{ name: 'X', valueFrom: from }], examplePod(rich)).get('X'), value);
   });
 }
 
-const refused: Record<string, { from: EnvVarSource; message: string }> = {
-  'a field of no use to containers': { from: field('status.phase'), message: 'unsupported fieldPath: status.phase' },
+const rejected: Record<string, { from: EnvVarSource; message: string }> = {
+  'a field that containers cannot use': { from: field('status.phase'), message: 'unsupported fieldPath: status.phase' },
   'any other field': { from: field('spec.containers'), message: 'field label not supported: spec.containers' },
-  'a key of what is no map': {
+  'a key of a field that is not a map': {
     from: field("metadata.name['x']"),
     message: "field label does not support subscript: metadata.name['x']",
   },
@@ -95,8 +95,8 @@ const refused: Record<string, { from: EnvVarSource; message: string }> = {
   },
 };
 
-for (const [what, { from, message }] of Object.entries(refused)) {
-  test(`containerEnvironment() refuses ${what}`, () => {
+for (const [what, { from, message }] of Object.entries(rejected)) {
+  test(`containerEnvironment() rejects ${what}`, () => {
     assert.throws(() => environmentOf([{ name: 'X', valueFrom: from }], examplePod(rich)), { message });
   });
 }

@@ -69,17 +69,17 @@ for (const name of [
   const recording = await readRecording(name);
   const [sandbox] = requests(recording, 'RunPodSandbox');
   assert.ok(sandbox);
-  // kubelet adds where a pod comes from and when it was first seen before it hands it on.
+  // kubelet adds annotations with the source and the first-seen time.
   const pod = { ...recording.pod, metadata: { ...recording.pod.metadata, annotations: sandbox.config.annotations } };
   const ourSandbox = sandboxConfig({ pod, attempt: 0, dns: podDns(pod, settings, '').config, settings, host });
 
-  test(`sandboxConfig() is that of kubelet for ${name}`, () => {
+  test(`sandboxConfig() matches kubelet for ${name}`, () => {
     assert.deepEqual(protoJson(ourSandbox), sandbox.config);
   });
 
   for (const create of requests(recording, 'CreateContainer')) {
     const container = containerOf(pod, create.config.metadata.name);
-    test(`containerConfig() is that of kubelet for ${name}, ${container.name}`, () => {
+    test(`containerConfig() matches kubelet for ${name}, ${container.name}`, () => {
       const ours = protoJson(ourConfig(pod, container, recording, create.config));
       assert.deepEqual(sortedEnvs(ours), sortedEnvs(create.config));
       assert.deepEqual(protoJson(ourSandbox), create.sandboxConfig);
@@ -134,7 +134,7 @@ function containerOf({ spec }: Pod, name: string): Container {
   return found;
 }
 
-/** kubelet's own order of variables is random. */
+/** Sorts variables: their order in kubelet is random. */
 function sortedEnvs(config: unknown): unknown {
   const { envs = [], ...rest } = config as Partial<RecordedConfig>;
   return { ...rest, envs: envs.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };

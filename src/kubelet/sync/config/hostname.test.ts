@@ -40,7 +40,7 @@ for (const [what, { name, spec, expected, kernel }] of Object.entries(cases)) {
   });
 }
 
-test('kernelHostname() refuses a full name that the kernel cannot hold', () => {
+test('kernelHostname() rejects an FQDN that is too long', () => {
   const pod = examplePod({ spec: { subdomain: 's'.repeat(40), setHostnameAsFQDN: true } });
   assert.throws(() => kernelHostname(pod, 'cluster.local'), {
     message:

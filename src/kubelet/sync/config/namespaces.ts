@@ -2,8 +2,8 @@ import type { Pod } from '../../../api/generated/core-v1.ts';
 import { NamespaceMode, NamespaceOption, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
 
 /**
- * The namespace modes of a pod. `users`: from `UserNamespaces.namespaceFor`; absent: the host's. `targetId`: the container
- * whose process namespace is joined.
+ * The namespace modes of a pod. `users`: from `UserNamespaces.namespaceFor`; absent: the host's. `targetId`: the
+ * container whose process namespace is joined.
  */
 export function namespaceOptions(
   { spec }: Pod,

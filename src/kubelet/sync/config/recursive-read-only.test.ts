@@ -21,25 +21,25 @@ for (const [name, { given, supported = true, recursive }] of Object.entries(case
   });
 }
 
-const refusals: Record<string, { given: Partial<VolumeMount>; supported?: boolean; why: string }> = {
-  'a mount that can be written': {
+const rejected: Record<string, { given: Partial<VolumeMount>; supported?: boolean; why: string }> = {
+  'a writable mount': {
     given: { readOnly: false, recursiveReadOnly: 'IfPossible' },
     why: 'volume "data" requested recursive read-only mode, but it is not read-only',
   },
-  'a mount that others may add to': {
+  'a mount with propagation': {
     given: { recursiveReadOnly: 'Enabled', mountPropagation: 'HostToContainer' },
     why: 'volume "data" requested recursive read-only mode, but it is not compatible with propagation "HostToContainer"',
   },
-  'a runtime that cannot': {
+  'a runtime without support': {
     given: { recursiveReadOnly: 'Enabled' },
     supported: false,
     why: 'volume "data" requested recursive read-only mode, but it is not supported by the runtime',
   },
-  'another word': { given: { recursiveReadOnly: 'Always' }, why: 'unknown recursive read-only mode "Always"' },
+  'an unknown mode': { given: { recursiveReadOnly: 'Always' }, why: 'unknown recursive read-only mode "Always"' },
 };
 
-for (const [name, { given, supported = true, why }] of Object.entries(refusals)) {
-  test(`recursiveReadOnly() refuses ${name}`, () => {
+for (const [name, { given, supported = true, why }] of Object.entries(rejected)) {
+  test(`recursiveReadOnly() rejects ${name}`, () => {
     assert.throws(() => recursiveReadOnly({ ...mount, ...given }, supported), { message: why });
     assert.equal(recursiveReadOnlyShown({ ...mount, ...given }, supported), 'Disabled');
   });

@@ -3,8 +3,8 @@ import type { VolumeMount } from '../../../api/generated/core-v1.ts';
 type MountModes = Pick<VolumeMount, 'name' | 'readOnly' | 'recursiveReadOnly' | 'mountPropagation'>;
 
 /**
- * Whether a mount is recursively read-only. `supported`: the pod's runtime handler supports it. Throws kubelet's message
- * when the request cannot be met.
+ * Whether a mount is recursively read-only. `supported`: the pod's runtime handler supports it. Throws kubelet's
+ * message when the request cannot be met.
  */
 export function recursiveReadOnly(mount: MountModes, supported: boolean): boolean {
   const { name, readOnly, recursiveReadOnly: mode, mountPropagation = 'None' } = mount;

@@ -33,16 +33,16 @@ test('containerSecurityContext() of a plain pod hides the kernel’s files and r
 });
 
 const cases: Record<string, { given: PodChanges; user?: ImageUser; seccompDefault?: boolean; changed: object }> = {
-  'takes the pod’s user and group': {
+  'uses the pod’s user and group': {
     given: { spec: { securityContext: { runAsUser: 1000, runAsGroup: 1001 } } },
     changed: { runAsUser: { value: '1000' }, runAsGroup: { value: '1001' } },
   },
-  'lets the container’s user win': {
+  'prefers the container’s user': {
     given: { spec: { securityContext: { runAsUser: 1000 } }, container: { securityContext: { runAsUser: 7 } } },
     changed: { runAsUser: { value: '7' } },
   },
-  'takes the image’s user': { given: {}, user: { uid: 5n, username: '' }, changed: { runAsUser: { value: '5' } } },
-  'takes the image’s user by name': {
+  'uses the image’s user': { given: {}, user: { uid: 5n, username: '' }, changed: { runAsUser: { value: '5' } } },
+  'uses the image’s user by name': {
     given: {},
     user: { uid: undefined, username: 'web' },
     changed: { runAsUser: undefined, runAsUsername: 'web' },
@@ -53,11 +53,11 @@ const cases: Record<string, { given: PodChanges; user?: ImageUser; seccompDefaul
     },
     changed: { supplementalGroups: ['2000', '3000'], supplementalGroupsPolicy: 'Strict' },
   },
-  'forbids new privileges only where that is said': {
+  'forbids new privileges only when requested': {
     given: { container: { securityContext: { allowPrivilegeEscalation: false } } },
     changed: { noNewPrivs: true },
   },
-  'hides nothing of an unmasked /proc': {
+  'masks nothing of an unmasked /proc': {
     given: { container: { securityContext: { procMount: 'Unmasked' } } },
     changed: { maskedPaths: undefined, readonlyPaths: undefined },
   },
@@ -66,15 +66,15 @@ const cases: Record<string, { given: PodChanges; user?: ImageUser; seccompDefaul
     seccompDefault: true,
     changed: { seccomp: {} },
   },
-  'looks for local seccomp profiles below the root': {
+  'resolves local seccomp profiles below the root directory': {
     given: { container: { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'a/b.json' } } } },
     changed: { seccomp: { profileType: 'Localhost', localhostRef: '/var/lib/kubelet/seccomp/a/b.json' } },
   },
-  'tells an AppArmor profile in both forms': {
+  'sets an AppArmor profile in both forms': {
     given: { spec: { securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } } },
     changed: { apparmor: { profileType: 'Localhost', localhostRef: 'p' }, apparmorProfile: 'localhost/p' },
   },
-  'reads the AppArmor annotation of old': {
+  'reads the deprecated AppArmor annotation': {
     given: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/web': 'runtime/default' } } },
     changed: { apparmor: {}, apparmorProfile: 'runtime/default' },
   },
@@ -101,7 +101,7 @@ for (const [name, { given, user = root, seccompDefault = false, changed }] of Ob
 const nonRoot = { spec: { securityContext: { runAsNonRoot: true } } };
 const subject = '(pod: "hello_default(u1)", container: web)';
 
-const refused: Record<string, { given: PodChanges; user?: ImageUser; message: string }> = {
+const rejected: Record<string, { given: PodChanges; user?: ImageUser; message: string }> = {
   'root by the image': { given: nonRoot, message: `container has runAsNonRoot and image will run as root ${subject}` },
   'root by the pod': {
     given: { spec: { securityContext: { runAsNonRoot: true, runAsUser: 0 } } },
@@ -112,12 +112,12 @@ const refused: Record<string, { given: PodChanges; user?: ImageUser; message: st
     user: { uid: undefined, username: 'web' },
     message: `container has runAsNonRoot and image has non-numeric user (web), cannot verify user is non-root ${subject}`,
   },
-  'a uid of the image that no process can have': {
+  'an image uid that is out of range': {
     given: nonRoot,
     user: { uid: 4_294_967_296n, username: '' },
     message: `container has runAsNonRoot and image has non-numeric user (4294967296), cannot verify user is non-root ${subject}`,
   },
-  'a negative uid of the image': {
+  'a negative image uid': {
     given: nonRoot,
     user: { uid: -1n, username: '' },
     message: `container has runAsNonRoot and image has non-numeric user (-1), cannot verify user is non-root ${subject}`,
@@ -128,8 +128,8 @@ const refused: Record<string, { given: PodChanges; user?: ImageUser; message: st
   },
 };
 
-for (const [name, { given, user = root, message }] of Object.entries(refused)) {
-  test(`containerSecurityContext() refuses ${name}`, () => {
+for (const [name, { given, user = root, message }] of Object.entries(rejected)) {
+  test(`containerSecurityContext() rejects ${name}`, () => {
     assert.throws(() => contextOf(examplePod(given), user), { message });
   });
 }
@@ -147,7 +147,7 @@ test('sandboxSecurityContext() is privileged when any container is, init contain
   });
 });
 
-test('a pod with users of its own has them in its sandbox and in its containers', () => {
+test('a user namespace is set in the sandbox and in its containers', () => {
   const ids = [{ hostId: 65_536, containerId: 0, length: 65_536 }];
   const userNamespace = UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: ids, gids: ids });
   const expected = { uids: [{ hostId: 65_536, length: 65_536 }], gids: [{ hostId: 65_536, length: 65_536 }] };

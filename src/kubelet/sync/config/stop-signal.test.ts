@@ -8,17 +8,17 @@ import { stopSignalName, stopSignalOf } from './stop-signal.ts';
 const on = { containerStopSignals: true };
 const asking = (stopSignal: string) => ({ ...exampleContainer, lifecycle: { stopSignal } });
 
-test('stopSignalOf() says nothing of a container that asks for nothing, or while the gate is off', () => {
+test('stopSignalOf() is the default without a stop signal, or while the gate is off', () => {
   assert.equal(stopSignalOf(exampleContainer, on), Signal.RUNTIME_DEFAULT);
   assert.equal(stopSignalOf(asking('SIGUSR1'), {}), Signal.RUNTIME_DEFAULT);
 });
 
-test('every signal that a container may ask for has its number, and is shown by its name', () => {
+test('every stop signal has a CRI value and a name', () => {
   for (const name of LINUX_SIGNALS) assert.equal(stopSignalName(stopSignalOf(asking(name), on)), name);
   assert.equal(stopSignalOf(asking('SIGRTMIN+15'), on), Signal.SIGRTMINPLUS15);
   assert.equal(stopSignalOf(asking('SIGRTMAX-14'), on), Signal.SIGRTMAXMINUS14);
 });
 
-test('stopSignalName() knows that a runtime does not tell', () => {
+test('stopSignalName() is undefined when the runtime does not report it', () => {
   assert.equal(stopSignalName(Signal.RUNTIME_DEFAULT), undefined);
 });

@@ -29,16 +29,16 @@ interface ParsedChallenge {
 /** A word followed by a value is a field of the scheme before it; any other word is a scheme. */
 function parseChallenges(header: string): readonly ParsedChallenge[] {
   const found: ParsedChallenge[] = [];
-  const word = /[\s,]*([\w!#$%&'*+.^`|~-]+)/y;
+  const token = /[\s,]*([\w!#$%&'*+.^`|~-]+)/y;
   const value = /\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))/y;
   for (let at = 0; ; ) {
-    word.lastIndex = at;
-    const name = word.exec(header)?.[1]?.toLowerCase();
+    token.lastIndex = at;
+    const name = token.exec(header)?.[1]?.toLowerCase();
     if (name === undefined) return found;
-    value.lastIndex = word.lastIndex;
+    value.lastIndex = token.lastIndex;
     const written = value.exec(header);
     if (written) found.at(-1)?.fields.set(name, written[1]?.replace(/\\(.)/g, '$1') ?? written[2] ?? '');
     else found.push({ scheme: name, fields: new Map() });
-    at = written ? value.lastIndex : word.lastIndex;
+    at = written ? value.lastIndex : token.lastIndex;
   }
 }

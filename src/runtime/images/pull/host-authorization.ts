@@ -86,7 +86,7 @@ export class HostAuthorization {
     const { clock, pullSignal } = this.#options;
     const { response } = await this.#requestToken(url, challenge, AbortSignal.any([pullSignal, clock.deadline(TOKEN_MS)]));
     if (response.status !== 200) {
-      const text = `${urlText(url)}: ${await responseErrorText(response)} (asked ${this.credentialsText})`;
+      const text = `${urlText(url)}: ${await responseErrorText(response)} (requested ${this.credentialsText})`;
       throw new RegistryError(response.status, text);
     }
     const answer = parseObject(await readSmallBody(response, MAX_TOKEN_BYTES), urlText(url));

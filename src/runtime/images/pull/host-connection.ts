@@ -72,45 +72,45 @@ export class HostConnection {
   }
 
   /** Sends a request and follows redirects. `secret` returns the headers that only this URL receives. */
-  async fetch(url: URL, asked: RequestParts, secret: (at: URL) => Headers, signal: AbortSignal): Promise<HostResponse> {
+  async fetch(url: URL, parts: RequestParts, secret: (at: URL) => Headers, signal: AbortSignal): Promise<HostResponse> {
     let at = url;
     for (let left = MAX_REDIRECTS; left >= 0; left--) {
-      const headers = [...asked.headers, ...secret(at)];
-      const response = await this.#send(at, { ...asked, headers }, signal);
+      const headers = [...parts.headers, ...secret(at)];
+      const response = await this.#send(at, { ...parts, headers }, signal);
       const next = response.headers['location'];
       const isRedirect = response.status >= 300 && response.status <= 399 && next !== undefined;
-      if (!isRedirect || asked.method !== 'GET') return { response, at };
+      if (!isRedirect || parts.method !== 'GET') return { response, at };
       await discardBody(response);
       at = redirectTarget(at, next);
     }
     throw new RegistryError(0, `${urlText(url)}: redirected more than ${MAX_REDIRECTS} times`);
   }
 
-  async #send(url: URL, asked: RequestParts, signal: AbortSignal): Promise<HttpResponse> {
+  async #send(url: URL, parts: RequestParts, signal: AbortSignal): Promise<HttpResponse> {
     if (!this.#host.fallsBackToHttp || !this.isHost(url) || url.protocol === 'http:')
-      return this.#exchange(url, asked, signal);
+      return this.#exchange(url, parts, signal);
     const plain = new URL(`${this.#plainHome}${url.pathname}${url.search}`);
-    if (this.#isPlain) return this.#exchange(plain, asked, signal);
+    if (this.#isPlain) return this.#exchange(plain, parts, signal);
     try {
-      return await this.#exchange(url, asked, signal);
+      return await this.#exchange(url, parts, signal);
     } catch (error) {
       if (!(error instanceof NetworkError) || error.code !== 'EPROTO') throw error;
       this.#isPlain = true;
-      return this.#exchange(plain, asked, signal);
+      return this.#exchange(plain, parts, signal);
     }
   }
 
   /** Tries the host's addresses in turn until one responds; a proxy resolves them itself. */
-  async #exchange(url: URL, asked: RequestParts, signal: AbortSignal): Promise<HttpResponse> {
+  async #exchange(url: URL, parts: RequestParts, signal: AbortSignal): Promise<HttpResponse> {
     const name = url.hostname.replace(/^\[|\]$/g, '');
     const proxy = proxyForUrl(url, this.#transport.env);
-    if (proxy !== undefined) return this.#exchangeThrough(proxy, this.#request(name, url, asked), url, signal);
+    if (proxy !== undefined) return this.#exchangeThrough(proxy, this.#request(name, url, parts), url, signal);
     const [first, ...others] = await this.#lookup(name, signal);
-    let answer = this.#exchangeWith(this.#request(first, url, asked), url, signal);
+    let answer = this.#exchangeWith(this.#request(first, url, parts), url, signal);
     for (const address of others) {
       answer = answer.catch((error: unknown) => {
         if (signal.aborted || !isNoResponse(error)) throw error;
-        return this.#exchangeWith(this.#request(address, url, asked), url, signal);
+        return this.#exchangeWith(this.#request(address, url, parts), url, signal);
       });
     }
     return answer;
@@ -138,12 +138,12 @@ export class HostConnection {
     }
   }
 
-  #request(host: string, url: URL, { headers, ...asked }: RequestParts): HttpRequest {
+  #request(host: string, url: URL, { headers, ...parts }: RequestParts): HttpRequest {
     const { tls, skipVerify, dialTimeoutMs } = this.#host;
     const scheme = url.protocol === 'https:' ? 'https' : 'http';
     const port = Number(url.port) || (scheme === 'https' ? 443 : 80);
     return {
-      ...asked,
+      ...parts,
       target: { host, port },
       scheme,
       path: `${url.pathname}${url.search}`,

@@ -4,23 +4,23 @@ import { type HostEntry, parseHostsFile } from './hosts-file.ts';
 
 const FILE = '/certs.d/example.com/hosts.toml';
 const all = new Set(['pull', 'resolve']);
-const place = (scheme: 'http' | 'https', authority: string, path = '/v2') => ({ scheme, authority, path });
+const endpoint = (scheme: 'http' | 'https', authority: string, path = '/v2') => ({ scheme, authority, path });
 /** A host with only a URL. */
-const plain = (where: HostEntry['endpoint']) => ({ place: where, capabilities: all, headers: [] });
+const plain = (where: HostEntry['endpoint']) => ({ endpoint: where, capabilities: all, headers: [] });
 
 const CASES: Record<string, { readonly text: string; readonly hosts: readonly unknown[] }> = {
   'only a server': {
     text: 'server = "https://registry.example.com"',
-    hosts: [plain(place('https', 'registry.example.com'))],
+    hosts: [plain(endpoint('https', 'registry.example.com'))],
   },
-  'a server without a scheme': { text: 'server = "docker.io"', hosts: [plain(place('https', 'docker.io'))] },
+  'a server without a scheme': { text: 'server = "docker.io"', hosts: [plain(endpoint('https', 'docker.io'))] },
   'an empty table, which means the registry': { text: '[host]', hosts: [plain(undefined)] },
   'mirrors in their order before the registry': {
     text: '[host."https://b.example.com"]\n[host."http://a.example.com:5000"]\n[host."c"]',
     hosts: [
-      plain(place('https', 'b.example.com')),
-      plain(place('http', 'a.example.com:5000')),
-      plain(place('https', 'c')),
+      plain(endpoint('https', 'b.example.com')),
+      plain(endpoint('http', 'a.example.com:5000')),
+      plain(endpoint('https', 'c')),
       plain(undefined),
     ],
   },
@@ -39,7 +39,7 @@ server = "https://s"
 `,
     hosts: [
       {
-        place: place('https', 'm'),
+        endpoint: endpoint('https', 'm'),
         capabilities: new Set(['pull']),
         authorityFiles: ['/certs.d/example.com/ca.pem'],
         clientFiles: [
@@ -54,14 +54,14 @@ server = "https://s"
         ],
         dialTimeoutMs: 1500,
       },
-      plain(place('https', 's')),
+      plain(endpoint('https', 's')),
     ],
   },
   'settings of the server, at the top': {
     text: 'server = "https://s"\nca = ["/a.pem", "b.pem"]\nclient = "c.pem"\ncapabilities = ["resolve"]',
     hosts: [
       {
-        ...plain(place('https', 's')),
+        ...plain(endpoint('https', 's')),
         capabilities: new Set(['resolve']),
         authorityFiles: ['/a.pem', '/certs.d/example.com/b.pem'],
         clientFiles: [{ certificate: '/certs.d/example.com/c.pem', key: undefined }],
@@ -81,11 +81,11 @@ server = "https://s"
       '[host."https://e/x/../y//z"]',
     ].join('\n'),
     hosts: [
-      plain(place('https', 'a', '/us/v2')),
-      plain(place('https', 'b', '/v2/up')),
-      plain(place('https', 'c', '/x/v2')),
-      plain(place('https', 'd', '')),
-      plain(place('https', 'e', '/y/z/v2')),
+      plain(endpoint('https', 'a', '/us/v2')),
+      plain(endpoint('https', 'b', '/v2/up')),
+      plain(endpoint('https', 'c', '/x/v2')),
+      plain(endpoint('https', 'd', '')),
+      plain(endpoint('https', 'e', '/y/z/v2')),
       plain(undefined),
     ],
   },

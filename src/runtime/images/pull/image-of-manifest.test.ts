@@ -40,8 +40,8 @@ test('attestations and other variants in an index are ignored', async () => {
     child(json({ a: 2 }), { architecture: '386' }),
     child(MANIFEST, { architecture: 'amd64' }),
   ]);
-  const { asked } = await pullScripted({ image: 'x.io/app:i', answer: registryWith({ i: index }) });
-  assert.ok(asked[1]?.endsWith(digestOf(MANIFEST)));
+  const { urls } = await pullScripted({ image: 'x.io/app:i', answer: registryWith({ i: index }) });
+  assert.ok(urls[1]?.endsWith(digestOf(MANIFEST)));
 });
 
 test('an image without a platform in the index is checked by its configuration', async () => {

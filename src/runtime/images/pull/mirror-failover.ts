@@ -80,8 +80,8 @@ export class MirrorFailover {
     const error = this.#failures.find(({ host }) => host === this.#registry)?.error;
     const isFinal = this.#round >= MAX_ROUNDS || !isTransient(error) || error instanceof IdleTimeoutError;
     if (isFinal) return undefined;
-    const wanted = error instanceof RegistryError ? (error.retryAfterMs ?? 0) : 0;
-    return wanted > MAX_RETRY_AFTER_MS ? undefined : Math.max(wanted, INITIAL_BACKOFF_MS * 2 ** (this.#round - 1));
+    const requested = error instanceof RegistryError ? (error.retryAfterMs ?? 0) : 0;
+    return requested > MAX_RETRY_AFTER_MS ? undefined : Math.max(requested, INITIAL_BACKOFF_MS * 2 ** (this.#round - 1));
   }
 }
 

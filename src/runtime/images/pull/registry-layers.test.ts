@@ -130,8 +130,8 @@ test('a layer that is invalid at all hosts is requested once from each, and noth
     message:
       /": https:\/\/m1\/v2: layer: has .*; https:\/\/m2\/v2: layer: has .*; https:\/\/r\.io\/v2: layer: has \S+ \S+, expected \S+$/,
   });
-  const asked = blobs.filter((each) => each.startsWith('1'));
-  assert.deepEqual(asked, ['1 from m1', '1 from m2', '1 from r.io']);
+  const requested = blobs.filter((each) => each.startsWith('1'));
+  assert.deepEqual(requested, ['1 from m1', '1 from m2', '1 from r.io']);
   assert.deepEqual(await unfinished(), []);
   const left = (await fs.readDirectory('/s/layers/native')).map(({ name }) => name);
   assert.deepEqual(

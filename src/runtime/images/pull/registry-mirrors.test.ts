@@ -26,14 +26,14 @@ const away: ScriptedAnswer = () => {
 };
 
 test('the first mirror gets all requests, with the name of the registry', async () => {
-  const { asked, image, progress } = await pullScripted({
+  const { urls, image, progress } = await pullScripted({
     image: 'r.io:5000/app:1',
     answer: plain,
     files: {
       'r.io_5000_/hosts.toml': '[host."https://m1"]',
     },
   });
-  assert.deepEqual(asked, [
+  assert.deepEqual(urls, [
     'https://m1:443/v2/app/manifests/1?ns=r.io%3A5000',
     `https://m1:443/v2/app/blobs/${image ? digestOf(image.config) : ''}?ns=r.io%3A5000`,
     `https://m1:443/v2/app/blobs/${digestOf(LAYER)}?ns=r.io%3A5000`,
@@ -53,13 +53,13 @@ const FALLBACKS: Record<string, ScriptedAnswer> = {
 
 for (const [what, answer] of Object.entries(FALLBACKS)) {
   test(`the next host is tried if one ${what}`, async () => {
-    const { asked, layers } = await pullScripted({
+    const { urls, layers } = await pullScripted({
       image: 'r.io/app:1',
       files: MIRRORED,
       answer: byHost({ m1: answer, m2: answer }),
     });
     assert.deepEqual(layers, ['the bytes of a layer']);
-    assert.deepEqual(asked.slice(0, 3), [
+    assert.deepEqual(urls.slice(0, 3), [
       'https://m1:443/v2/app/manifests/1?ns=r.io',
       'https://m2:443/up/v2/app/manifests/1?ns=r.io',
       'https://r.io:443/v2/app/manifests/1',
@@ -68,22 +68,22 @@ for (const [what, answer] of Object.entries(FALLBACKS)) {
 }
 
 test('an unreachable mirror is tried last for the rest of the pull', async () => {
-  const { asked } = await pullScripted({ image: 'r.io/app:1', files: MIRRORED, answer: byHost({ m1: away }) });
+  const { urls } = await pullScripted({ image: 'r.io/app:1', files: MIRRORED, answer: byHost({ m1: away }) });
   assert.deepEqual(
-    asked.map((url) => new URL(url).hostname),
+    urls.map((url) => new URL(url).hostname),
     ['m1', 'm2', 'm2', 'm2'],
   );
 });
 
 test('a mirror without "resolve" is only used for digests', async () => {
   const files = { 'r.io/hosts.toml': '[host."https://m1"]\ncapabilities = ["pull"]' };
-  const { asked } = await pullScripted({ image: 'r.io/app:1', answer: plain, files });
+  const { urls } = await pullScripted({ image: 'r.io/app:1', answer: plain, files });
   assert.deepEqual(
-    asked.map((url) => new URL(url).hostname),
+    urls.map((url) => new URL(url).hostname),
     ['r.io', 'm1', 'm1'],
   );
   const digested = await pullScripted({ image: `r.io/app@${digestOf(MANIFEST)}`, answer: plain, files });
-  assert.ok(digested.asked.every((url) => new URL(url).hostname === 'm1'));
+  assert.ok(digested.urls.every((url) => new URL(url).hostname === 'm1'));
 });
 
 test('a broken transfer is resumed at the next host', async () => {
@@ -182,9 +182,9 @@ test('a registry on this machine is tried with TLS first, once', async () => {
     if (request.scheme === 'https') throw new NetworkError('EPROTO', 'wrong version number');
     return plain(request);
   };
-  const { asked, progress } = await pullScripted({ image: 'localhost:5000/app:1', answer });
+  const { urls, progress } = await pullScripted({ image: 'localhost:5000/app:1', answer });
   assert.deepEqual(
-    asked.map((url) => new URL(url).protocol),
+    urls.map((url) => new URL(url).protocol),
     ['https:', 'http:', 'http:', 'http:'],
   );
   assert.equal(progress[0]?.kind === 'resolved' && progress[0].source, 'http://localhost:5000/v2');
@@ -194,7 +194,7 @@ test('a registry on this machine is tried with TLS first, once', async () => {
 });
 
 test('a registry that fell back to plain HTTP on port 443 is used there, with its credentials', async () => {
-  const { asked, layers } = await pullScripted({
+  const { urls, layers } = await pullScripted({
     image: 'r.io/app:1',
     files: { 'r.io/hosts.toml': 'server = "http://r.io:443"\nskip_verify = true' },
     auth: { username: 'me', password: 'secret' },
@@ -205,7 +205,7 @@ test('a registry that fell back to plain HTTP on port 443 is used there, with it
     },
   });
   assert.deepEqual(
-    [layers.length, new Set(asked.slice(1).map((url) => new URL(url).host))],
+    [layers.length, new Set(urls.slice(1).map((url) => new URL(url).host))],
     [1, new Set(['r.io:443'])],
   );
 });
@@ -240,11 +240,11 @@ test('the error of the registry decides about a retry, also if mirrors are tried
 
 test('a busy registry is retried after its Retry-After', async () => {
   let count = 0;
-  const { layers, asked } = await pullScripted({
+  const { layers, urls } = await pullScripted({
     image: 'r.io/app:1',
     answer: (request) => (count++ < 2 ? { status: 429, headers: { 'retry-after': '50' } } : plain(request)),
   });
-  assert.deepEqual([layers.length, asked.length], [1, 5]);
+  assert.deepEqual([layers.length, urls.length], [1, 5]);
 });
 
 const REASONS: Record<string, { readonly answer: ScriptedAnswer; readonly code: string; readonly message: RegExp }> = {

@@ -39,14 +39,14 @@ const pull = (image: string, answer: ScriptedAnswer = plain, auth?: Partial<Auth
   pullScripted({ image, answer, addresses, ...(auth && { auth }) });
 
 test('pull() stores an image with its names, configuration and layers', async () => {
-  const { image, layers, asked } = await pull('localhost:5000/app:1');
+  const { image, layers, urls } = await pull('localhost:5000/app:1');
   assert.deepEqual(
-    { references: image?.references, size: image?.sizeBytes, layers, asked },
+    { references: image?.references, size: image?.sizeBytes, layers, urls },
     {
       references: ['localhost:5000/app:1', `localhost:5000/app@${digestOf(MANIFEST)}`],
       size: MANIFEST.length + CONFIG.length + LAYER.length,
       layers: ['the bytes of a layer'],
-      asked: [
+      urls: [
         'https://localhost:5000/v2/app/manifests/1',
         `https://localhost:5000/v2/app/blobs/${digestOf(CONFIG)}`,
         `https://localhost:5000/v2/app/blobs/${digestOf(LAYER)}`,
@@ -57,11 +57,11 @@ test('pull() stores an image with its names, configuration and layers', async ()
 
 test('pull() connects to the address of a registry, with its name in the Host header', async () => {
   const hosts = new Set<string | undefined>();
-  const { asked } = await pull('named.example.com:5000/app:1', (request) => {
+  const { urls } = await pull('named.example.com:5000/app:1', (request) => {
     hosts.add(request.headers?.find(([name]) => name === 'Host')?.[1]);
     return plain(request);
   });
-  assert.equal(asked[0], 'https://192.0.2.7:5000/v2/app/manifests/1');
+  assert.equal(urls[0], 'https://192.0.2.7:5000/v2/app/manifests/1');
   assert.deepEqual([...hosts], ['named.example.com:5000']);
 });
 
@@ -72,13 +72,13 @@ test('pull() chooses the image of this machine from an index, and keeps the dige
 });
 
 test('pull() tries the next address of a registry if one does not respond', async () => {
-  const { layers, asked } = await pull('two.example.com/app:1', (request) => {
+  const { layers, urls } = await pull('two.example.com/app:1', (request) => {
     if ('host' in request.target && request.target.host === '192.0.2.8')
       throw new NetworkError('EHOSTUNREACH', 'no route');
     return plain(request);
   });
   assert.deepEqual(layers, ['the bytes of a layer']);
-  assert.deepEqual(asked.slice(0, 2), [
+  assert.deepEqual(urls.slice(0, 2), [
     'https://192.0.2.8:443/v2/app/manifests/1',
     'https://192.0.2.9:443/v2/app/manifests/1',
   ]);
@@ -111,7 +111,7 @@ test('pull() exchanges an identity token for an access token', async () => {
 
 test('pull() answers a challenge with a token, once', async () => {
   const realm = 'https://auth.example.com/token';
-  const { asked } = await pull(
+  const { urls } = await pull(
     'example.com/app:1',
     (request) => {
       const authorization = request.headers?.find(([name]) => name === 'Authorization')?.[1];
@@ -124,12 +124,12 @@ test('pull() answers a challenge with a token, once', async () => {
     },
     { username: 'me', password: 'secret' },
   );
-  assert.deepEqual(asked.slice(0, 3), [
+  assert.deepEqual(urls.slice(0, 3), [
     'https://example.com:443/v2/app/manifests/1',
     'https://auth.example.com:443/token?service=s&scope=repository%3Aapp%3Apull',
     'https://example.com:443/v2/app/manifests/1',
   ]);
-  assert.equal(asked.filter((url) => url.includes('/token')).length, 1);
+  assert.equal(urls.filter((url) => url.includes('/token')).length, 1);
 });
 
 test('pull() does not send credentials in plain text after a redirect', async () => {
@@ -220,7 +220,7 @@ const rejected: Record<string, { image?: string; answer?: ScriptedAnswer; code: 
       data: json({ errors: [{ code: 'UNAUTHORIZED', message: 'authentication required' }] }),
     }),
     code: 'Unknown',
-    message: /status 401: UNAUTHORIZED: authentication required \(asked without a login\)$/,
+    message: /status 401: UNAUTHORIZED: authentication required \(requested without a login\)$/,
   },
   'a manifest that does not match its digest': {
     image: `example.com/app@${digestOf('another')}`,

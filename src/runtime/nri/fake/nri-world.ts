@@ -19,13 +19,13 @@ export async function startNri(
   const host = createMemoryHost();
   const sandboxes: SandboxRecord[] = [];
   const containers: ContainerRecord[] = [];
-  const asked: string[] = [];
+  const runtimeCalls: string[] = [];
   const logged: string[] = [];
   const note = (message: string, fields: LogFields = {}): void => {
     logged.push(`${message} ${String(fields['plugin'] ?? fields['program'] ?? fields['container'] ?? '')}`.trim());
   };
   const end = new AbortController();
-  const world = { host, sandboxes, containers, asked, logged, end };
+  const world = { host, sandboxes, containers, runtimeCalls, logged, end };
   await prepare?.(world);
   const nri = createNri({
     settings: {
@@ -39,11 +39,11 @@ export async function startNri(
       sandboxes: () => sandboxes,
       containers: () => containers,
       update: async (update: NriUpdate) => {
-        asked.push(`update ${update.containerId} ${JSON.stringify(update.resources)}`);
+        runtimeCalls.push(`update ${update.containerId} ${JSON.stringify(update.resources)}`);
         if (update.containerId === 'broken') throw new Error('no such container');
       },
       evict: async (id, reason) => {
-        asked.push(`evict ${id} ${reason}`);
+        runtimeCalls.push(`evict ${id} ${reason}`);
       },
     },
     identity: { name: 'nodelet', version: '1.0' },
@@ -80,7 +80,7 @@ interface World {
   readonly host: ReturnType<typeof createMemoryHost>;
   readonly sandboxes: SandboxRecord[];
   readonly containers: ContainerRecord[];
-  readonly asked: string[];
+  readonly runtimeCalls: string[];
   readonly logged: string[];
   readonly end: AbortController;
 }

@@ -117,8 +117,8 @@ export class MemoryOciRuntime implements OciRuntime {
     const { timeoutMs = Number.POSITIVE_INFINITY, maxOutputBytes } = exec;
     if (runsForMs > 0) await this.#clock.sleep(Math.min(runsForMs, timeoutMs), signal);
     if (runsForMs > timeoutMs) throw new ExecTimeoutError(`no end after ${timeoutMs} ms`);
-    const kept = (text: string): Uint8Array => new TextEncoder().encode(text).subarray(0, maxOutputBytes);
-    return { exitCode, stdout: kept(stdout), stderr: kept(stderr) };
+    const truncate = (text: string): Uint8Array => new TextEncoder().encode(text).subarray(0, maxOutputBytes);
+    return { exitCode, stdout: truncate(stdout), stderr: truncate(stderr) };
   }
 
   async exec(container: ContainerRef, process: OciProcess, signal: AbortSignal): Promise<ExecStreams> {

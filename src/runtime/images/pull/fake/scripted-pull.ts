@@ -67,13 +67,13 @@ export interface ScriptedPull {
 export interface PullRecord {
   readonly image?: IncomingImage;
   readonly layers: readonly string[];
-  readonly asked: readonly string[];
+  readonly urls: readonly string[];
   readonly progress: readonly PullProgress[];
 }
 
 /** The environment of a puller; records all requests. */
 export class PullWorld {
-  readonly asked: string[] = [];
+  readonly urls: string[] = [];
   readonly requests: HttpRequest[] = [];
   readonly progress: PullProgress[] = [];
   readonly layers: string[] = [];
@@ -99,7 +99,7 @@ export class PullWorld {
     return {
       request: async (request, until) => {
         const target = 'host' in request.target ? `${request.target.host}:${request.target.port}` : '';
-        this.asked.push(`${request.scheme}://${target}${request.path}`);
+        this.urls.push(`${request.scheme}://${target}${request.path}`);
         this.requests.push(request);
         const { data = new Uint8Array(), ...rest } = answer(request, until);
         const body = (async function* () {
@@ -135,6 +135,6 @@ export async function pullScripted({ image, auth, files = {}, ...script }: Scrip
   pulling.catch(() => {});
   await clock.advance(60 * 60_000);
   await pulling;
-  const { layers, asked, progress } = world;
-  return { ...(world.image ? { image: world.image } : {}), layers, asked, progress };
+  const { layers, urls, progress } = world;
+  return { ...(world.image ? { image: world.image } : {}), layers, urls, progress };
 }

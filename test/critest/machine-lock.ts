@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
 /**
- * Waits until no other process on this machine has a turn of that name. A link is made whole or not at all, and by one of
- * those who try; that of a process that is gone is nobody's.
+ * Waits for a lock of this name among all processes on the machine. Creating a symbolic link is atomic and succeeds for one
+ * process. The link of a process that has exited is stale and is removed.
  */
-export async function machineTurn(name: string): Promise<Disposable> {
+export async function acquireMachineLock(name: string): Promise<Disposable> {
   const path = join(tmpdir(), `nodelet-turn-${name}`);
-  while (!take(path)) await delay(LOOK_AGAIN_MS);
+  while (!tryAcquire(path)) await delay(POLL_MS);
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
 
-function take(path: string): boolean {
+function tryAcquire(path: string): boolean {
   try {
     symlinkSync(String(process.pid), path);
     return true;
@@ -29,6 +29,6 @@ function isAlive(path: string): boolean {
   try {
     return existsSync(`/proc/${readlinkSync(path)}`);
   } catch {
-    return true; // given back meanwhile
+    return true; // released in the meantime
   }
 }

@@ -1,37 +1,37 @@
-/** How a runtime says no: what `assert.rejects` looks for. Codes and reasons are the contract; each has its own words. */
-export interface Refusal {
+/** An error of a runtime, for `assert.rejects`. Each runtime has its own texts. */
+export interface ExpectedError {
   readonly code: string;
   readonly message: string | RegExp;
 }
 
-export interface Refusals {
-  sandboxNameTaken(name: string, id: string): Refusal;
-  readonly noMetadata: Refusal;
-  readonly unknownHandler: Refusal;
-  readonly createInStopped: Refusal;
-  startInStopped(sandboxId: string): Refusal;
-  readonly unknownSandbox: Refusal;
-  /** `undefined`: to stop what is not there is fine. */
-  readonly stopUnknownSandbox: Refusal | undefined;
-  startTwice(containerId: string, state: string): Refusal;
-  readonly programMissing: Refusal;
-  containerNameTaken(id: string): Refusal;
-  readonly execTimeout: Refusal;
-  readonly execMissing: Refusal;
-  readonly execStopped: Refusal;
-  readonly unknownContainer: Refusal;
-  readonly stopUnknownContainer: Refusal | undefined;
-  readonly execUnknown: Refusal;
-  pullFails(image: string): Refusal;
-  readonly pullOfNoName: Refusal;
-  readonly unknownImage: Refusal;
+export interface ExpectedErrors {
+  sandboxNameTaken(name: string, id: string): ExpectedError;
+  readonly noMetadata: ExpectedError;
+  readonly unknownHandler: ExpectedError;
+  readonly createInStopped: ExpectedError;
+  startInStopped(sandboxId: string): ExpectedError;
+  readonly unknownSandbox: ExpectedError;
+  /** `undefined`: stopping an unknown sandbox succeeds. */
+  readonly stopUnknownSandbox: ExpectedError | undefined;
+  startTwice(containerId: string, state: string): ExpectedError;
+  readonly programMissing: ExpectedError;
+  containerNameTaken(id: string): ExpectedError;
+  readonly execTimeout: ExpectedError;
+  readonly execMissing: ExpectedError;
+  readonly execStopped: ExpectedError;
+  readonly unknownContainer: ExpectedError;
+  readonly stopUnknownContainer: ExpectedError | undefined;
+  readonly execUnknown: ExpectedError;
+  pullFails(image: string): ExpectedError;
+  readonly pullInvalidReference: ExpectedError;
+  readonly unknownImage: ExpectedError;
 }
 
-/** Of containerd 1.6, and of the runtime in memory. */
-export function containerdRefusals(pullCode: string): Refusals {
+/** Errors of containerd 1.6 and of the in-memory runtime. */
+export function containerdErrors(pullCode: string): ExpectedErrors {
   const unknownContainer = {
     code: 'NotFound',
-    message: 'an error occurred when try to find container "nobody": not found',
+    message: 'an error occurred when try to find container "unknown": not found',
   };
   return {
     sandboxNameTaken: (name, id) => ({
@@ -41,14 +41,14 @@ export function containerdRefusals(pullCode: string): Refusals {
     noMetadata: { code: 'Unknown', message: 'sandbox config must include metadata' },
     unknownHandler: {
       code: 'Unknown',
-      message: 'failed to get sandbox runtime: no runtime for "nobody" is configured',
+      message: 'failed to get sandbox runtime: no runtime for "unknown" is configured',
     },
     createInStopped: { code: 'NotFound', message: /no running task found/ },
     startInStopped: (id) => ({ code: 'Unknown', message: `sandbox container "${id}" is not running` }),
     unknownSandbox: { code: 'NotFound', message: 'an error occurred when try to find sandbox: not found' },
     stopUnknownSandbox: {
       code: 'NotFound',
-      message: 'an error occurred when try to find sandbox "nobody": not found',
+      message: 'an error occurred when try to find sandbox "unknown": not found',
     },
     startTwice: (id, state) => ({
       code: 'Unknown',
@@ -72,31 +72,31 @@ export function containerdRefusals(pullCode: string): Refusals {
     stopUnknownContainer: unknownContainer,
     execUnknown: {
       code: 'NotFound',
-      message: 'failed to exec in container: failed to find container "nobody" in store: not found',
+      message: 'failed to exec in container: failed to find container "unknown" in store: not found',
     },
     pullFails: (image) => ({
       code: pullCode,
       message: new RegExp(`^failed to pull and unpack image "${image}": failed to resolve reference "${image}": `),
     }),
-    pullOfNoName: {
+    pullInvalidReference: {
       code: 'Unknown',
       message: /^failed to parse image reference "UPPER\/\/case": invalid reference format/,
     },
-    unknownImage: { code: 'NotFound', message: 'failed to resolve image "localhost/nobody:1": not found' },
+    unknownImage: { code: 'NotFound', message: 'failed to resolve image "localhost/unknown:1": not found' },
   };
 }
 
-/** Of the embedded runtime: a code that says what kind of thing is wrong, and the field where the caller is. */
-export const nodeletRefusals: Refusals = {
+/** Errors of the embedded runtime: specific codes, and the field of an invalid request. */
+export const nodeletErrors: ExpectedErrors = {
   sandboxNameTaken: (name, id) => ({
     code: 'AlreadyExists',
     message: `failed to reserve sandbox name "${name}": name "${name}" is reserved for "${id}"`,
   }),
   noMetadata: { code: 'InvalidArgument', message: /^config/ },
-  unknownHandler: { code: 'InvalidArgument', message: /^runtime_handler: .*"nobody"/ },
+  unknownHandler: { code: 'InvalidArgument', message: /^runtime_handler: .*"unknown"/ },
   createInStopped: { code: 'FailedPrecondition', message: /^sandbox \w+ is not ready$/ },
   startInStopped: (id) => ({ code: 'FailedPrecondition', message: new RegExp(`sandbox ${id} is not ready$`) }),
-  unknownSandbox: { code: 'NotFound', message: 'sandbox "nobody" not found' },
+  unknownSandbox: { code: 'NotFound', message: 'sandbox "unknown" not found' },
   stopUnknownSandbox: undefined,
   startTwice: (id, state) => ({
     code: 'FailedPrecondition',
@@ -113,13 +113,13 @@ export const nodeletRefusals: Refusals = {
   },
   execMissing: { code: 'Unknown', message: /^failed to exec in container: .*nonesuch.* not found/ },
   execStopped: { code: 'FailedPrecondition', message: /container is in CONTAINER_EXITED state$/ },
-  unknownContainer: { code: 'NotFound', message: 'container "nobody" not found' },
+  unknownContainer: { code: 'NotFound', message: 'container "unknown" not found' },
   stopUnknownContainer: undefined,
-  execUnknown: { code: 'NotFound', message: /container "nobody" not found$/ },
+  execUnknown: { code: 'NotFound', message: /container "unknown" not found$/ },
   pullFails: (image) => ({ code: 'Unknown', message: new RegExp(`^failed to pull image "${image}": `) }),
-  pullOfNoName: {
+  pullInvalidReference: {
     code: 'InvalidArgument',
     message: /^image\.image: failed to parse image reference "UPPER\/\/case": invalid reference format/,
   },
-  unknownImage: { code: 'NotFound', message: 'config.image.image: image "localhost/nobody:1" not found' },
+  unknownImage: { code: 'NotFound', message: 'config.image.image: image "localhost/unknown:1" not found' },
 };
