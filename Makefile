@@ -7,8 +7,9 @@ TEST := $(NODE) --import ./test/setup.ts --test --test-reporter=spec
 UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/runtime/**/*.test.ts' 'test/critest/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
 # Those that know no runtime by name: they run on containerd with all the others, then on the embedded one.
-AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage hooks image-credentials image-pulls life-backoff life-delete \
-  life-timeline log-rotation pod-env pod-inside pod-life pod-namespaces pod-refused pod-volumes probes)
+AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collection hooks image-credentials image-pulls \
+  log-rotation pod-deletion pod-env pod-failures pod-inside pod-lifecycle pod-namespaces pod-volumes probes restart-backoff \
+  start-timeline)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \

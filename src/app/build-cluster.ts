@@ -164,9 +164,9 @@ export function buildPodWriters(
     run: (signal) => Promise.all([statusWriter.run(signal), mirrorWriter.run(signal)]),
     onPodChanged(pod) {
       statusWriter.reconcile((loop.index.staticOf(pod) ?? pod).metadata.uid);
-      mirrorWriter.changed();
+      mirrorWriter.requestSync();
     },
-    onSourceReported: () => mirrorWriter.changed(),
+    onSourceReported: () => mirrorWriter.requestSync(),
   };
 }
 

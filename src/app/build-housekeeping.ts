@@ -53,9 +53,9 @@ export function buildHousekeeping(
     clock,
     log,
     policy: settings.unusedImages,
-    kept: settings.keptImages ?? [],
+    keptImages: settings.keptImages ?? [],
     recordNodeEvent,
-    collected: imagePulls.onImagesCollected,
+    onCollected: imagePulls.onImagesCollected,
   });
   const logs = new LogRotation({ fs, clock, log, runtime, observed, policy: settings.containerLogs });
   return { containers, images, logs };

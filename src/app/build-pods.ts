@@ -1,10 +1,8 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import { NodeAdmission, rejectPod } from '../kubelet/admission/node-admission.ts';
 import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
-import { createContainerInputs } from '../kubelet/container-inputs.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { Timeline } from '../kubelet/events/timeline.ts';
-import { currentSandbox } from '../kubelet/pod/observed-pod.ts';
 import { PodHandlerFeatures } from '../kubelet/pod-handler-features.ts';
 import { findPodsOnNode } from '../kubelet/pods-on-node.ts';
 import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
@@ -12,8 +10,7 @@ import { Probes } from '../kubelet/probes/probes.ts';
 import { PodResizes } from '../kubelet/resources/pod-resizes.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StatusStore } from '../kubelet/status/status-store.ts';
-import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
-import { createPodSyncer, type ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
+import type { ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
 import { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
@@ -24,6 +21,7 @@ import type { AgentObjects } from './build-cluster.ts';
 import type { ImagePulls } from './build-image-pulls.ts';
 import type { ClusterNode } from './build-node.ts';
 import { buildPodSteps, type PodSteps } from './build-pod-steps.ts';
+import { buildPodSyncer } from './build-pod-syncer.ts';
 import type { AgentRuntime } from './build-runtime.ts';
 import type { PodSignals } from './pod-signals.ts';
 
@@ -63,14 +61,28 @@ interface PodState {
 
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
-  const { facts, signals, events, records, runtime, node, cluster } = deps;
+  const { facts, signals, timeline, events, records, runtime, node, cluster, imagePulls } = deps;
   const { admission, resizes, handlerFeatures, probes, publisher } = buildPodState(parts, deps);
   const userNamespaces = new UserNamespaces(
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
   const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces });
-  const syncer = buildSyncer(parts, deps, { resizes, handlerFeatures, probes, publisher, userNamespaces, steps });
+  const syncer = buildPodSyncer(parts, {
+    facts,
+    timeline,
+    events,
+    records,
+    runtime,
+    cluster,
+    imagePulls,
+    resizes,
+    handlerFeatures,
+    probes,
+    publisher,
+    userNamespaces,
+    steps,
+  });
   const workers: PodWorkers = new PodWorkers(
     {
       clock: host.clock,
@@ -93,7 +105,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     admit: (pod, otherPods) => admission.admit(pod, otherPods),
     reject: (pod, rejection) => rejectPod(pod, rejection, { events, publisher }),
     resizes,
-    forget: (pod) => {
+    forgetRejected: (pod) => {
       publisher.forget(pod.metadata.uid);
       signals.podChanged.raise(pod);
     },
@@ -151,64 +163,6 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
     resources: (uid) => ({ actuated: records.actuated(uid), conditions: resizes.conditions(uid) }),
   });
   return { admission, resizes, handlerFeatures, probes, publisher };
-}
-
-interface SyncerParts extends Omit<PodState, 'admission'> {
-  readonly userNamespaces: UserNamespaces;
-  readonly steps: PodSteps;
-}
-
-function buildSyncer(
-  { host, cri, log, settings }: AgentParts,
-  { facts, timeline, events, records, runtime, cluster, imagePulls }: PodsBuildDeps,
-  { resizes, handlerFeatures, probes, publisher, userNamespaces, steps }: SyncerParts,
-): ObservingPodSyncer {
-  const { clock, random, fs, mounts, network } = host;
-  const { observed } = runtime;
-  const podIP = (uid: string): string | undefined => {
-    const sandbox = currentSandbox(observed.get(uid));
-    return sandbox?.hostNetwork ? settings.hostIPs[0] : sandbox?.ips[0];
-  };
-  const inputs = createContainerInputs({
-    images: imagePulls.imageDeps,
-    fs,
-    mounts,
-    random,
-    log,
-    settings,
-    timeline,
-    events,
-    objects: cluster.objects,
-    services: cluster.services,
-    volumes: steps.volumes,
-    hostFacts: facts.hostFacts,
-    recursiveReadOnly: (pod, signal) => handlerFeatures.recursiveReadOnly(pod, signal),
-  });
-  return createPodSyncer({
-    runtime: cri.runtime,
-    observed,
-    probes,
-    publisher,
-    timeline,
-    events,
-    clock,
-    fs,
-    settings,
-    hostFacts: facts.hostFacts,
-    allocatable: facts.allocatable,
-    records,
-    resizes,
-    cgroups: steps.cgroups,
-    runtimeHandlers: cluster.runtimeClasses,
-    userNamespaces,
-    backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
-    hooks: { clock, network, events, podIP, exec: execInContainer(cri.runtime) },
-    steps: steps.inOrder,
-    started: steps.onContainerStarted,
-    image: inputs.image,
-    envSources: inputs.envSources,
-    mounts: inputs.mounts,
-  });
 }
 
 /** A worker is busy until all that it starts or stops has finished; the status shows each change at once. */

@@ -13,7 +13,7 @@ async function settingsOf(...flags: readonly string[]): Promise<KubeletServerSet
 test("kubeletServerSettings() has kubelet's defaults", async () => {
   const { configuration: _, ...settings } = await settingsOf('--kubeconfig=/k');
   assert.deepEqual(settings, {
-    place: {
+    address: {
       address: '0.0.0.0',
       port: 10250,
       clientCaFile: undefined,
@@ -29,12 +29,7 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
 });
 
 test('kubeletServerSettings() reads flags', async () => {
-  const {
-    address: place,
-    authentication,
-    authorization,
-    debugging,
-  } = await settingsOf(
+  const { address, authentication, authorization, debugging } = await settingsOf(
     '--address=127.0.0.1',
     '--port=1234',
     '--client-ca-file=/etc/ca.crt',
@@ -45,7 +40,7 @@ test('kubeletServerSettings() reads flags', async () => {
     '--authorization-mode=AlwaysAllow',
     '--enable-debugging-handlers=false',
   );
-  assert.deepEqual(place, {
+  assert.deepEqual(address, {
     address: '127.0.0.1',
     port: 1234,
     clientCaFile: '/etc/ca.crt',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LruMap } from './lru-map.ts';
 
-test('RecentMap forgets what was neither read nor written for longest', () => {
+test('LruMap drops the least recently used entry', () => {
   const map = new LruMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);
@@ -14,7 +14,7 @@ test('RecentMap forgets what was neither read nor written for longest', () => {
   );
 });
 
-test('RecentMap holds what is written twice once', () => {
+test('LruMap holds one entry per key', () => {
   const map = new LruMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);

@@ -248,7 +248,7 @@ function serveSpdyExec(
       serve: (stream) => void serve(stream),
     };
   };
-  host.network.listen({ host: '127.0.0.1', port: 9 }, { offers });
+  host.network.listen({ host: '127.0.0.1', port: 9 }, { upgradeHandler: offers });
   return asked;
 }
 

@@ -40,7 +40,7 @@ export function createContainerInputs(deps: ContainerInputDeps): Pick<StartDeps,
     return known;
   };
   return {
-    image: (context, container, signal) => ensureContainerImage(context, container, readSecrets, deps, signal),
+    ensureImage: (context, container, signal) => ensureContainerImage(context, container, readSecrets, deps, signal),
     envSources: ({ pod }, container, signal) =>
       fetchEnvSources(pod, container, deps.volumes.volumes(pod.metadata.uid), deps, signal),
     mounts: (context, container, environment, signal) => prepareMounts(context, container, environment, deps, signal),

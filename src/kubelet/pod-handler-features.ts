@@ -1,6 +1,6 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import type { RuntimeHandlers } from './objects/runtime-classes.ts';
-import type { HandlerKnowledge, RuntimeFeatures } from './pleg/runtime-features.ts';
+import type { KnownHandlerFeatures, RuntimeFeatures } from './pleg/runtime-features.ts';
 import type { StatusFeatures } from './status/pod-status-view.ts';
 
 export interface PodHandlerFeaturesDeps {
@@ -34,6 +34,6 @@ export class PodHandlerFeatures {
   }
 }
 
-function hasRecursiveReadOnly(known: HandlerKnowledge): boolean {
+function hasRecursiveReadOnly(known: KnownHandlerFeatures): boolean {
   return known !== 'unlisted' && known.recursiveReadOnlyMounts;
 }

@@ -38,7 +38,7 @@ export interface SyncLoopDeps {
   /** Publishes the status of a rejected pod. */
   readonly reject: (pod: Pod, rejection: PodFailure) => void;
   /** Called when a rejected pod was removed from its source. */
-  readonly forget: (pod: Pod) => void;
+  readonly forgetRejected: (pod: Pod) => void;
   /** Lists, by UID, all pods that have anything in the runtime, on disk or in cgroups. */
   readonly podsOnNode: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
   /** The objects in a source's manifests besides pods. Called before the pods reach the workers. */
@@ -218,7 +218,7 @@ export class SyncLoop {
 
   #remove(pod: Pod): void {
     this.#deps.resizes.forget(pod.metadata.uid);
-    if (this.#rejected.delete(pod.metadata.uid)) return this.#deps.forget(pod);
+    if (this.#rejected.delete(pod.metadata.uid)) return this.#deps.forgetRejected(pod);
     return this.#deps.workers.terminate(pod.metadata.uid, { graceSeconds: deletionGracePeriod(pod), removed: true });
   }
 

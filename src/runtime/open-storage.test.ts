@@ -4,7 +4,13 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { silentLog } from '../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../host/fake/memory-host.ts';
 import { NetworkError } from '../host/network.ts';
-import { buildConfig, buildDockerArchive, type FakeImage, buildLayer, buildOciArchive } from './images/fake/image-archives.ts';
+import {
+  buildConfig,
+  buildDockerArchive,
+  buildLayer,
+  buildOciArchive,
+  type FakeImage,
+} from './images/fake/image-archives.ts';
 import { openStorage, type Storage, type StorageParts } from './open-storage.ts';
 import { chainIds, digestOf, hexOf } from './storage/digest.ts';
 
@@ -55,7 +61,8 @@ const archives: Record<string, { make: () => Promise<Uint8Array>; tags: readonly
     tags: ['docker.io/library/app:1'],
   },
   'OCI layout with an image of another architecture': {
-    make: async () => buildOciArchive(await twoLayers({ architecture: 's390x', names: ['other:1'] }), await twoLayers()),
+    make: async () =>
+      buildOciArchive(await twoLayers({ architecture: 's390x', names: ['other:1'] }), await twoLayers()),
     tags: ['docker.io/library/app:1'],
   },
   'OCI layout without a name': { make: async () => buildOciArchive(await twoLayers({ names: [] })), tags: [] },
@@ -130,7 +137,8 @@ const wrong: Record<string, { make: () => Promise<Uint8Array>; message: RegExp }
     message: /161 layers, more than 160/,
   },
   'an archive without an end': {
-    make: async () => buildOciArchive({ layers: [Buffer.concat([await buildLayer({ a: '' }), Buffer.alloc(65 * 2 ** 20)])] }),
+    make: async () =>
+      buildOciArchive({ layers: [Buffer.concat([await buildLayer({ a: '' }), Buffer.alloc(65 * 2 ** 20)])] }),
     message: /bytes after the end of the archive/,
   },
   'no image at all': { make: () => buildLayer({ readme: 'x' }), message: /neither index\.json nor manifest\.json/ },
@@ -462,7 +470,7 @@ test('openStorage() copies if the kernel cannot map ids', async () => {
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   const range = { containerId: 0, hostId: 1000, length: 10 };
   const request = { containerId: 'c', imageId: 'app:1', target: '/c', idMap: { uids: [range], gids: [range] } };
-  host.mounts.faults.failNext('mount', 'EINVAL', '/c');
+  host.mounts.errors.failNext('mount', 'EINVAL', '/c');
   await storage.snapshots.mount(request, signal);
   assert.equal((await host.fs.stat('/c/bin/sh'))?.uid, 1000);
   assert.equal(await host.fs.readText('/c/etc'), 'new');
@@ -470,7 +478,7 @@ test('openStorage() copies if the kernel cannot map ids', async () => {
   await storage.snapshots.unmount('/c');
   await storage.snapshots.mount(request, signal);
   assert.equal(await host.fs.readText('/c/etc'), 'changed');
-  host.mounts.faults.failNext('mount', 'EINVAL', '/view');
+  host.mounts.errors.failNext('mount', 'EINVAL', '/view');
   await storage.snapshots.mountImage({ ...request, target: '/view' }, signal);
   assert.equal((await host.fs.stat('/view/bin/sh'))?.uid, 1000);
   await storage.snapshots.unmount('/view');
@@ -481,7 +489,7 @@ test('openStorage() copies if the kernel cannot map ids', async () => {
 
 test('openStorage() uses the native driver if overlayfs does not work', async () => {
   const host = createMemoryHost();
-  for (let attempt = 0; attempt < 4; attempt++) host.mounts.faults.failNext('mount', 'ENODEV');
+  for (let attempt = 0; attempt < 4; attempt++) host.mounts.errors.failNext('mount', 'ENODEV');
   assert.equal((await open(host)).snapshots.driver, 'native');
 });
 
@@ -491,7 +499,7 @@ test('openStorage() hides a removed writable layer at once, and deletes the rest
   await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   await storage.snapshots.unmount('/c');
-  host.fs.faults.failNext('removeTree', 'EIO');
+  host.fs.errors.failNext('removeTree', 'EIO');
   await storage.snapshots.remove('c');
   await storage.settled();
   assert.deepEqual(await storage.snapshots.list(), []);

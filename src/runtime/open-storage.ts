@@ -77,7 +77,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
   const { driver, layout } = await prepareFolders(parts);
   const present = (await fs.readDirectory(layout.layers)).map(({ name }) => name);
   const trash = new Trash(parts, layout.unfinished);
-  const layers = new LayerStore({ fs, random, layout, trash, form: driver.whiteouts }, present.filter(isHex));
+  const layers = new LayerStore({ fs, random, layout, trash, whiteoutFormat: driver.whiteouts }, present.filter(isHex));
   const records = new ImageRecords({ fs, clock, log, layout, pinned: settings.pinnedImages });
   await records.load((chainId) => layers.has(chainId));
   for (const layer of layersOf(records)) layers.setUsage(layer.chainId, layer);
@@ -101,15 +101,24 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
       if (!ofImages.has(hex) && (await (isOld?.(hex) ?? true))) await discardLayers([`sha256:${hex}`]);
     }
   };
-  const ingest = createImageIngest({ layers, records, holds, discardLayers });
-  const snapshots = new LayeredSnapshotter({ ...parts, layout, driver, layers, use, image, trash, discardLayers });
+  const ingest = createImageIngest({ layers, records, leases: holds, discardLayers });
+  const snapshots = new LayeredSnapshotter({
+    ...parts,
+    layout,
+    driver,
+    layers,
+    references: use,
+    image,
+    trash,
+    discardLayers,
+  });
   const writable = new WritableUsage(clock, snapshots);
 
   return {
     images: records,
     snapshots,
     loader: createImageLoader({ ...parts, layout, ingest }),
-    exporter: createImageExporter({ layers, records, holds, discardLayers }),
+    exporter: createImageExporter({ layers, records, leases: holds, discardLayers }),
     ingest,
     imageService: (puller) => ({
       listImages: listImages({ images: records }),
@@ -150,9 +159,9 @@ async function prepareFolders(
   // Closed to other users: images contain setuid programs.
   await fs.makeDirectory(paths.storage, 0o700);
   const driver = parts.driver === 'native' ? NATIVE : await chooseDriver(parts, unfinished);
-  if (parts.driver === 'overlayfs' && driver.form === 'native')
+  if (parts.driver === 'overlayfs' && driver.format === 'native')
     throw new Error(`overlayfs does not work in ${paths.storage}`);
-  const layout = storageLayout(paths.storage, driver.form, processId);
+  const layout = storageLayout(paths.storage, driver.format, processId);
   for (const folder of [layout.images, layout.empty, layout.snapshots, layout.views]) await fs.makeDirectory(folder);
   return { driver, layout };
 }
@@ -169,7 +178,7 @@ async function chooseDriver({ fs, mounts, paths, log }: StorageParts, unfinished
     const driver = driverForExistingLayers(forms.map(({ name }) => name));
     if (driver === undefined) throw error;
     log.warn('cannot probe the storage driver, disk is full: using the driver of existing layers', {
-      form: driver.form,
+      form: driver.format,
       error,
     });
     return driver;

@@ -165,7 +165,7 @@ test('a container whose files cannot be created waits with the reason, and the o
   const world = newWatchedWorld();
   const it = await startAgent(world);
   const logs = '/var/log/pods/default_web_uid-web/main';
-  for (let time = 1; time <= 10; time++) world.host.fs.faults.failNext('makeDirectory', 'EIO', logs);
+  for (let time = 1; time <= 10; time++) world.host.fs.errors.failNext('makeDirectory', 'EIO', logs);
   it.source.set(podOf('web', { containers: ['main', 'other'].map(containerOf) }));
   await world.host.clock.advance(0);
   const waiting = it.agent.pods()[0]?.status.containerStatuses?.[0]?.state?.waiting;

@@ -107,8 +107,8 @@ for (const seed of Array.from({ length: 20 }, (_, index) => index + 1)) {
       if (misfortune === 'reopenFails') runtime.failures.next('reopenContainerLog', { kind: 'before', error });
       const lost = new CriError('Unavailable', LOST);
       if (misfortune === 'answerLost') runtime.failures.next('reopenContainerLog', { kind: 'after', error: lost });
-      if (misfortune === 'diskFull') fs.faults.failNext('compressFile', 'ENOSPC');
-      if (misfortune === 'renameFails') fs.faults.failNext('renameUnlessTaken', 'EIO');
+      if (misfortune === 'diskFull') fs.errors.failNext('compressFile', 'ENOSPC');
+      if (misfortune === 'renameFails') fs.errors.failNext('renameUnlessTaken', 'EIO');
       await clock.advance(draw(15_000));
       if (misfortune === 'agentDies') {
         await it.stop();

@@ -70,7 +70,7 @@ test('registration is retried after 100 ms, then with growing back-off up to 7 s
 
 test('a directory that cannot be created delays registration until it can, without ending the agent', async () => {
   const world = await newNodeWorld();
-  world.host.fs.faults.failNext('makeDirectory', 'EIO', NODE.rootDir);
+  world.host.fs.errors.failNext('makeDirectory', 'EIO', NODE.rootDir);
   const { stop } = await startNode(world);
   await world.host.clock.advance(50);
   assert.deepEqual([await world.node(), world.logged], [undefined, ['cannot register the node, will try again']]);

@@ -136,7 +136,7 @@ test('a volume that could not be updated to a new version of its pod is retried 
   it.source.set(labelled('old'));
   await it.host.clock.advance(1000);
   const { fs } = it.host;
-  fs.faults.failNext('remove', 'EIO', `${folder}/..data_tmp`);
+  fs.errors.failNext('remove', 'EIO', `${folder}/..data_tmp`);
   it.source.set(labelled('new'));
   await it.host.clock.advance(AT_ONCE_MS);
   assert.equal(await fs.readText(`${folder}/labels`), 'app="old"');

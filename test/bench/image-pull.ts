@@ -12,9 +12,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PullImageRequest, RemoveImageRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { startRegistry, trustRegistry } from '../integration/registry-fixture.ts';
-import { type Account, accountFor } from './account.ts';
+import { type Account, accountFor } from './resource-usage.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
-import { ownDisk } from './own-disk.ts';
+import { ownDisk } from './private-disk.ts';
 import { softwareImage, softwareLayers } from './software-image.ts';
 
 const { values } = parseArgs({

@@ -10,7 +10,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { clusterTool } from '../integration/cluster-tools.ts';
-import { accountFor } from './account.ts';
+import { accountFor } from './resource-usage.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
 import { CriDriver, type DrivenPod } from './cri-driver.ts';
 

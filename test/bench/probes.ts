@@ -27,7 +27,7 @@ import type { Host } from '../../src/host/host.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { DialTarget, Network } from '../../src/host/network.ts';
 import { podOf, ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell } from '../integration/agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell } from '../integration/agent-fixture.ts';
 import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
 import { type ProbeTargets, TARGET_HOST } from './probe-targets.ts';
 
@@ -174,7 +174,7 @@ function podFor(index: number, kind: Kind, { targets, image }: Place, isProbed: 
   };
   const livenessProbe = { ...actions[kind], periodSeconds: PERIOD_MS / 1000, timeoutSeconds: 5 };
   const serves = inPod && (kind === 'http' || kind === 'tcp');
-  const main = shell('main', `${serves ? 'echo fine > /tmp/index.html; httpd -p 8080 -h /tmp; ' : ''}${OBEDIENT}`);
+  const main = shell('main', `${serves ? 'echo fine > /tmp/index.html; httpd -p 8080 -h /tmp; ' : ''}${EXITS_ON_SIGTERM}`);
   return podOf(`pod-${index}`, {
     hostNetwork: kind === 'grpc',
     containers: [{ ...main, ...(image && { image }), ...(isProbed && { livenessProbe }) }],

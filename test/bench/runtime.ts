@@ -10,7 +10,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { median } from '../integration/cri-calls.ts';
-import { type Account, accountFor } from './account.ts';
+import { type Account, accountFor } from './resource-usage.ts';
 import { startBoth } from './both-runtimes.ts';
 import { CriDriver, type DrivenPod } from './cri-driver.ts';
 

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { clusterToolsFolder, clusterToolsSkipReason } from '../integration/cluster-tools.ts';
-import { unmountBelow } from '../integration/containerd-leftovers.ts';
+import { unmountBelow } from '../integration/runtime-cleanup.ts';
 import { registrySkipReason, startRegistry } from '../integration/registry-fixture.ts';
 import { embeddedSkipReason, startEmbedded } from '../integration/runtime-fixture.ts';
 import { CRITEST_HOSTS, critestImages } from './critest-images.ts';

@@ -31,9 +31,9 @@ export const EXPECTED_SKIPS: readonly ExpectedSkip[] = [
 ];
 
 /** Specs that ginkgo skips by flag, because they cannot detect that they cannot run. */
-export const GINKGO_SKIPS: readonly string[] = EXPECTED_SKIPS.filter(({ critestSays }) => critestSays === undefined).map(
-  ({ spec }) => spec.source.replace('^', ''),
-);
+export const GINKGO_SKIPS: readonly string[] = EXPECTED_SKIPS.filter(
+  ({ critestSays }) => critestSays === undefined,
+).map(({ spec }) => spec.source.replace('^', ''));
 
 /** Why a spec was skipped; `undefined` if it should have run. */
 export function expectedSkipReason({ group, name, message }: SpecResult): string | undefined {

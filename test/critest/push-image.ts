@@ -88,6 +88,5 @@ async function packLayer(tree: readonly ImageFile[]): Promise<Layer> {
 
 async function expectCreated(answer: Promise<Response>): Promise<void> {
   const response = await answer;
-  if (response.status !== 201)
-    throw new Error(`registry rejected push: ${response.status} ${await response.text()}`);
+  if (response.status !== 201) throw new Error(`registry rejected push: ${response.status} ${await response.text()}`);
 }

@@ -25,7 +25,9 @@ interface GinkgoSpec {
 export function readSpecReport(path: string): readonly SpecResult[] {
   const [suite]: readonly { readonly SpecReports: readonly GinkgoSpec[] }[] = JSON.parse(readFileSync(path, 'utf8'));
   if (suite === undefined) throw new Error(`no suite in ${path}`);
-  return suite.SpecReports.filter(({ LeafNodeType, State }) => LeafNodeType === 'It' || isFailure(State)).map(specResult);
+  return suite.SpecReports.filter(({ LeafNodeType, State }) => LeafNodeType === 'It' || isFailure(State)).map(
+    specResult,
+  );
 }
 
 function specResult(spec: GinkgoSpec): SpecResult {

@@ -141,7 +141,7 @@ export function shell(name: string, line: string): Pod['spec']['containers'][num
 }
 
 /** Exits at once on SIGTERM; prints `listening` once it handles the signal. */
-export const OBEDIENT = "trap 'exit 0' TERM; echo listening; sleep 1000 & wait";
+export const EXITS_ON_SIGTERM = "trap 'exit 0' TERM; echo listening; sleep 1000 & wait";
 
 /** Waits until such a container handles SIGTERM; `path` is its log. */
 export async function untilListening(path: string): Promise<void> {

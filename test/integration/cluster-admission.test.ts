@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import { OBEDIENT, shell } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import { podOn } from './cluster-fixture.ts';
 import { NODELET_KUBELET, type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
 
@@ -12,7 +12,7 @@ const NODE = 'box';
 const GATE = 'example.com/balancer';
 const skip = nodeletNodeSkipReason();
 
-const CONTAINERS = [shell('main', OBEDIENT)];
+const CONTAINERS = [shell('main', EXITS_ON_SIGTERM)];
 
 function podOf(name: string, spec: object): object {
   return podOn(NODE, name, { containers: CONTAINERS, ...spec });
@@ -31,7 +31,7 @@ describe('admission of pods of an API server', { skip }, () => {
 
   test('a pod of `kubectl run` runs, with a token of its service account', async () => {
     const overrides = JSON.stringify({ spec: { nodeName: NODE } });
-    const args = ['--restart=Always', `--overrides=${overrides}`, '--command', '--', 'sh', '-c', OBEDIENT];
+    const args = ['--restart=Always', `--overrides=${overrides}`, '--command', '--', 'sh', '-c', EXITS_ON_SIGTERM];
     await node.plane.kubectl('run', 'plain', `--image=${BUSYBOX_IMAGE}`, '--image-pull-policy=IfNotPresent', ...args);
     await node.plane.wait('plain', 'condition=Ready');
     assert.match(await node.plane.field('plain', '.spec.volumes[0].projected.sources[0]'), /serviceAccountToken/);

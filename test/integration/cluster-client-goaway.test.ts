@@ -31,21 +31,21 @@ describe('the client of an API server that closes connections', { skip: clusterS
   test('no request is repeated, and no event is lost or duplicated', async () => {
     const life = new AbortController();
     const received: string[] = [];
-    let heard = (): void => {};
-    const tell = (text: string): void => {
+    let onReceived = (): void => {};
+    const receive = (text: string): void => {
       received.push(text);
-      heard();
+      onReceived();
     };
     const handler = {
       onList: (objects: readonly { metadata: { name: string } }[]) =>
-        tell(`listed ${objects.map(({ metadata }) => metadata.name)}`),
+        receive(`listed ${objects.map(({ metadata }) => metadata.name)}`),
       onChange: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) =>
-        tell(`${type} ${object.metadata.name}`),
+        receive(`${type} ${object.metadata.name}`),
     };
     const until = async (text: string): Promise<void> => {
       while (!received.includes(text)) {
         const { promise, resolve } = Promise.withResolvers<void>();
-        heard = resolve;
+        onReceived = resolve;
         await promise;
       }
     };

@@ -55,7 +55,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     const life = new AbortController();
     const received: string[] = [];
     const known = new Set<string>();
-    const tell = (type: string, name: string): void => {
+    const receive = (type: string, name: string): void => {
       received.push(`${type} ${name}`);
       if (type === 'DELETED') known.delete(name);
       else known.add(name);
@@ -65,24 +65,24 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
       onList(objects: readonly { metadata: { name: string } }[]) {
         const names = objects.map(({ metadata }) => metadata.name);
         const type = known.size === 0 ? 'listed' : 'ADDED';
-        for (const name of names.filter((each) => !known.has(each))) tell(type, name);
-        for (const name of [...known].filter((each) => !names.includes(each))) tell('DELETED', name);
+        for (const name of names.filter((each) => !known.has(each))) receive(type, name);
+        for (const name of [...known].filter((each) => !names.includes(each))) receive('DELETED', name);
       },
-      onChange: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) => tell(type, object.metadata.name),
+      onChange: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) => receive(type, object.metadata.name),
     };
-     until(() => told.includes(text))=>const receives = (text: string): Promise<true> => until(() => received.includes(text))=> until(() => told.includes(text));
+    const receives = (text: string): Promise<true> => until(() => received.includes(text));
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
     const deps = { ...createLinuxHost(process.env), api, log: silentLog };
     const following = runReflector(selection, handler, deps, life.signal);
-    await hears('listed kube-root-ca.crt');
+    await receives('listed kube-root-ca.crt');
     await api.create(keyOf('a'), mapOf('a'), patience());
-    await hears('ADDED a');
+    await receives('ADDED a');
     await plane.pause();
     await assert.rejects(canRead(api), { reason: 'Unavailable' });
     await plane.resume();
     await api.create(keyOf('b'), mapOf('b'), patience());
     await api.delete(keyOf('a'), {}, patience());
-    await hears('DELETED a');
+    await receives('DELETED a');
     life.abort();
     await following;
     assert.deepEqual(received, ['listed kube-root-ca.crt', 'ADDED a', 'ADDED b', 'DELETED a']);
@@ -116,7 +116,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
       return (await api.reviewAccess({ user: name, resourceAttributes }, patience())).allowed;
     };
     assert.deepEqual(
-      [await may('nobody', 'get'), await may('system:serviceaccount:default:default', 'get')],
+      [await may('stranger', 'get'), await may('system:serviceaccount:default:default', 'get')],
       [false, true],
     );
   });

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import { busyboxArchive } from '../../src/app/images/local-images.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
-import { startClusterScene } from './cluster-scene.ts';
-import { removeLeftovers } from './containerd-leftovers.ts';
+import { startTestCluster } from './test-cluster.ts';
+import { removeRuntimeResources } from './runtime-cleanup.ts';
 import { end, launch, newFootprint, started, writeNetwork } from './daemon-fixture.ts';
-import { nodeAddress, prepareNode } from './node-place.ts';
+import { nodeAddress, prepareNode } from './node-files.ts';
 import { embeddedSkipReason, type TestRuntime } from './runtime-fixture.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import { listRuntimeResources } from './runtime-resources.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
 const ARCHIVE_MS = 20_000;
@@ -24,7 +24,7 @@ export interface EmbeddedNode {
   /** Starts the next one on the same directories. */
   start(): Promise<void>;
   /** Its resources on the machine besides the process itself, a line each. */
-  traces(): readonly string[];
+  remainingResources(): readonly string[];
   stop(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function embeddedNodeSkipReason(): string | false {
 
 /** Resolves when the node is ready at the API server. */
 export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode> {
-  const { plane, runtime, agent, stop } = await startClusterScene(startMachine, async (plane, machine) => {
+  const { plane, runtime, agent, stop } = await startTestCluster(startMachine, async (plane, machine) => {
     const { logPath, flags } = await prepareNode({
       ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
       // Features that this machine may not have room for.
@@ -48,7 +48,7 @@ export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode>
     await plane.kubectl('wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s');
     return agent;
   });
-  return { plane, kill: agent.kill, start: agent.start, traces: () => runtime.traces(), stop };
+  return { plane, kill: agent.kill, start: agent.start, remainingResources: () => runtime.traces(), stop };
 }
 
 /** A private mount namespace for `nodelet kubelet`, whose directories are fixed. */
@@ -87,7 +87,7 @@ async function startMachine(): Promise<Machine> {
   const outer = launch(['setpriv', '--pdeathsig', 'KILL', 'unshare', ...apart, 'sh', '-c', script], logPath);
   undo.defer(async () => {
     await end(outer, 'SIGKILL');
-    removeLeftovers(footprint);
+    removeRuntimeResources(footprint);
   });
   await started(outer, async () => commandOf(childOf(outer)) === 'catatonit', logPath);
   const first = childOf(outer);
@@ -101,7 +101,7 @@ async function startMachine(): Promise<Machine> {
     ...footprint,
     inside,
     traces: () => {
-      const all = [...mountsOf(first), ...processesBeside(first), ...runtimeTraces(footprint)];
+      const all = [...mountsOf(first), ...processesBeside(first), ...listRuntimeResources(footprint)];
       return all.filter((line) => !STANDING.test(line));
     },
     stop: () => running.disposeAsync(),

@@ -9,13 +9,13 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type EmbeddedNode, embeddedNodeSkipReason, startEmbeddedNode } from './cluster-embedded-node.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
-import { forwarding, outcomeOf } from './cluster-server-clients.ts';
+import { withForwardedPort, commandResult } from './cluster-server-clients.ts';
 import { becomes, until } from './until.ts';
 
 const NODE = 'whole';
 const PAGE = 'mkdir /www; echo served > /www/index.html; httpd -f -p 8080 -h /www';
 /** Counts to the end of its input, however often clients attach and detach. */
-const LISTEN = 'echo ready; while read line; do echo "heard $line"; done';
+const LISTEN = 'echo ready; while read line; do echo "got $line"; done';
 
 describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() }, () => {
   let node: EmbeddedNode;
@@ -53,13 +53,13 @@ describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() },
     const command = plane.startKubectl(['exec', '-i', 'account', '--', 'sh', '-c', 'cat; echo err >&2; exit 7']);
     command.stdin.end('in\n');
     const stderr = 'err\ncommand terminated with exit code 7\n';
-    assert.deepEqual(await outcomeOf(command), { stdout: 'in\n', stderr, code: 7 });
+    assert.deepEqual(await commandResult(command), { stdout: 'in\n', stderr, code: 7 });
     const [there, back] = [join(plane.folder, 'there'), join(plane.folder, 'back')];
     writeFileSync(there, randomBytes(1_000_000));
     await plane.kubectl('cp', there, 'account:/tmp/file');
     await plane.kubectl('cp', 'account:/tmp/file', back);
     assert.ok(readFileSync(back).equals(readFileSync(there)));
-    await forwarding(plane, { pod: 'account', port: 8080 }, async (url) => {
+    await withForwardedPort(plane, { pod: 'account', port: 8080 }, async (url) => {
       assert.equal(await (await fetch(url)).text(), 'served\n');
     });
   }
@@ -85,7 +85,7 @@ describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() },
   test('kubectl attach', async () => {
     const attached = plane.startKubectl(['attach', '-i', '-q', 'listens']);
     attached.stdin.write('one\n');
-    await heard(attached.stdout, 'heard one');
+    await untilOutput(attached.stdout, 'got one');
     attached.kill('SIGKILL');
     await once(attached, 'close');
   });
@@ -97,7 +97,7 @@ describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() },
       plane.startKubectl(['logs', '-f', 'ends']),
     ];
     const ended = [following, reading].map((child) => once(child, 'close'));
-    await heard(following.stdout, 'here');
+    await untilOutput(following.stdout, 'here');
     await node.kill();
     await Promise.all(ended); // its streams end with the agent
     writeFileSync(join(plane.folder, 'go'), '');
@@ -107,7 +107,7 @@ describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() },
     await isServed();
     const attached = plane.startKubectl(['attach', '-i', '-q', 'listens']);
     attached.stdin.write('two\n');
-    await heard(attached.stdout, 'heard two');
+    await untilOutput(attached.stdout, 'got two');
     attached.kill('SIGKILL');
     await once(attached, 'close');
     const { ends: _, ...now } = Object.fromEntries(Object.entries(await containers()));
@@ -118,9 +118,9 @@ describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() },
   test('a new pod runs after that; deleted pods leave no resources', async () => {
     await plane.apply(podOf('late', 'sleep 1000'));
     await plane.wait('late', 'condition=Ready');
-    assert.notDeepEqual(node.traces(), []);
+    assert.notDeepEqual(node.remainingResources(), []);
     await plane.kubectl('delete', 'pods', '--all', '--timeout=60s');
-    await becomes(() => node.traces(), []);
+    await becomes(() => node.remainingResources(), []);
   });
 
   function podOf(name: string, line: string, container: object = {}, spec: object = {}): object {
@@ -134,7 +134,7 @@ describe('a node with the embedded runtime', { skip: embeddedNodeSkipReason() },
 });
 
 /** Resolves when the stream contains the text. */
-async function heard(stream: NodeJS.ReadableStream, words: string): Promise<void> {
+async function untilOutput(stream: NodeJS.ReadableStream, words: string): Promise<void> {
   let text = '';
   stream.on('data', (chunk) => {
     text += chunk;

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Event } from '../../src/api/generated/core-v1.ts';
-import { OBEDIENT, shell } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import { podOn } from './cluster-fixture.ts';
 import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
 import { until } from './until.ts';
@@ -43,14 +43,14 @@ describe('events and tokens of an API server', { skip }, () => {
     (await eventsOf(pod)).find((event) => event.reason === reason && words.test(event.message ?? ''));
 
   test('a pod of the default service account gets its token, the CA certificate and its namespace', async () => {
-    await node.plane.apply(podOf('web', `test -s ${FOLDER}/ca.crt && cat ${FOLDER}/namespace && ${OBEDIENT}`));
+    await node.plane.apply(podOf('web', `test -s ${FOLDER}/ca.crt && cat ${FOLDER}/namespace && ${EXITS_ON_SIGTERM}`));
     await node.plane.wait('web', 'condition=Ready');
     await until(async () => (await node.plane.kubectl('logs', 'web')) === 'defaultlistening\n');
   });
 
   test("the events of a pod match kubelet's, and `kubectl describe` shows them", async () => {
     // Without a token: the API server may reject a token request for a pod that the node has just received.
-    await node.plane.apply(podOf('plain', OBEDIENT, { automountServiceAccountToken: false }));
+    await node.plane.apply(podOf('plain', EXITS_ON_SIGTERM, { automountServiceAccountToken: false }));
     await until(async () => (await eventsOf('plain')).length === 3);
     const events = await eventsOf('plain');
     assert.deepEqual(new Set(events.map(({ reason }) => reason)), new Set(['Pulled', 'Created', 'Started']));
@@ -109,7 +109,7 @@ describe('events and tokens of an API server', { skip }, () => {
   test('a pod with a missing service account gets an event', async () => {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'brief', namespace: 'default' } };
     await node.plane.apply(account);
-    await node.plane.apply(podOf('late', OBEDIENT, { serviceAccountName: 'brief', nodeName: undefined }));
+    await node.plane.apply(podOf('late', EXITS_ON_SIGTERM, { serviceAccountName: 'brief', nodeName: undefined }));
     await node.plane.kubectl('delete', 'serviceaccount', 'brief');
     const path = join(node.plane.folder, 'binding.json');
     const target = { apiVersion: 'v1', kind: 'Node', name: NODE };

@@ -12,7 +12,7 @@ import {
   type Subject,
 } from './cluster-certificates.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
-import { unmountBelow } from './containerd-leftovers.ts';
+import { unmountBelow } from './runtime-cleanup.ts';
 import { end, launch, started } from './daemon-fixture.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';

@@ -9,11 +9,11 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { differences } from '../agent/node-differences.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
-import { type ClusterScene, startClusterScene } from './cluster-scene.ts';
+import { type TestCluster, startTestCluster } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { end } from './daemon-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
-import { nodeKubeconfig } from './node-place.ts';
+import { nodeKubeconfig } from './node-files.ts';
 import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
 import { becomes, until } from './until.ts';
 
@@ -49,7 +49,7 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
 };
 
 suite('recorded pods at an API server', { skip }, () => {
-  let scene: ClusterScene<TestContainerd, GoKubelet>;
+  let scene: TestCluster<TestContainerd, GoKubelet>;
   let watch: ChildProcess | undefined;
   /** All versions of each pod at the API server, by name. */
   const seen = new Map<string, PodStatus[]>();
@@ -62,7 +62,7 @@ suite('recorded pods at an API server', { skip }, () => {
       ]),
   );
   before(async () => {
-    scene = await startClusterScene(startContainerd, async (plane, runtime) => {
+    scene = await startTestCluster(startContainerd, async (plane, runtime) => {
       await runtime.tag(BUSYBOX_IMAGE, 'docker.io/library/busybox:latest');
       watch = await watchPods(plane, ({ metadata: { name }, status = {} }) =>
         seen.set(name, [...(seen.get(name) ?? []), status]),

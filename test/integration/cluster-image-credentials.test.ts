@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
 import { type IdentityExchange, startExchange, writeProvider } from './identity-exchange.ts';
 import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
-import { LOGIN, missingRegistry, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
+import { LOGIN, registryMissingReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
 import { until } from './until.ts';
 
 const NODE = 'box';
@@ -14,7 +14,7 @@ const AUDIENCE = 'registry.example.com';
 const VERB = 'request-serviceaccounts-token-audience';
 const TEAM = 'example.com/team';
 const BUILDER = 'system:serviceaccount:default:builder';
-const skip = missingRegistry() || nodeletNodeSkipReason();
+const skip = registryMissingReason() || nodeletNodeSkipReason();
 
 describe('image pulls with service accounts', { skip }, () => {
   let registry: TestRegistry;

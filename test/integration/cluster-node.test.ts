@@ -19,10 +19,10 @@ import { differences } from '../agent/node-differences.ts';
 import { NODE } from '../agent/node-world.ts';
 import { connectTo } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
-import { startPlaneAndRuntime } from './cluster-scene.ts';
+import { startPlaneAndRuntime } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
-import { nodeAddress, nodeKubeconfig } from './node-place.ts';
+import { nodeAddress, nodeKubeconfig } from './node-files.ts';
 import { becomes, until } from './until.ts';
 
 const OURS = 'ours';

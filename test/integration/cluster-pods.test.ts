@@ -1,7 +1,7 @@
 /** Pods of a real API server with `nodelet kubelet` as the node. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OBEDIENT, shell } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import { podOn } from './cluster-fixture.ts';
 import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
 import { until } from './until.ts';
@@ -21,7 +21,7 @@ describe('pods of an API server', { skip }, () => {
   after(() => node?.stop());
 
   test('a pod that is bound to the node runs, and its status shows it', async () => {
-    await node.plane.apply(podOf('web', OBEDIENT));
+    await node.plane.apply(podOf('web', EXITS_ON_SIGTERM));
     await node.plane.wait('web', 'condition=Ready');
     assert.equal(await node.plane.field('web', '.status.phase'), 'Running');
     assert.equal(await node.plane.field('web', '.status.containerStatuses[0].restartCount'), '0');
@@ -30,7 +30,7 @@ describe('pods of an API server', { skip }, () => {
   });
 
   test('logs and exec work through the API server', async () => {
-    await node.plane.apply(podOf('talk', `echo hello; ${OBEDIENT}`));
+    await node.plane.apply(podOf('talk', `echo hello; ${EXITS_ON_SIGTERM}`));
     await node.plane.wait('talk', 'condition=Ready');
     assert.match(await until(() => node.plane.kubectl('logs', 'talk')), /^hello\n/);
     assert.equal(await node.plane.kubectl('exec', 'talk', '--', 'sh', '-c', 'echo "in $HOSTNAME"'), 'in talk\n');
@@ -39,7 +39,7 @@ describe('pods of an API server', { skip }, () => {
   });
 
   test('a deleted pod ends and is removed', async () => {
-    await node.plane.apply(podOf('short', OBEDIENT));
+    await node.plane.apply(podOf('short', EXITS_ON_SIGTERM));
     await node.plane.wait('short', 'condition=Ready');
     await node.plane.remove('short');
     await assert.rejects(node.plane.kubectl('get', 'pod', 'short'), /not found/);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Event, ResourceRequirements } from '../../src/api/generated/core-v1.ts';
-import { OBEDIENT, shell } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import { podOn } from './cluster-fixture.ts';
 import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
 import { until } from './until.ts';
@@ -31,7 +31,7 @@ describe('in-place resize', { skip }, () => {
   }
 
   async function run(name: string, resources: ResourceRequirements, container: object = {}): Promise<string> {
-    await start(name, { containers: [{ ...shell('main', OBEDIENT), resources, ...container }] });
+    await start(name, { containers: [{ ...shell('main', EXITS_ON_SIGTERM), resources, ...container }] });
     await node.plane.wait(name, 'condition=Ready');
     return idOf(name);
   }
@@ -94,7 +94,7 @@ describe('in-place resize', { skip }, () => {
   });
 
   test('a pod-level resize also resizes its container', async () => {
-    await start('whole', { containers: [shell('main', OBEDIENT)], resources: both('100m', '64Mi') });
+    await start('whole', { containers: [shell('main', EXITS_ON_SIGTERM)], resources: both('100m', '64Mi') });
     await node.plane.wait('whole', 'condition=Ready');
     const id = await idOf('whole');
     assert.deepEqual(await given('whole'), [64 * MIB, 10_000]);
@@ -106,7 +106,7 @@ describe('in-place resize', { skip }, () => {
   });
 
   test('an init container is resized while it runs', async () => {
-    const first = { ...shell('first', OBEDIENT), resources: both('100m', '64Mi') };
+    const first = { ...shell('first', EXITS_ON_SIGTERM), resources: both('100m', '64Mi') };
     await start('early', { initContainers: [first], containers: [shell('main', 'true')] });
     const status = '.status.initContainerStatuses[0]';
     await until(() => node.plane.field('early', `${status}.state.running.startedAt`));

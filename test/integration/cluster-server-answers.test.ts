@@ -9,7 +9,7 @@ import { after, before, suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
-import { startPlaneAndRuntime } from './cluster-scene.ts';
+import { startPlaneAndRuntime } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
@@ -173,7 +173,7 @@ async function answersOf(plane: ControlPlane, folder: string): Promise<Record<st
   const ask = asking(plane, folder);
   const admin = certificateOf(plane, 'admin', ['system:masters']);
   const strangers: Record<string, { readonly tls?: object; readonly headers?: OutgoingHttpHeaders }> = {
-    nobody: {},
+    anonymous: {},
     token: { headers: { authorization: 'Bearer x' } },
     mallory: { tls: certificateOf(plane, 'mallory') },
   };

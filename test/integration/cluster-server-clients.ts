@@ -5,13 +5,13 @@ import type { ControlPlane } from './cluster-fixture.ts';
 import { end } from './daemon-fixture.ts';
 
 /** The output of a command when it ends. */
-export async function outcomeOf(child: ChildProcessWithoutNullStreams) {
+export async function commandResult(child: ChildProcessWithoutNullStreams) {
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { stdout, stderr, code };
 }
 
 /** Returns the local address of a forwarded pod port, for as long as it is used. */
-export async function forwarding(
+export async function withForwardedPort(
   plane: ControlPlane,
   {
     pod,

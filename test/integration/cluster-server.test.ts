@@ -8,8 +8,8 @@ import { after, before, describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { shell } from './agent-fixture.ts';
 import { type ControlPlane, clusterSkipReason, podOn } from './cluster-fixture.ts';
-import { type ClusterScene, startClusterScene } from './cluster-scene.ts';
-import { outcomeOf } from './cluster-server-clients.ts';
+import { type TestCluster, startTestCluster } from './test-cluster.ts';
+import { commandResult } from './cluster-server-clients.ts';
 import { type ServingNode, startServingNode } from './cluster-server-node.ts';
 import { testStreams } from './kubectl-streams.ts';
 import {
@@ -56,11 +56,11 @@ function podOf(name: string, line: string, container: object = {}, spec: object 
 
 for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
   describe(`the API of a node on ${runtimeName}`, { skip }, () => {
-    let scene: ClusterScene<TestRuntime, ServingNode>;
+    let scene: TestCluster<TestRuntime, ServingNode>;
     let plane: ControlPlane;
     let node: ServingNode;
     before(async () => {
-      scene = await startClusterScene(start, (...parts) => startServingNode(...parts, { declaredFeatures }));
+      scene = await startTestCluster(start, (...parts) => startServingNode(...parts, { declaredFeatures }));
       ({ plane, agent: node } = scene);
     });
     after(async () => {
@@ -96,7 +96,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       const followed = plane.startKubectl(['logs', '-f', 'talk']);
       await once(followed.stdout, 'readable');
       await plane.kubectl('exec', 'talk', '--', 'touch', '/go');
-      assert.deepEqual(await outcomeOf(followed), { stdout: 'one\ntwo\nthree\nfour\n', stderr: '', code: 0 });
+      assert.deepEqual(await commandResult(followed), { stdout: 'one\ntwo\nthree\nfour\n', stderr: '', code: 0 });
       assert.equal(await plane.kubectl('logs', 'talk'), 'one\ntwo\nthree\nfour\n');
       assert.equal(await plane.kubectl('logs', '--tail=2', 'talk'), 'three\nfour\n');
       assert.equal(await plane.kubectl('logs', '--limit-bytes=6', 'talk'), 'one\ntw');

@@ -13,9 +13,9 @@ import {
   ListPodSandboxRequest,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { OBEDIENT, shell } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
-import { startPlaneAndRuntime } from './cluster-scene.ts';
+import { startPlaneAndRuntime } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { nodeletNodeSkipReason } from './nodelet-node.ts';
@@ -179,7 +179,7 @@ suite('a node that changes its agent', { skip }, () => {
 
   /** When a new pod is ready, the existing pods have been synced. */
   async function lookedAtAll(): Promise<void> {
-    await plane.apply(podOf('probe-pod', { containers: [shell('main', OBEDIENT)], automountServiceAccountToken: false }));
+    await plane.apply(podOf('probe-pod', { containers: [shell('main', EXITS_ON_SIGTERM)], automountServiceAccountToken: false }));
     await wait('probe-pod', 'condition=Ready');
     await plane.remove('probe-pod');
   }
@@ -271,14 +271,14 @@ const DATA_VOLUME = { name: 'data', emptyDir: {} };
 
 const PODS: readonly object[] = [
   podOf('account', {
-    containers: [{ ...shell('main', OBEDIENT), volumeMounts: [{ name: 'settings', mountPath: '/settings' }] }],
+    containers: [{ ...shell('main', EXITS_ON_SIGTERM), volumeMounts: [{ name: 'settings', mountPath: '/settings' }] }],
     volumes: [{ name: 'settings', configMap: { name: 'settings' } }],
   }),
   podOf('sidecar', {
     initContainers: [
       { ...shell('first', 'echo first > /data/first'), ...DATA, resources: RESOURCES },
       {
-        ...shell('side', OBEDIENT),
+        ...shell('side', EXITS_ON_SIGTERM),
         resources: RESOURCES,
         restartPolicy: 'Always',
         startupProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
@@ -286,7 +286,7 @@ const PODS: readonly object[] = [
     ],
     containers: [
       {
-        ...shell('main', OBEDIENT),
+        ...shell('main', EXITS_ON_SIGTERM),
         ...DATA,
         resources: RESOURCES,
         readinessProbe: { exec: { command: ['test', '-f', '/data/first'] }, periodSeconds: 1 },
@@ -296,16 +296,16 @@ const PODS: readonly object[] = [
     volumes: [DATA_VOLUME, { name: 'memory', emptyDir: { medium: 'Memory' } }],
   }),
   podOf('again', {
-    containers: [{ ...shell('main', `test -f /data/been || { touch /data/been; exit 1; }; ${OBEDIENT}`), ...DATA }],
+    containers: [{ ...shell('main', `test -f /data/been || { touch /data/been; exit 1; }; ${EXITS_ON_SIGTERM}`), ...DATA }],
     volumes: [DATA_VOLUME],
   }),
   podOf('leaving', {
     containers: [shell('main', "trap '' TERM; sleep 1000 & wait; sleep 1000")],
     terminationGracePeriodSeconds: 3,
   }),
-  podOf('resized', { containers: [{ ...shell('main', OBEDIENT), resources: RESOURCES }] }),
-  podOf('strict', { containers: [{ ...shell('main', OBEDIENT), resources: RESOURCES, ...RESTARTS_FOR_CPU }] }),
-  podOf('waiting', { containers: [{ ...shell('main', OBEDIENT), resources: RESOURCES }] }),
+  podOf('resized', { containers: [{ ...shell('main', EXITS_ON_SIGTERM), resources: RESOURCES }] }),
+  podOf('strict', { containers: [{ ...shell('main', EXITS_ON_SIGTERM), resources: RESOURCES, ...RESTARTS_FOR_CPU }] }),
+  podOf('waiting', { containers: [{ ...shell('main', EXITS_ON_SIGTERM), resources: RESOURCES }] }),
   podOf('ended', { containers: [shell('main', 'echo bye > /dev/termination-log')], restartPolicy: 'Never' }),
 ];
 
@@ -313,7 +313,7 @@ const STATIC = {
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'static', namespace: 'default', uid: STATIC_UID },
-  spec: { dnsPolicy: 'Default', containers: [shell('main', OBEDIENT)] },
+  spec: { dnsPolicy: 'Default', containers: [shell('main', EXITS_ON_SIGTERM)] },
 };
 
 /**

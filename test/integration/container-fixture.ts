@@ -116,7 +116,7 @@ export class ContainerFixture {
   }
 
   /** Resources of removed containers that still exist. */
-  leftovers(): readonly string[] {
+  remainingResources(): readonly string[] {
     const below = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
     const { containerRecords, ociState, exits, sockets } = this.paths;
     const folders = [containerRecords, ociState, exits, sockets, join(this.folder, 'state/containers')];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
-import { type Footprint, removeLeftovers } from './containerd-leftovers.ts';
+import { type RuntimeFootprint, removeRuntimeResources } from './runtime-cleanup.ts';
 import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
@@ -28,10 +28,10 @@ export interface TestContainerd extends TestRuntime {
 export function skipReason(): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
   const missing = [...PROGRAMS.filter((program) => !isInPath(program)), ...FILES.filter((file) => !existsSync(file))];
-  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupFault();
+  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupSkipReason();
 }
 
-export function cgroupFault(): string | false {
+export function cgroupSkipReason(): string | false {
   if (!existsSync('/sys/fs/cgroup/cgroup.controllers') && !existsSync('/sys/fs/cgroup/memory')) return 'needs cgroups';
   try {
     accessSync('/sys/fs/cgroup', constants.W_OK);
@@ -78,12 +78,12 @@ export async function startContainerd(): Promise<TestContainerd> {
       await removePods(cri).catch(() => {}); // the clean-up below removes what it cannot
       cri.close();
       await end(daemon, 'SIGTERM');
-      removeLeftovers(footprint);
+      removeRuntimeResources(footprint);
     },
   };
 }
 
-function writeConfiguration({ folder, socketPath }: Footprint): void {
+function writeConfiguration({ folder, socketPath }: RuntimeFootprint): void {
   writeFileSync(
     join(folder, 'config.toml'),
     `version = 2

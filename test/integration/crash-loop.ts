@@ -11,7 +11,7 @@ import { emptyPodChains } from '../../src/app/pod-network/nat-rules.ts';
 import { Draw } from '../sim/draw.ts';
 import { CrashManifests } from './crash-manifests.ts';
 import { type RunningNodelet, TestNodelet } from './nodelet-fixture.ts';
-import { RestartWitness } from './restart-witness.ts';
+import { RestartObserver } from './restart-observer.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import { RuntimeRecords } from './runtime-records.ts';
 
@@ -57,7 +57,7 @@ export async function crashLoop({ seconds, seed }: CrashLoopOptions): Promise<Cr
     for (const name of STEADY) await first.line(new RegExp(`${name} +● ready`));
     const before = await steadyContainers(nodelet);
 
-    const observer = new RestartWitness(records);
+    const observer = new RestartObserver(records);
     const changing = new AbortController();
     watching.push(observer.watch(over.signal), changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal));
     const { kills, last } = await killInALoop(nodelet, first, manifests, new Draw(seed, 'kills'), seconds);

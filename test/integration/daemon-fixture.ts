@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CriConnection } from '../../src/cri/client.ts';
 import { ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { claimSubnet, dropDeadClaims } from './claimed-subnet.ts';
-import { type Footprint, removeCgroups, removeLeftovers } from './containerd-leftovers.ts';
+import { type RuntimeFootprint, removeCgroups, removeRuntimeResources } from './runtime-cleanup.ts';
 
 const START_MS = 60_000;
 const STOP_MS = 30_000;
@@ -16,7 +16,7 @@ const FOLDER_NAME = /^nodelet-(containerd|embedded)-(\d+)-(\d+)$/;
 
 export type RuntimeKind = 'containerd' | 'embedded';
 
-export interface NetworkedFootprint extends Footprint {
+export interface NetworkedFootprint extends RuntimeFootprint {
   /** The pod addresses. */
   readonly subnet: string;
 }
@@ -31,7 +31,7 @@ export function newFootprint(kind: RuntimeKind): NetworkedFootprint {
   return { ...footprint, subnet: claimSubnet().v4 };
 }
 
-function footprintOf(kind: RuntimeKind, pid: number, count: number): Footprint {
+function footprintOf(kind: RuntimeKind, pid: number, count: number): RuntimeFootprint {
   const folder = join(tmpdir(), `nodelet-${kind}-${pid}-${count}`);
   return {
     folder,
@@ -45,7 +45,7 @@ function sweepDeadRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     const [, kind, pid, count] = FOLDER_NAME.exec(name) ?? [];
     if (kind !== 'containerd' && kind !== 'embedded') continue;
-    if (isOfDeadRun(Number(pid), Number(count))) removeLeftovers(footprintOf(kind, Number(pid), Number(count)));
+    if (isOfDeadRun(Number(pid), Number(count))) removeRuntimeResources(footprintOf(kind, Number(pid), Number(count)));
   }
   dropDeadClaims();
 }

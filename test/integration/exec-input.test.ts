@@ -8,7 +8,7 @@ import { type Network, NetworkError } from '../../src/host/network.ts';
 import { connectExec, type ExecRequest } from '../../src/kubelet/local-api/exec-connect.ts';
 import type { ExecConnection } from '../../src/kubelet/local-api/exec-connection.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
@@ -29,7 +29,7 @@ const WAYS: Record<string, ExecNetwork> = {
 const MOST_UNREAD = TEST_RUNTIME === 'embedded' ? Number.POSITIVE_INFINITY : 2;
 
 /** The whole output of the command. */
-async function heard(connection: ExecConnection): Promise<unknown> {
+async function output(connection: ExecConnection): Promise<unknown> {
   const [stdout, stderr]: [Uint8Array[], Uint8Array[]] = [[], []];
   const end = await connection.receive({
     stdout: async (data) => void stdout.push(data),
@@ -46,7 +46,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     it = await startTestAgent();
     cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
     const ready = it.ready('web');
-    it.source.set(podOf('web', { containers: [shell('main', OBEDIENT)] }));
+    it.source.set(podOf('web', { containers: [shell('main', EXITS_ON_SIGTERM)] }));
     await ready;
   });
   after(async () => {
@@ -55,19 +55,19 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   });
 
   for (const [way, ways] of Object.entries(WAYS)) {
-    const start = (line: string, wish: ExecRequest = { input: 'bytes', tty: false }): Promise<ExecConnection> => {
+    const start = (line: string, options: ExecRequest = { input: 'bytes', tty: false }): Promise<ExecConnection> => {
       const containerId = it.report('web').observed?.containers.find(({ name }) => name === 'main')?.id ?? '';
-      const [stdin, stderr] = [wish.input !== 'none', !wish.tty];
+      const [stdin, stderr] = [options.input !== 'none', !options.tty];
       const address = async (): Promise<string> => {
-        const request = { containerId, cmd: ['sh', '-c', line], stdin, tty: wish.tty, stdout: true, stderr };
+        const request = { containerId, cmd: ['sh', '-c', line], stdin, tty: options.tty, stdout: true, stderr };
         return (await cri.runtime.exec(request, signal)).url;
       };
-      return connectExec(ways, address, wish, signal);
+      return connectExec(ways, address, options, signal);
     };
 
     test(`${way}: the command reads all of its input, and its end`, async () => {
       const connection = await start('wc -c; echo bad >&2; exit 3');
-      const received = heard(connection);
+      const received = output(connection);
       for (let sent = 0; sent < 48; sent++) await connection.stdin(Buffer.alloc(65_536, 'x'));
       await connection.endStdin();
       assert.deepEqual(await received, { stdout: '3145728\n', stderr: 'bad\n', exitCode: 3 });
@@ -75,7 +75,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
 
     test(`${way}: output is streamed while input is still being sent`, async () => {
       const connection = await start('cat');
-      const received = heard(connection);
+      const received = output(connection);
       const line = Buffer.alloc(65_536, 'abcdefgh');
       for (let sent = 0; sent < 64; sent++) await connection.stdin(line);
       await connection.endStdin();
@@ -88,19 +88,19 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
         for (let sent = 0; sent < MOST_UNREAD; sent++) await connection.stdin(Buffer.alloc(16_384));
       };
       const flooding = flood().catch((error: unknown) => assert.ok(error instanceof NetworkError));
-      assert.deepEqual(await heard(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
+      assert.deepEqual(await output(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
       await flooding;
     });
 
     test(`${way}: without input it reads an end at once`, async () => {
       const connection = await start('cat; echo done', { input: 'none', tty: false });
-      assert.deepEqual(await heard(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
+      assert.deepEqual(await output(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
     });
 
     test(`${way}: a terminal has the requested size`, async () => {
       const untilItFits = 'until [ "$(stty size 2>/dev/null)" = "37 101" ]; do sleep 0.05; done';
       const connection = await start(`read line; ${untilItFits}; echo fits`, { input: 'keys', tty: true });
-      const received = heard(connection);
+      const received = output(connection);
       await connection.resize({ columns: 101, rows: 37 });
       await connection.stdin(Buffer.from('go\r'));
       assert.deepEqual(await received, { stdout: 'go\r\nfits\r\n', stderr: '', exitCode: 0 });

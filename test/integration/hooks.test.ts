@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Lifecycle, Pod } from '../../src/api/generated/core-v1.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 import { until } from './until.ts';
 
@@ -50,7 +50,7 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
 
   test('postStart runs in the container before it counts as started', async () => {
     const ready = it.ready('greeted');
-    const line = `until [ -e /tmp/hello ]; do sleep 0.02; done; cat /tmp/hello; ${OBEDIENT}`;
+    const line = `until [ -e /tmp/hello ]; do sleep 0.02; done; cat /tmp/hello; ${EXITS_ON_SIGTERM}`;
     it.source.set(podWith('greeted', line, { postStart: run('sleep 0.3; echo hello > /tmp/hello') }));
     await ready;
     const { steps } = it.report('greeted');
@@ -71,7 +71,7 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
       const waiting = event.kind === 'status' ? event.status.containerStatuses?.[0]?.state?.waiting : undefined;
       if (waiting?.reason === 'PostStartHookError') message ??= waiting.message;
     });
-    it.source.set(podWith('broken', OBEDIENT, { postStart: run('echo no way; exit 3') }));
+    it.source.set(podWith('broken', EXITS_ON_SIGTERM, { postStart: run('echo no way; exit 3') }));
     await failed;
     assert.equal(
       message,
@@ -98,7 +98,7 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     const events = eventsOf('endless');
     const ready = it.ready('endless');
     const hook = run('echo begun > /shared/endless; sleep 1000');
-    it.source.set(podWith('endless', OBEDIENT, { preStop: hook }, { terminationGracePeriodSeconds: GRACE_SECONDS }));
+    it.source.set(podWith('endless', EXITS_ON_SIGTERM, { preStop: hook }, { terminationGracePeriodSeconds: GRACE_SECONDS }));
     await ready;
     await it.listening('endless', 'main');
     const from = it.calls.all.length;
@@ -129,7 +129,7 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     const ready = it.ready('caller');
     const httpHeaders = [{ name: 'X-Why', value: 'bye' }];
     const httpGet = { host: '127.0.0.1', port, path: '/leave?now', httpHeaders };
-    it.source.set(podWith('caller', OBEDIENT, { preStop: { httpGet } }));
+    it.source.set(podWith('caller', EXITS_ON_SIGTERM, { preStop: { httpGet } }));
     await ready;
     await it.listening('caller', 'main');
     const gone = it.gone('caller');

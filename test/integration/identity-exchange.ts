@@ -15,7 +15,7 @@ interface ProviderRequest {
 }
 
 /** A client as the API server authenticates its token; an empty user has none. */
-export interface Visitor {
+export interface ExchangeClient {
   readonly user: string;
   readonly pod: string;
   readonly image: string;
@@ -26,19 +26,19 @@ export interface Visitor {
 export interface IdentityExchange {
   readonly url: string;
   /** All clients so far, in order. */
-  readonly visitors: readonly Visitor[];
+  readonly visitors: readonly ExchangeClient[];
   stop(): Promise<void>;
 }
 
 export interface ExchangeTerms {
   /** The required audience of tokens. */
   readonly audience: string;
-  readonly isWelcome: (visitor: Visitor) => boolean;
+  readonly isWelcome: (visitor: ExchangeClient) => boolean;
   readonly login: { readonly username: string; readonly password: string };
 }
 
 export async function startExchange(plane: ControlPlane, terms: ExchangeTerms): Promise<IdentityExchange> {
-  const visitors: Visitor[] = [];
+  const visitors: ExchangeClient[] = [];
   const answer = async (incoming: IncomingMessage): Promise<string | undefined> => {
     const request: ProviderRequest = JSON.parse(await text(incoming));
     const visitor = await visitorOf(request, terms.audience, plane);
@@ -65,7 +65,7 @@ export async function startExchange(plane: ControlPlane, terms: ExchangeTerms): 
   };
 }
 
-async function visitorOf(request: ProviderRequest, audience: string, plane: ControlPlane): Promise<Visitor> {
+async function visitorOf(request: ProviderRequest, audience: string, plane: ControlPlane): Promise<ExchangeClient> {
   const { image, serviceAccountToken: token, serviceAccountAnnotations: annotations } = request;
   if (token === undefined) return { user: '', pod: '', image, annotations };
   const review = {

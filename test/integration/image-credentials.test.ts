@@ -8,7 +8,7 @@ import type { Secret } from '../../src/api/generated/core-v1.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import { startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { LOGIN, registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
-import { onceOf, RegistryPods } from './registry-pods.ts';
+import { runOncePod, RegistryPods } from './registry-pods.ts';
 import { TEST_RUNTIME } from './runtime-fixture.ts';
 
 /** The messages of the runtime. */
@@ -83,7 +83,7 @@ suite('images that want credentials', { skip: registrySkipReason(), timeout: 900
 
   test('are rejected without a secret, with a reason, and pulled once the secret exists', async () => {
     const image = await registry.push('team/late');
-    assert.match(await pods.failsToPull(onceOf('late', image, withSecrets('late'))), REFUSED);
+    assert.match(await pods.failsToPull(runOncePod('late', image, withSecrets('late'))), REFUSED);
     const event = it.report('late').events.find(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
     assert.equal(
       event?.message,
@@ -97,24 +97,24 @@ suite('images that want credentials', { skip: registrySkipReason(), timeout: 900
     addSecret('wrong', 'forgotten');
     addSecret('old', LOGIN.password, true);
     const image = await registry.push('team/several');
-    await pods.run(onceOf('several', image, withSecrets('wrong', 'old')));
+    await pods.run(runOncePod('several', image, withSecrets('wrong', 'old')));
     assert.equal(pods.pulls(image), 2);
   });
 
   test('are not available to pods that cannot prove access', async () => {
     const image = await registry.push('team/private');
-    await pods.run(onceOf('owner', image, withSecrets('old')));
-    assert.match(await pods.failsToPull(onceOf('guest', image)), REFUSED);
+    await pods.run(runOncePod('owner', image, withSecrets('old')));
+    assert.match(await pods.failsToPull(runOncePod('guest', image)), REFUSED);
     pods.drop('guest');
     const before = pods.pulls(image);
     addSecret('copy', LOGIN.password);
-    await pods.run(onceOf('friend', image, withSecrets('copy')));
+    await pods.run(runOncePod('friend', image, withSecrets('copy')));
     assert.deepEqual([before, pods.pulls(image)], [2, 2], 'the same login needs no other pull');
   });
 
   test('are pulled with the credentials of a provider', async () => {
     const images = [await provided.push('team/one'), await provided.push('team/two')];
-    for (const [index, image] of images.entries()) await pods.run(onceOf(`provided-${index}`, image));
+    for (const [index, image] of images.entries()) await pods.run(runOncePod(`provided-${index}`, image));
     const request = {
       kind: 'CredentialProviderRequest',
       apiVersion: 'credentialprovider.kubelet.k8s.io/v1',

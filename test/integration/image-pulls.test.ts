@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
-import { onceOf, RegistryPods } from './registry-pods.ts';
+import { runOncePod, RegistryPods } from './registry-pods.ts';
 import { type RegistryProxy, startRegistryProxy } from './registry-proxy.ts';
 import { TEST_RUNTIME } from './runtime-fixture.ts';
 
@@ -55,21 +55,21 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
   };
 
   test('an image without credentials is pulled, by tag and by digest', async () => {
-    await pods.run(onceOf('tag', await registry.push('team/open')));
+    await pods.run(runOncePod('tag', await registry.push('team/open')));
     const { imageID = '' } = it.report('tag').status.containerStatuses?.[0] ?? {};
     assert.match(imageID, /@sha256:[0-9a-f]{64}$/);
-    await pods.run(onceOf('digest', imageID));
+    await pods.run(runOncePod('digest', imageID));
     assert.deepEqual(pods.reasons('tag').slice(0, 2), ['Pulling', 'Pulled']);
   });
 
   test('an image is pulled over TLS', async () => {
-    await pods.run(onceOf('secure', await secure.push('team/secure')));
+    await pods.run(runOncePod('secure', await secure.push('team/secure')));
   });
 
   test('an unreachable registry is reported and retried', async () => {
     const image = await registry.push('team/away');
     await registry.pause();
-    const message = await pods.failsToPull(onceOf('away', image));
+    const message = await pods.failsToPull(runOncePod('away', image));
     assert.match(message, TEXTS.away);
     await registry.resume();
     await pods.recovers('away');
@@ -81,9 +81,9 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     await registry.push('team/slow');
     const image = await registry.push('team/quick');
     proxy.stall();
-    pods.add(onceOf('slow', `${proxy.address}/team/slow:1`));
+    pods.add(runOncePod('slow', `${proxy.address}/team/slow:1`));
     await pods.told(['slow'], 'Pulling');
-    await pods.run(onceOf('quick', image));
+    await pods.run(runOncePod('quick', image));
     assert.equal(it.report('slow').status.phase, 'Pending');
     const slow = pods.done('slow');
     proxy.resume();
@@ -99,7 +99,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
       if (kind !== 'status' || !('status' in event) || event.pod.metadata.name !== 'half') return false;
       return event.status.containerStatuses?.some(({ name, ready }) => name === 'up' && ready) ?? false;
     }, 'half is half up');
-    pods.add(podOf('half', { hostNetwork: true, containers: [shell('up', OBEDIENT), late] }));
+    pods.add(podOf('half', { hostNetwork: true, containers: [shell('up', EXITS_ON_SIGTERM), late] }));
     await up;
     assert.equal(it.report('half').status.phase, 'Pending');
     proxy.resume();
@@ -112,7 +112,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     const proxy = await proxied();
     await registry.push('team/lie');
     proxy.lie();
-    assert.match(await pods.failsToPull(onceOf('lie', `${proxy.address}/team/lie:1`)), TEXTS.lie);
+    assert.match(await pods.failsToPull(runOncePod('lie', `${proxy.address}/team/lie:1`)), TEXTS.lie);
   });
 
   test(`${CROWD} pods of one new image cause one pull`, async () => {
@@ -122,7 +122,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     const names = Array.from({ length: CROWD }, (_, index) => `crowd-${index}`);
     proxy.stall();
     // Each gets its image and no container: the image runs as root.
-    pods.add(...names.map((name) => onceOf(name, image, { securityContext: { runAsNonRoot: true } })));
+    pods.add(...names.map((name) => runOncePod(name, image, { securityContext: { runAsNonRoot: true } })));
     await pods.told(names.slice(0, AT_ONCE), 'Pulling');
     proxy.resume();
     await pods.told(names, 'Pulled');

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ControlPlane } from './cluster-fixture.ts';
-import { forwarding, outcomeOf } from './cluster-server-clients.ts';
+import { withForwardedPort, commandResult } from './cluster-server-clients.ts';
 
 /** The environment that selects the protocol of kubectl 1.36; WebSockets are its default. */
 const TRANSPORTS = {
@@ -34,7 +34,7 @@ export function testStreams(cluster: () => StreamingCluster): void {
       await cluster().createShell(shell, 'sleep 1000');
       const run = start('exec', '-i', shell, '--', 'sh', '-c', 'cat; echo out; echo err >&2; exit 7');
       run.stdin.end('in ');
-      assert.deepEqual(await outcomeOf(run), {
+      assert.deepEqual(await commandResult(run), {
         stdout: 'in out\n',
         stderr: 'err\ncommand terminated with exit code 7\n',
         code: 7,
@@ -52,12 +52,12 @@ export function testStreams(cluster: () => StreamingCluster): void {
 
     test(`attach over ${transport}: input is echoed, and its end ends the session`, async () => {
       const pod = ofTransport('attach');
-      const line = 'while read line; do echo "heard $line"; done; echo over';
+      const line = 'while read line; do echo "got $line"; done; echo over';
       await cluster().createShell(pod, line, { stdin: true, stdinOnce: true }, { restartPolicy: 'Never' });
       const attached = start('attach', '-i', '-q', pod);
       attached.stdin.end('one\ntwo\n');
-      const { stdout, code } = await outcomeOf(attached);
-      assert.deepEqual({ stdout, code }, { stdout: 'heard one\nheard two\nover\n', code: 0 });
+      const { stdout, code } = await commandResult(attached);
+      assert.deepEqual({ stdout, code }, { stdout: 'got one\ngot two\nover\n', code: 0 });
       await cluster().plane.wait(pod, 'jsonpath={.status.phase}=Succeeded');
     });
 
@@ -65,7 +65,7 @@ export function testStreams(cluster: () => StreamingCluster): void {
       const pod = ofTransport('web');
       const line = 'mkdir /www; echo served > /www/index.html; httpd -f -p 8080 -h /www';
       await cluster().createShell(pod, line, { readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } });
-      await forwarding(cluster().plane, { pod, port: 8080, env }, async (url) => {
+      await withForwardedPort(cluster().plane, { pod, port: 8080, env }, async (url) => {
         const pages = Array.from({ length: 5 }, async () => (await fetch(url)).text());
         assert.deepEqual(await Promise.all(pages), Array(5).fill('served\n'));
       });
@@ -75,6 +75,6 @@ export function testStreams(cluster: () => StreamingCluster): void {
 
 async function succeeds(child: ChildProcessWithoutNullStreams): Promise<void> {
   child.stdin.end();
-  const { code, stderr } = await outcomeOf(child);
+  const { code, stderr } = await commandResult(child);
   assert.equal(code, 0, stderr);
 }

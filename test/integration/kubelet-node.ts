@@ -1,6 +1,6 @@
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
-import { startClusterScene } from './cluster-scene.ts';
+import { startTestCluster } from './test-cluster.ts';
 import { goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import {
   type EmbeddedOptions,
@@ -40,7 +40,7 @@ export function kubeletNodeSkipReason(): string | false {
 
 export async function startKubeletNode(options: EmbeddedOptions = {}): Promise<KubeletNode> {
   const name = 'node-1';
-  const { plane, runtime, stop } = await startClusterScene(
+  const { plane, runtime, stop } = await startTestCluster(
     () => startEmbedded(options),
     (plane, { endpoint, cgroupParent }) => startGoKubelet({ plane, nodeName: name, endpoint, cgroupParent }),
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import { disguisedRootImage } from './disguised-root-image.ts';
+import { numericRootUserImage } from './numeric-root-user-image.ts';
 import { freePort } from './free-port.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';
 
@@ -73,7 +73,7 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
   before(async () => {
     node = await startKubeletNode({ hostPorts: true });
     hostPort = await freePort();
-    await node.runtime.load(await disguisedRootImage(node.runtime.folder, DISGUISED_ROOT));
+    await node.runtime.load(await numericRootUserImage(node.runtime.folder, DISGUISED_ROOT));
     await node.create(pods(hostPort));
   });
   after(() => node?.stop());

@@ -11,7 +11,7 @@ import { testStreams } from './kubectl-streams.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';
 import { registrySkipReason, startRegistry } from './registry-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
-import { settledTraces } from './runtime-pod.ts';
+import { settledRuntimeResources } from './runtime-pod.ts';
 import { becomes, until } from './until.ts';
 
 const CRI_MS = 10_000;
@@ -158,6 +158,6 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
 
 /** Without kubelet's QoS cgroups, and without port mappings of other programs. */
 async function tracesOfPods(runtime: TestRuntime): Promise<readonly string[]> {
-  const traces = await settledTraces(runtime);
+  const traces = await settledRuntimeResources(runtime);
   return traces.filter((line) => !/^-N CNI-|\/(kubepods|besteffort|burstable)$/.test(line));
 }

@@ -48,7 +48,7 @@ function writer(lookAfter: number, rest: string): string {
  * that it is writing when it reopens a log, and sometimes writes the end into the new file before the beginning is in
  * the old one: the beginning may come later, once.
  */
-class Witness {
+class LineChecker {
   #pieces = '';
   #missing: { readonly number: number; readonly length: number } | undefined;
   /** The number of the next line. */
@@ -59,7 +59,7 @@ class Witness {
     return this.#missing === undefined;
   }
 
-  see({ text, ends }: LogLine): void {
+  add({ text, ends }: LogLine): void {
     this.#pieces += Buffer.from(text).toString('latin1');
     const line = this.#pieces;
     if (this.#missing && line.length === this.#missing.length && Number(line.slice(0, 9)) === this.#missing.number) {
@@ -103,7 +103,7 @@ async function readAll(folder: string, see: (line: LogLine) => void): Promise<vo
     for await (const chunk of isCompressed ? file.pipe(createGunzip({ chunkSize: 1 << 18 })) : file) {
       for (const entry of parser.add(chunk)) {
         const line = joiner.add(entry);
-        if (line) see(line);
+        if (line) add(line);
       }
     }
   }
@@ -157,7 +157,7 @@ async function writeAll(
   return { folder, lines };
 }
 
-test('a full disk costs no line, and is over when there is space', { skip: needsRoot }, async (t) => {
+test('a full disk loses no line, and rotation resumes when there is space', { skip: needsRoot }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-full-'));
   t.after(() => {
     execFileSync('umount', [folder]);
@@ -206,34 +206,34 @@ test('a full disk costs no line, and is over when there is space', { skip: needs
 suite('the log of a container that writes all the time', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   const policy = { maxBytes: MAX_BYTES, maxFiles: 100, maxWorkers: 1, monitorIntervalMs: 10_000 };
 
-  test('is rotated without a line lost, double or out of order', async (t) => {
-    // Looked at often, so that it does not take long.
+  test('is rotated without a line lost, duplicated or out of order', async (t) => {
+    // A short check interval makes the test fast.
     const it = await startTestAgent({ containerLogs: { ...policy, monitorIntervalMs: 100 } });
     t.after(() => it.stop());
     const { folder, lines } = await writeAll(t, it, { command: writer(10_000, 'true'), files: 5 });
     assert.ok(filesOf(folder).length > 3, filesOf(folder).join());
     await until(() => filesOf(folder).some((name) => name.endsWith('.gz')));
-    const witness = new Witness();
-    await readAll(folder, (line) => witness.see(line));
-    assert.deepEqual({ next: witness.next, isWhole: witness.isWhole }, { next: lines, isWhole: true });
+    const checker = new LineChecker();
+    await readAll(folder, (line) => checker.add(line));
+    assert.deepEqual({ next: checker.next, isWhole: checker.isWhole }, { next: lines, isWhole: true });
   });
 
-  test('is followed without a line lost or double, and has no more files than it may', async (t) => {
+  test('is followed without a line lost or duplicated, and keeps to its file limit', async (t) => {
     const it = await startTestAgent({ containerLogs: { ...policy, maxFiles: 3 } });
     t.after(() => it.stop());
-    const witness = new Witness();
+    const checker = new LineChecker();
     const beside = async (): Promise<void> => {
       const { pod, observed } = it.report('busy');
       const container = observed?.containers[0];
       assert.ok(container);
       const ended = waitForContainerEnd(it.agent, pod.metadata.uid, container.id, t.signal);
       for await (const batch of readLogs({ fs }, container.logPath, { follow: true, ended }, t.signal)) {
-        for (const line of batch) witness.see(line);
+        for (const line of batch) checker.add(line);
       }
     };
     const { folder, lines } = await writeAll(t, it, { command: writer(2500, 'sleep 0.2'), files: 6, beside });
-    assert.deepEqual({ next: witness.next, isWhole: witness.isWhole }, { next: lines, isWhole: true });
-    await until(() => filesOf(folder).length === 3); // a rotation may be going on
+    assert.deepEqual({ next: checker.next, isWhole: checker.isWhole }, { next: lines, isWhole: true });
+    await until(() => filesOf(folder).length === 3); // a rotation may be in progress
     let kept = 0;
     await readAll(folder, () => kept++);
     t.diagnostic(`${kept} of ${lines} lines are kept`);

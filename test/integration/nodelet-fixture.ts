@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bridgeName } from '../../src/app/pod-network/bridge-name.ts';
 import { claimSubnet } from './claimed-subnet.ts';
-import { mountedCgroups } from './containerd-leftovers.ts';
+import { mountedCgroups } from './runtime-cleanup.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
-/** What has not happened by then on the busiest machine does not happen. */
+/** The longest wait of a test, for the busiest machine. */
 const PATIENCE_MS = 180_000;
 
 export interface CommandResult {
@@ -17,17 +17,17 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** A `nodelet run` that goes on. */
+/** A running `nodelet run`. */
 export interface RunningNodelet {
   readonly process: ChildProcess;
-  /** Everything that it has printed, both streams in order of arrival. */
+  /** Its whole output, both streams in order of arrival. */
   output(): string;
-  /** Resolves when the output has a line that fits; rejects when the process ends without one. */
+  /** Resolves when the output has a matching line; rejects when the process ends without one. */
   line(pattern: RegExp): Promise<RegExpMatchArray>;
   readonly exited: Promise<number>;
 }
 
-/** `nodelet` with a root, a state, a bridge, addresses and control groups of its own. */
+/** `nodelet` with its own root, state, bridge, addresses and cgroups. */
 export class TestNodelet {
   readonly folder: string;
   readonly rootDir: string;
@@ -44,7 +44,7 @@ export class TestNodelet {
     this.podCidr = claimSubnet().v4;
   }
 
-  /** Who watches the file sees all of it or what was there before. */
+  /** Writes atomically: watchers see the old content or the new one. */
   write(name: string, text: string): string {
     const path = join(this.folder, name);
     writeFileSync(`${path}.new`, text);
@@ -67,8 +67,8 @@ export class TestNodelet {
     return watch(started);
   }
 
-  /** What this nodelet has on the machine now; empty when it left nothing but its images. */
-  traces(): string[] {
+  /** The resources of this nodelet on the machine; empty when only its images are left. */
+  remainingResources(): string[] {
     return [
       ...readFileSync('/proc/self/mountinfo', 'utf8')
         .split('\n')
@@ -87,10 +87,10 @@ export class TestNodelet {
     ];
   }
 
-  /** Ends what still runs, then everything that is left, and removes the folder; `tidy` runs just before. */
+  /** Stops what still runs, removes all resources and the directory; `tidy` runs just before. */
   async cleanUp(tidy?: () => void): Promise<void> {
     for (const started of this.#running) await endNow(started);
-    if (this.traces().length > 0) {
+    if (this.remainingResources().length > 0) {
       const last = this.run(this.write('empty.yaml', EMPTY), '--once');
       await last.exited;
     }
@@ -104,7 +104,7 @@ export class TestNodelet {
   }
 }
 
-/** A pod that is done at once: the agent starts, takes everything else away, and ends. */
+/** A pod that completes at once: the agent starts, removes all other pods, and exits. */
 const EMPTY = `apiVersion: v1
 kind: Pod
 metadata: {name: done}
@@ -179,7 +179,7 @@ function processesNaming(folder: string): string[] {
       const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       return /^\d+$/.test(pid) && line.includes(folder) ? [`process ${pid}: ${line}`] : [];
     } catch {
-      return []; // gone meanwhile
+      return []; // exited meanwhile
     }
   });
 }

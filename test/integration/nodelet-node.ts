@@ -1,45 +1,45 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
-import { startClusterScene } from './cluster-scene.ts';
-import { unmountBelow } from './containerd-leftovers.ts';
+import { startTestCluster } from './test-cluster.ts';
+import { unmountBelow } from './runtime-cleanup.ts';
 import { end, launch, started } from './daemon-fixture.ts';
-import { type NodePlan, nodeAddress, prepareNode } from './node-place.ts';
+import { type NodePlan, nodeAddress, prepareNode } from './node-files.ts';
 import { runtimeSkipReason, startRuntime, type TestRuntime } from './runtime-fixture.ts';
 
 export const NODELET_KUBELET = [join(import.meta.dirname, '../../bin/nodelet'), 'kubelet'] as const;
-/** Of the one agent that a machine can have as its kubelet. */
+/** The lock of the only agent that a machine can have as its kubelet. */
 const SOCKET = '/run/nodelet/nodelet.sock';
 
 /** A cluster of one node: `nodelet kubelet` on the runtime of the tests. */
 export interface NodeletNode {
   readonly plane: ControlPlane;
-  /** Of the agent. */
+  /** The root directory of the agent. */
   readonly flags: readonly string[];
-  /** Ends it with SIGKILL and starts it again on the same folder. Containers go on. */
+  /** Kills it with SIGKILL and starts it again on the same directory. Containers keep running. */
   restart(): Promise<void>;
-  /** Ends the agent alone. */
+  /** Stops the agent alone. */
   stopAgent(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What differs from a node that was given its certificates, and nothing else. */
+/** The options of a node without given certificates. */
 export type Joining = Pick<NodePlan, 'bootstrapKubeconfig' | 'config' | 'flags'>;
 
-/** Why there cannot be one now, for `{ skip }` of a test; `false` when there can. */
+/** The `{ skip }` reason of a test when it cannot run now, else `false`. */
 export function nodeletNodeSkipReason(): string | false {
   if (!nodeAddress()) return 'needs an address beside loopback';
-  // A file that nobody listens on is no agent.
+  // A socket file without a listener is not an agent.
   if (readFileSync('/proc/net/unix', 'utf8').includes(SOCKET)) return `another agent is running (${SOCKET})`;
   return clusterSkipReason() || runtimeSkipReason();
 }
 
-/** Resolves when the API server has it as a node that is ready. */
+/** Resolves when the node is ready at the API server. */
 export async function startNodeletNode(
   nodeName: string,
   prepare: (plane: ControlPlane, runtime: TestRuntime) => Promise<Joining> = async () => ({}),
 ): Promise<NodeletNode> {
-  const { plane, agent, stop } = await startClusterScene(startRuntime, async (plane, runtime) => {
+  const { plane, agent, stop } = await startTestCluster(startRuntime, async (plane, runtime) => {
     const { endpoint, cgroupParent } = runtime;
     return startAgent({ plane, nodeName, endpoint, cgroupParent, ...(await prepare(plane, runtime)) });
   });
@@ -71,7 +71,7 @@ async function startAgent(plan: NodePlan): Promise<Pick<NodeletNode, 'flags' | '
     },
     async stop() {
       await end(daemon, 'SIGTERM');
-      unmountBelow(folder); // the volumes of pods that it had no time for
+      unmountBelow(folder); // volumes of pods that it did not tear down
     },
   };
 }

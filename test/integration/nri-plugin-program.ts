@@ -1,4 +1,4 @@
-/** A plugin for NRI as a program of its own: adds a variable to each container. */
+/** An NRI plugin as a separate program: adds a variable to each container. */
 import { Socket } from 'node:net';
 import { byteStreamOf } from '../../src/host/linux/net/byte-stream.ts';
 import { MemoryPlugin } from '../../src/runtime/nri/fake/memory-plugin.ts';

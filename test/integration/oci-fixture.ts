@@ -18,8 +18,8 @@ import { createSeccompFilterCache } from '../../src/runtime/oci/seccomp-filter-c
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
 import type { MonitoredContainer, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import type { OciProcess, OciSpec } from '../../src/runtime/oci/oci-spec.ts';
-import { cgroupFault } from './containerd-fixture.ts';
-import { mountedCgroups } from './containerd-leftovers.ts';
+import { cgroupSkipReason } from './containerd-fixture.ts';
+import { mountedCgroups } from './runtime-cleanup.ts';
 
 export const never = new AbortController().signal;
 export const MONITOR = '/usr/bin/conmon';
@@ -28,15 +28,15 @@ const CRUN_WITHOUT_V2 = join(import.meta.dirname, 'bin/crun');
 const RUNC = '/usr/sbin/runc';
 export const host = createLinuxHost(process.env);
 
-/** Why this machine cannot run these, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when this machine cannot run these, else `false`. */
 export async function ociSkipReason(program: string): Promise<string | false> {
   if (process.getuid?.() !== 0) return 'needs root';
   const missing = [program, MONITOR, '/bin/busybox'].filter((file) => !existsSync(file));
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
-  return cgroupFault() || (await runtimeFault(program));
+  return cgroupSkipReason() || (await runtimeFault(program));
 }
 
-/** A program of the machine, or why it cannot be used for tests. */
+/** A program of the machine, or the reason why tests cannot use it. */
 export interface OciProgram {
   readonly program: string;
   /** For `{ skip }` of a test. */
@@ -44,7 +44,7 @@ export interface OciProgram {
 }
 
 /**
- * crun as it works on this machine. It refuses a hybrid layout of cgroups whose v2 mount has a controller; tests run it
+ * crun as it works on this machine. It rejects a hybrid cgroup layout whose v2 mount has a controller; tests run it
  * there in a mount namespace without that mount.
  */
 export async function usableCrun(): Promise<OciProgram> {
@@ -59,7 +59,7 @@ export async function usableRunc(): Promise<OciProgram> {
   return { program: RUNC, skip: await ociSkipReason(RUNC) };
 }
 
-/** The one that the embedded runtime prefers, as long as it works. */
+/** The one that the embedded runtime prefers, if it works. */
 export async function preferredProgram(): Promise<OciProgram> {
   const crun = await usableCrun();
   return crun.skip ? usableRunc() : crun;
@@ -79,7 +79,7 @@ async function runtimeFault(program: string): Promise<string | false> {
   }
 }
 
-/** Folders, a cgroup parent and a root file system for the containers of one test. */
+/** Directories, a cgroup parent and a root file system for the containers of one test. */
 export class OciWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'oci-'));
   readonly stateRoot = join(this.folder, 'state');
@@ -96,7 +96,7 @@ export class OciWorld {
       symlinkSync('busybox', join(bin, name));
   }
 
-  /** A new one for each life of the driver. */
+  /** A new driver, as after a restart. */
   runtime(monitorProgram = MONITOR): OciRuntime {
     const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
     const filters = createSeccompFilterCache({ path: join(this.folder, 'filters.json'), stamp: '', fs });
@@ -132,8 +132,8 @@ export class OciWorld {
     return container;
   }
 
-  /** What is left of containers that have been removed: all of it should be gone. */
-  async leftovers(): Promise<readonly string[]> {
+  /** Resources of removed containers that still exist. */
+  async remainingResources(): Promise<readonly string[]> {
     const below = (path: string): string[] =>
       existsSync(path) ? readdirSync(path).map((name) => join(path, name)) : [];
     const bundles = below(this.folder).filter((path) => existsSync(join(path, 'config.json')));
@@ -147,7 +147,7 @@ export class OciWorld {
     ];
   }
 
-  /** Also when the test has failed half-way. */
+  /** Also after a failed test. */
   async close(): Promise<void> {
     const runtime = this.runtime();
     for (const container of this.#containers) await runtime.remove(container, never);
@@ -159,7 +159,7 @@ export class OciWorld {
   }
 }
 
-/** Processes that have it in their command line. */
+/** Processes with the text in their command line. */
 function processesWith(words: string): string[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.map((pid) => commandLine(pid)).filter((line) => line.includes(words));
@@ -169,7 +169,7 @@ function commandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
-    return ''; // it has ended meanwhile
+    return ''; // it has exited meanwhile
   }
 }
 

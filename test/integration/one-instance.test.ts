@@ -1,4 +1,4 @@
-/** A root folder belongs to one instance at a time, and what a crashed one left there is collected by the next. */
+/** A root directory belongs to one instance at a time; the next one removes the resources of a crashed one. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ function nodeletFor(t: TestContext): TestNodelet {
   return nodelet;
 }
 
-/** `nodelet run` on the same root, with a state folder and addresses of its own. */
+/** `nodelet run` on the same root, with its own state directory and addresses. */
 function runElsewhere(nodelet: TestNodelet, ...args: string[]) {
   const podCidr = claimSubnet().v4;
   const stateDir = join(nodelet.folder, 'state-2');
@@ -35,7 +35,7 @@ function runElsewhere(nodelet: TestNodelet, ...args: string[]) {
   return { run, podCidr, stateDir };
 }
 
-/** `nodelet image load` that waits for its archive, and so keeps the folders; ends as soon as its input does. */
+/** `nodelet image load` that waits for its archive and holds the lock; ends when its input does. */
 async function slowImageCommand(t: TestContext, { rootDir, stateDir }: { rootDir: string; stateDir: string }) {
   const command = spawn(BIN, ['image', 'load', '--root', rootDir, '--state', stateDir]);
   t.after(() => command.kill('SIGKILL'));
@@ -67,7 +67,7 @@ async function inputEnded(command: ChildProcess): Promise<void> {
 }
 
 suite('one instance for each root', { skip: embeddedSkipReason(), timeout: 600_000 }, () => {
-  test('a second instance with another --state is refused, and touches no pod of the first', async (t) => {
+  test('a second instance with another --state is rejected, and touches no pod of the first', async (t) => {
     const nodelet = nodeletFor(t);
     const manifest = nodelet.write('web.yaml', SLEEPER);
     const first = nodelet.run(manifest);
@@ -76,8 +76,8 @@ suite('one instance for each root', { skip: embeddedSkipReason(), timeout: 600_0
     const before = await containers();
     const second = runElsewhere(nodelet, manifest);
     assert.equal(await second.run.exited, 1, second.run.output());
-    const told = `--root: ${nodelet.rootDir} is in use by another agent (pid ${first.process.pid})`;
-    assert.ok(second.run.output().includes(told), second.run.output());
+    const message = `--root: ${nodelet.rootDir} is in use by another agent (pid ${first.process.pid})`;
+    assert.ok(second.run.output().includes(message), second.run.output());
     const cri = spawnCri(t, nodelet.folder, nodelet.rootDir, second.stateDir);
     assert.equal(await cri.exited, 1, cri.output());
     assert.ok(cri.output().includes(`is in use by another agent (pid ${first.process.pid})`), cri.output());
@@ -85,10 +85,10 @@ suite('one instance for each root', { skip: embeddedSkipReason(), timeout: 600_0
     assert.deepEqual(await once(list, 'exit'), [1, null]);
     assert.deepEqual(await containers(), before);
     assert.equal(await stopped(first), 0, first.output());
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('the masquerade rule of a crashed instance is collected by the next one, whatever its --state', async (t) => {
+  test('the masquerade rule of a crashed instance is removed by the next one, whatever its --state', async (t) => {
     const nodelet = nodeletFor(t);
     const manifest = nodelet.write('web.yaml', SLEEPER);
     const first = runElsewhere(nodelet, manifest);
@@ -100,10 +100,10 @@ suite('one instance for each root', { skip: embeddedSkipReason(), timeout: 600_0
     await second.line(/● ready/);
     assert.deepEqual(masqueradeRules(first.podCidr), []);
     assert.equal(await stopped(second), 0, second.output());
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('an agent that starts while nodelet image works on the folders waits for it', async (t) => {
+  test('an agent that starts while nodelet image holds the lock waits for it', async (t) => {
     const nodelet = nodeletFor(t);
     const manifest = nodelet.write('web.yaml', SLEEPER);
     const image = await slowImageCommand(t, nodelet);

@@ -58,11 +58,11 @@ suite('variables of containers', { skip: runtimeSkipReason(), timeout: 900_000 }
   const nodelet = new TestNodelet();
   after(() => nodelet.cleanUp());
 
-  test('they come from objects beside the pod and from files that it writes itself', async () => {
+  test('variables come from objects beside the pod and from files that it writes itself', async () => {
     const run = nodelet.run('--once', nodelet.write('env.yaml', `${POD}---\n${OBJECTS}`));
     assert.equal(await run.exited, 0, run.output());
     assert.match(run.output(), /\[red\] \[large one\] \[grün\] \[grün\/red\] \[two\/lines\/\] \[\]/);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
   test('a container waits for a ConfigMap, and starts when its document is written', async () => {
@@ -75,6 +75,6 @@ suite('variables of containers', { skip: runtimeSkipReason(), timeout: 900_000 }
     await run.line(/color red/);
     run.process.kill('SIGINT');
     assert.equal(await run.exited, 0, run.output());
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 });

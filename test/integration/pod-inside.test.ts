@@ -1,4 +1,4 @@
-/** What a container finds when it looks around, on the real runtime: users, rights, names, namespaces, resources. */
+/** The environment inside a container on the real runtime: users, capabilities, names, namespaces, resources. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -8,7 +8,7 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { NOT_ON_CONTAINERD, NOT_ON_EMBEDDED, runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
@@ -37,7 +37,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
 
   const run = async (name: string, spec: Partial<Pod['spec']>): Promise<(line: string) => Promise<string>> => {
     const ready = it.ready(name);
-    it.source.set(podOf(name, { containers: [shell('main', OBEDIENT)], ...spec }));
+    it.source.set(podOf(name, { containers: [shell('main', EXITS_ON_SIGTERM)], ...spec }));
     await ready;
     const { containers } = it.report(name).observed ?? {};
     const containerId = containers?.find((each) => each.name === 'main')?.id ?? '';
@@ -46,9 +46,9 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
       return Buffer.concat([answer.stdout, answer.stderr]).toString().trim();
     };
   };
-  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', OBEDIENT), ...extra }];
+  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', EXITS_ON_SIGTERM), ...extra }];
 
-  test('it runs as the user and the groups that were asked for', async () => {
+  test('runs as the requested user and groups', async () => {
     const inside = await run('user', {
       securityContext: { runAsUser: 1000, runAsGroup: 2000, supplementalGroups: [3000], fsGroup: 4000 },
       volumes: [{ name: 'data', emptyDir: {} }],
@@ -58,7 +58,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.equal(await inside('touch /data/mine && stat -c "%u %g" /data/mine'), '1000 4000');
   });
 
-  test('it has the rights that were asked for, and no others', async () => {
+  test('has the requested capabilities, and no others', async () => {
     const inside = await run('rights', {
       containers: main({
         securityContext: {
@@ -76,12 +76,12 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.match(await inside('touch /mine'), /Read-only file system/);
   });
 
-  test('a privileged one sees the devices of the machine', async () => {
+  test('a privileged container sees the devices of the machine', async () => {
     const inside = await run('privileged', { containers: main({ securityContext: { privileged: true } }) });
     assert.match(await inside('ls /dev'), /\bkmsg\b/);
   });
 
-  test('names are looked up as the policy says', async () => {
+  test('resolves names as the DNS policy says', async () => {
     const cluster = await run('cluster-first', {});
     assert.equal(
       await cluster('cat /etc/resolv.conf'),
@@ -94,7 +94,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.equal(await own('cat /etc/resolv.conf'), 'search example.test\nnameserver 192.0.2.53\noptions ndots:2');
   });
 
-  test('it knows its own name, and those of its aliases', async () => {
+  test('resolves its own hostname and host aliases', async () => {
     const inside = await run('named', {
       hostname: 'web',
       subdomain: 'site',
@@ -107,21 +107,21 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.match(hosts, /^192\.0\.2\.9\tfriend\tfriend\.test$/m);
   });
 
-  test('its name may be the full one, or any other', async () => {
+  test('its hostname can be the FQDN, or any other', async () => {
     const full = await run('full', { hostname: 'web', subdomain: 'site', setHostnameAsFQDN: true });
     assert.equal(await full('hostname'), 'web.site.default.svc.cluster.local');
     const other = await run('other-name', { hostnameOverride: 'some.other.name' });
     assert.equal(await other('hostname'), 'some.other.name');
   });
 
-  test('a full name that no kernel can hold is told in the words of kubelet', async () => {
-    const told = it.next(
+  test("an FQDN that is too long for the kernel is reported with kubelet's message", async () => {
+    const reported = it.next(
       (event) => event.kind === 'event' && event.event.reason === 'FailedCreatePodSandBox',
       'the name is too long',
     );
     const subdomain = 's'.repeat(40);
     it.source.set(podOf('long', { subdomain, setHostnameAsFQDN: true }));
-    await told;
+    await reported;
     const fqdn = `long.${subdomain}.default.svc.cluster.local`;
     assert.equal(
       it.report('long').events.find(({ reason }) => reason === 'FailedCreatePodSandBox')?.message,
@@ -130,8 +130,8 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     );
   });
 
-  test('it is stopped with the signal that it asks for', { skip: NOT_ON_CONTAINERD }, async () => {
-    const container = shell('main', `trap 'exit 7' USR1; ${OBEDIENT}`);
+  test('is stopped with its stop signal', { skip: NOT_ON_CONTAINERD }, async () => {
+    const container = shell('main', `trap 'exit 7' USR1; ${EXITS_ON_SIGTERM}`);
     await run('signal', {
       os: { name: 'linux' },
       containers: [{ ...container, lifecycle: { stopSignal: 'SIGUSR1' } }],
@@ -149,7 +149,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     await obeyed;
   });
 
-  test('a signal to stop with that is beyond the runtime is told', { skip: NOT_ON_EMBEDDED }, async () => {
+  test('an unsupported stop signal is reported', { skip: NOT_ON_EMBEDDED }, async () => {
     await run('signal', { os: { name: 'linux' }, containers: main({ lifecycle: { stopSignal: 'SIGUSR1' } }) });
     const { events, status } = it.report('signal');
     assert.match(
@@ -159,7 +159,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.equal(status.containerStatuses?.[0]?.stopSignal, undefined);
   });
 
-  test('its environment is expanded, and tells of its pod', async () => {
+  test('its environment is expanded, with fields of its pod', async () => {
     const inside = await run('environment', {
       containers: main({
         env: [
@@ -178,7 +178,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     );
   });
 
-  test('it gets what its resources say, and so does its pod', async () => {
+  test('has the cgroup limits of its resources, and so does its pod', async () => {
     const inside = await run('resources', {
       containers: main({
         resources: { requests: { cpu: '100m', memory: '32Mi' }, limits: { cpu: '250m', memory: '64Mi' } },
@@ -193,10 +193,10 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.equal(readFirst(`pids${pod}/pids.max`, `${pod}/pids.max`), '512');
   });
 
-  test('it shares the namespaces that were asked for', async () => {
+  test('shares the requested namespaces', async () => {
     const shared = await run('shared-pid', {
       shareProcessNamespace: true,
-      containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)],
+      containers: [shell('main', EXITS_ON_SIGTERM), shell('other', EXITS_ON_SIGTERM)],
     });
     assert.match(await shared('ps'), /^ +1 root +\/(catatonit|pause) -P$/m);
     const host = await run('host', { hostNetwork: true, hostPID: true, dnsPolicy: 'Default' });
@@ -205,7 +205,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     assert.match(await host(`ls -d /proc/${process.pid}`), new RegExp(`/proc/${process.pid}`));
   });
 
-  test('its sysctls and folders of the machine are there', async () => {
+  test('has its sysctls and hostPath volumes', async () => {
     const path = join(folder, 'shared.txt');
     writeFileSync(path, 'from the machine');
     const inside = await run('machine', {
@@ -235,19 +235,19 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
   });
 });
 
-/** Limits of a control group, whichever version this machine has. */
+/** Limits of a cgroup, of either version. */
 function readCgroup(path: string): { memory: number; cpu: number } {
   const memory = Number(readFirst(`memory${path}/memory.limit_in_bytes`, `${path}/memory.max`));
   const [quota, period] = readFirst(`cpu${path}/cpu.cfs_quota_us`, `${path}/cpu.max`).split(' ');
   return { memory, cpu: Number(quota) / Number(period ?? readFirst(`cpu${path}/cpu.cfs_period_us`)) };
 }
 
-/** The one of these files that there is: each version of control groups has its own. */
+/** The file of the cgroup version that this machine has. */
 function readFirst(...candidates: string[]): string {
   for (const file of candidates) {
     try {
       return readFileSync(`/sys/fs/cgroup/${file}`, 'utf8').trim();
-    } catch {} // of the other version
+    } catch {} // the file of the other version
   }
   throw new Error(`none of ${candidates.join(', ')}`);
 }

@@ -1,4 +1,4 @@
-/** Every namespace mode, seen from inside; and, on a runtime that has not all, what kubelet says of those. */
+/** Every namespace mode, seen from inside; and kubelet's messages on a runtime that does not support all. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readlinkSync, statSync } from 'node:fs';
@@ -9,15 +9,15 @@ import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { type Inside, lookInside } from './inside.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { type ContainerAccess, accessContainers } from './container-access.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
 const KINDS = ['net', 'ipc', 'pid', 'uts', 'user'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** What a runtime says that it has: that depends on the program below it and on the kernel, too. */
+/** The features that a runtime reports: they also depend on the OCI runtime and on the kernel. */
 interface Abilities {
   readonly users: boolean;
   readonly strictGroups: boolean;
@@ -41,12 +41,12 @@ async function abilitiesOf({ runtime }: TestAgent): Promise<Abilities> {
 
 suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
-  let inside: Inside;
+  let inside: ContainerAccess;
   let can: Abilities;
 
   before(async () => {
     it = await startTestAgent({ clusterDns: ['10.0.0.10'] });
-    inside = lookInside(it, signal);
+    inside = accessContainers(it, signal);
     can = await abilitiesOf(it);
   });
   after(async () => {
@@ -56,11 +56,11 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
 
   const start = async (name: string, spec: Partial<Pod['spec']>): Promise<void> => {
     const ready = it.ready(name);
-    it.source.set(podOf(name, { containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)], ...spec }));
+    it.source.set(podOf(name, { containers: [shell('main', EXITS_ON_SIGTERM), shell('other', EXITS_ON_SIGTERM)], ...spec }));
     await ready;
   };
 
-  /** Which of the containers' namespaces are the machine's, and which the two containers share. */
+  /** Which of the containers' namespaces are the host's, and which the two containers share. */
   const shared = async (name: string): Promise<{ host: Kind[]; pod: Kind[] }> => {
     const line = `for kind in ${KINDS.join(' ')}; do readlink /proc/self/ns/$kind; done`;
     const main = (await inside.ask(name, 'main', line)).split('\n');
@@ -105,7 +105,7 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     );
   });
 
-  const told = (name: string, reason: string): Promise<number> =>
+  const reported = (name: string, reason: string): Promise<number> =>
     it.next(
       (event) => event.kind === 'event' && event.pod.metadata.name === name && event.event.reason === reason,
       `${reason} of ${name}`,
@@ -116,7 +116,7 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
   };
 
   suite('what not every runtime can', () => {
-    test('users of its own', async (t) => {
+    test('user namespaces', async (t) => {
       if (!can.users) return t.skip(CANNOT);
       await start('users', { hostUsers: false });
       assert.deepEqual(await shared('users'), { host: [], pod: ['net', 'ipc', 'uts', 'user'] });
@@ -124,10 +124,10 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       assert.deepEqual([insideId, count], ['0', '65536']);
       assert.ok(Number(hostId) >= 65536, `${hostId}`);
       const pid = await inside.pid('users', 'main');
-      assert.equal(statSync(`/proc/${pid}`).uid, Number(hostId), 'root inside is nobody outside');
+      assert.equal(statSync(`/proc/${pid}`).uid, Number(hostId), 'root inside is unprivileged outside');
     });
 
-    test('strict groups: those of the image are left out', async (t) => {
+    test('strict supplemental groups: those of the image are omitted', async (t) => {
       if (!can.strictGroups) return t.skip(CANNOT);
       const securityContext = { runAsUser: 1000, runAsGroup: 2000, supplementalGroups: [3000] };
       await start('strict', { securityContext: { ...securityContext, supplementalGroupsPolicy: 'Strict' } });
@@ -137,7 +137,7 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       });
     });
 
-    test('mounts that are read-only below too', async (t) => {
+    test('recursive read-only mounts', async (t) => {
       if (!can.readOnlyBelow) return t.skip(CANNOT);
       const path = join(it.runtime.folder, 'nested');
       mkdirSync(join(path, 'below'), { recursive: true });
@@ -147,8 +147,8 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       await start('mounts', {
         volumes: [{ name: 'data', hostPath: { path } }],
         containers: [
-          { ...shell('main', OBEDIENT), volumeMounts: [mount] },
-          { ...shell('other', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
+          { ...shell('main', EXITS_ON_SIGTERM), volumeMounts: [mount] },
+          { ...shell('other', EXITS_ON_SIGTERM), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
         ],
       });
       assert.match(await inside.ask('mounts', 'main', 'touch /data/x'), /Read-only file system/);
@@ -158,9 +158,9 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
   });
 
   suite('in the words of kubelet', () => {
-    test('users of its own are refused', async (t) => {
+    test('user namespaces are rejected', async (t) => {
       if (can.users) return t.skip(CAN);
-      const failed = told('users', 'FailedCreatePodSandBox');
+      const failed = reported('users', 'FailedCreatePodSandBox');
       it.source.set(podOf('users', { hostUsers: false }));
       await failed;
       assert.deepEqual(messagesOf('users', 'FailedCreatePodSandBox'), [
@@ -168,11 +168,11 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       ]);
     });
 
-    test('strict groups are refused', async (t) => {
+    test('strict supplemental groups are rejected', async (t) => {
       if (can.strictGroups) return t.skip(CAN);
-      const refused = told('strict', 'SupplementalGroupsPolicyNotSupported');
+      const rejected = reported('strict', 'SupplementalGroupsPolicyNotSupported');
       it.source.set(podOf('strict', { securityContext: { supplementalGroupsPolicy: 'Strict' } }));
-      await refused;
+      await rejected;
       const { phase, reason, message } = it.report('strict').status;
       assert.deepEqual(
         [phase, reason, message],
@@ -184,7 +184,7 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       );
     });
 
-    test('mounts that are read-only below too are refused; where possible they are not', async (t) => {
+    test('recursive read-only mounts are rejected; IfPossible ones are not', async (t) => {
       if (can.readOnlyBelow) return t.skip(CAN);
       const mount = { name: 'data', mountPath: '/data', readOnly: true };
       const isRunning = (event: AgentEvent): boolean =>
@@ -193,13 +193,13 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
         (event.status.containerStatuses ?? []).some(
           ({ name, state }) => name === 'main' && state?.running !== undefined,
         );
-      const started = Promise.all([told('mounts', 'Failed'), it.next(isRunning, 'the container runs that can')]);
+      const started = Promise.all([reported('mounts', 'Failed'), it.next(isRunning, 'the container runs that can')]);
       it.source.set(
         podOf('mounts', {
           volumes: [{ name: 'data', emptyDir: {} }],
           containers: [
-            { ...shell('main', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'IfPossible' }] },
-            { ...shell('must', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
+            { ...shell('main', EXITS_ON_SIGTERM), volumeMounts: [{ ...mount, recursiveReadOnly: 'IfPossible' }] },
+            { ...shell('must', EXITS_ON_SIGTERM), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
           ],
         }),
       );

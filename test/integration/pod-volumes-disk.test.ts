@@ -1,4 +1,4 @@
-/** Volumes on the real machine without a runtime: a root behind a link, a disk that is full. */
+/** Volumes on the real machine without a runtime: a root behind a symlink, a full disk. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const skip = needsMounts;
 
 interface Machine {
   readonly volumes: PodVolumes;
-  /** Where the root really is: a file system of 1 MiB. */
+  /** The real path of the root: a file system of 1 MiB. */
   readonly disk: string;
   /** As the agent knows it. */
   readonly rootDir: string;
@@ -63,7 +63,7 @@ const pod = podOf('web', {
   ],
 });
 
-test('a root behind a link: what is mounted is known, and goes in the end', { skip }, async (t) => {
+test('a root behind a symlink: mounts are recognized, and unmounted at the end', { skip }, async (t) => {
   const { volumes, disk, rootDir, set } = await machine(t);
   set('hello');
   await volumes.prepare(pod, signal);
@@ -77,7 +77,7 @@ test('a root behind a link: what is mounted is known, and goes in the end', { sk
   assert.deepEqual(await mounted(), []);
 });
 
-test('a full disk keeps the old content, and the new one comes when there is space', { skip }, async (t) => {
+test('a full disk keeps the old content, and the new content follows when there is space', { skip }, async (t) => {
   const { volumes, disk, set } = await machine(t);
   set('old');
   await volumes.prepare(pod, signal);

@@ -1,4 +1,4 @@
-/** Volumes as a container finds them, on the real runtime: content, owners and modes, changes, places inside volumes. */
+/** Volumes inside a container on the real runtime: content, owners and modes, changes, subPaths. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { ConfigMap, Pod, Secret } from '../../src/api/generated/core-v1.ts'
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
@@ -66,9 +66,9 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
     readFileSync('/proc/self/mountinfo', 'utf8')
       .split('\n')
       .filter((line) => line.includes(`${folder}/kubelet/pods/uid-${name}/`));
-  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', OBEDIENT), ...extra }];
+  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', EXITS_ON_SIGTERM), ...extra }];
 
-  test('a user without rights reads what the pod’s group may read', async () => {
+  test('an unprivileged user reads files of the pod’s fsGroup', async () => {
     it.source.setObjects({
       configMaps: [configMap('settings', { 'app.conf': 'a=1', 'more.conf': 'b=2' })],
       secrets: [secret('login', { password: 'hush' })],
@@ -102,7 +102,7 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
     assert.match(await inside('mount | grep " /sec "'), /^tmpfs .*\(ro/);
   });
 
-  test('nobody else reads what only its owner may', async () => {
+  test('no other user reads files with mode 0400', async () => {
     const pod = podOf('private', {
       securityContext: { runAsUser: 1000, runAsGroup: 1000 },
       volumes: [{ name: 'sec', secret: { secretName: 'login', defaultMode: 0o400 } }],
@@ -112,7 +112,7 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
     assert.match(await inside('cat /sec/password'), /Permission denied/);
   });
 
-  test('changes of a config map and a secret are seen in the running container', async (t) => {
+  test('changes of a ConfigMap and a Secret are visible in the running container', async (t) => {
     const objects = (text: string) =>
       it.source.setObjects({ configMaps: [configMap('live', { a: text })], secrets: [secret('live', { s: text })] });
     objects('1');
@@ -128,19 +128,19 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
     objects('2');
     const tookMs = await until(inside, 'cat /conf/a /sec/s', '22');
     t.diagnostic(`both changes were seen from inside after ${tookMs.toFixed(0)} ms`);
-    const told = it.next(
+    const reported = it.next(
       (event) =>
         event.kind === 'event' && event.pod.metadata.name === 'changes' && event.event.reason === 'FailedMount',
-      'the loss is told',
+      'the loss is reported',
     );
     it.source.setObjects({});
-    await told;
+    await reported;
     assert.equal(await inside('cat /conf/a /sec/s'), '22');
     objects('3');
     await until(inside, 'cat /conf/a /sec/s', '33');
   });
 
-  test('places inside volumes are all that a container gets, and nothing of them is left', async () => {
+  test('a container sees only its subPaths, which are removed at the end', async () => {
     it.source.setObjects({ configMaps: [configMap('settings', { 'app.conf': 'a=1' })] });
     const volumeMounts = [
       { name: 'disk', mountPath: '/disk', subPath: 'a/b' },
@@ -179,7 +179,7 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
     'a link that leads out': 'second',
   };
   for (const [what, link] of Object.entries(escapes)) {
-    test(`no link leads to ${what}`, async () => {
+    test(`no symlink leads to ${what}`, async () => {
       const path = join(folder, `escape-${Object.keys(escapes).indexOf(what)}`, 'volume');
       mkdirSync(path, { recursive: true });
       mkdirSync(join(path, '../beside'));
@@ -189,7 +189,7 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
       const name = `escape-${Object.keys(escapes).indexOf(what)}`;
       const failed = it.next(
         (event) => event.kind === 'event' && event.pod.metadata.name === name && event.event.reason === 'Failed',
-        `${name} refused`,
+        `${name} rejected`,
       );
       it.source.set(
         podOf(name, {

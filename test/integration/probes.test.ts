@@ -7,12 +7,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../src/api/generated/core-v1.ts';
 import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { startHealthServer } from './grpc-health-server.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const HOST_IP = '127.0.0.1';
-/** A busy machine is no failure. */
+/** A busy machine must not cause failures. */
 const PATIENT = { periodSeconds: 1, timeoutSeconds: 60 };
 const run = (...command: string[]) => ({ exec: { command } });
 
@@ -24,7 +24,7 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
   });
   after(() => it.stop());
 
-  /** A file of the machine, in the folder that the pod's container sees as /shared. */
+  /** A host file in the directory that the pod's container mounts as /shared. */
   const shared = (pod: string, file: string): string => join(it.runtime.folder, `shared-${pod}`, file);
 
   const podWith = (name: string, line: string, main: Partial<Container>, spec: Partial<Pod['spec']> = {}): Pod =>
@@ -34,14 +34,14 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
       ...spec,
     });
 
-  /** Resolves when the status of the pod's main container is so. Ask before you cause it. */
+  /** Resolves when the status of the pod's main container matches. Call it before causing the change. */
   const when = (name: string, fits: (status: ContainerStatus) => boolean | undefined, what: string): Promise<number> =>
     it.next((event) => {
       const status = event.kind === 'status' && isOf(event, name) ? event.status.containerStatuses?.[0] : undefined;
       return status !== undefined && (fits(status) ?? false);
     }, what);
 
-  const told = (name: string, message: RegExp): Promise<number> =>
+  const reported = (name: string, message: RegExp): Promise<number> =>
     it.next((event) => event.kind === 'event' && isOf(event, name) && message.test(event.event.message), `${message}`);
 
   const wanted = new Map<string, Pod>();
@@ -56,13 +56,13 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
     await gone;
   };
 
-  test('exec: a container is ready when the command says so, and not any more when it does not', async () => {
+  test('exec: readiness follows the result of the command', async () => {
     const readinessProbe = { ...run('cat', '/shared/ready'), ...PATIENT, failureThreshold: 2 };
-    const missing = told(
+    const missing = reported(
       'exec',
       /^Readiness probe failed: cat: can't open '\/shared\/ready': No such file or directory\n$/,
     );
-    start(podWith('exec', OBEDIENT, { readinessProbe }));
+    start(podWith('exec', EXITS_ON_SIGTERM, { readinessProbe }));
     await missing;
     const ready = it.ready('exec');
     writeFileSync(shared('exec', 'ready'), 'yes');
@@ -74,15 +74,15 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
     await end('exec');
   });
 
-  test('exec: a command that takes too long fails', async () => {
+  test('exec: a command that exceeds its timeout fails', async () => {
     const readinessProbe = { ...run('sleep', '987'), periodSeconds: 1, timeoutSeconds: 1 };
-    const late = told('slow', /^Readiness probe failed: command timed out: "sleep 987" timed out after 1s$/);
-    start(podWith('slow', OBEDIENT, { readinessProbe }));
+    const late = reported('slow', /^Readiness probe failed: command timed out: "sleep 987" timed out after 1s$/);
+    start(podWith('slow', EXITS_ON_SIGTERM, { readinessProbe }));
     await late;
     await end('slow');
   });
 
-  test('http: a container whose liveness fails is restarted, in the grace period of the probe', async () => {
+  test('http: a container that fails its liveness probe restarts, within the grace period of the probe', async () => {
     const httpGet = { port: 'http', path: '/alive' };
     const ports = [{ name: 'http', containerPort: 8080 }];
     const livenessProbe = { httpGet, ...PATIENT, failureThreshold: 2, terminationGracePeriodSeconds: 1 };
@@ -90,9 +90,9 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
     const dies =
       "trap '' TERM; echo listening; until [ -e /shared/die ]; do sleep 0.1; done; rm alive; while :; do sleep 1; done";
     const first = `[ -e /shared/again ] || { touch /shared/again; ${dies}; }`;
-    const line = `mkdir /www; cd /www; touch alive; httpd -p 8080; ${first}; ${OBEDIENT}`;
-    const failed = told('http', /^Liveness probe failed: HTTP probe failed with statuscode: 404$/);
-    const killing = told('http', /^Container main failed liveness probe, will be restarted$/);
+    const line = `mkdir /www; cd /www; touch alive; httpd -p 8080; ${first}; ${EXITS_ON_SIGTERM}`;
+    const failed = reported('http', /^Liveness probe failed: HTTP probe failed with statuscode: 404$/);
+    const killing = reported('http', /^Container main failed liveness probe, will be restarted$/);
     const again = when(
       'http',
       ({ restartCount, state }) => restartCount === 1 && state?.running !== undefined,
@@ -115,11 +115,11 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
     await end('http');
   });
 
-  test('tcp: nothing else is asked of a container before it has started', async () => {
+  test('tcp: no other probe runs before the startup probe succeeds', async () => {
     const startupProbe = { tcpSocket: { port: 8080 }, ...PATIENT, failureThreshold: 100 };
     const readinessProbe = { ...run('test', '-e', '/tmp/up'), ...PATIENT };
-    const refused = told('tcp', /^Startup probe failed: dial tcp [0-9.]+:8080: connect: connection refused$/);
-    const line = `until [ -e /shared/go ]; do sleep 0.05; done; touch /tmp/up; httpd -p 8080 -h /tmp; ${OBEDIENT}`;
+    const refused = reported('tcp', /^Startup probe failed: dial tcp [0-9.]+:8080: connect: connection refused$/);
+    const line = `until [ -e /shared/go ]; do sleep 0.05; done; touch /tmp/up; httpd -p 8080 -h /tmp; ${EXITS_ON_SIGTERM}`;
     start(podWith('tcp', line, { startupProbe, readinessProbe }));
     await refused;
     const ready = it.ready('tcp');
@@ -134,18 +134,18 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true
     await end('tcp');
   });
 
-  test('grpc: a container is ready as long as its server serves', async (t) => {
+  test('grpc: readiness follows the health status of the server', async (t) => {
     const server = await startHealthServer(HOST_IP);
     t.after(() => server.close());
     const readinessProbe = { grpc: { port: server.port, service: 'api' }, periodSeconds: 1, failureThreshold: 1 };
     const ready = it.ready('grpc');
-    start(podWith('grpc', OBEDIENT, { readinessProbe }, { hostNetwork: true }));
+    start(podWith('grpc', EXITS_ON_SIGTERM, { readinessProbe }, { hostNetwork: true }));
     await ready;
-    const why = told('grpc', /^Readiness probe failed: service unhealthy \(responded with "NOT_SERVING"\)$/);
+    const why = reported('grpc', /^Readiness probe failed: service unhealthy \(responded with "NOT_SERVING"\)$/);
     const lost = when('grpc', (status) => !status.ready, 'not ready');
     server.status = 2;
     await Promise.all([why, lost]);
-    const away = told(
+    const away = reported(
       'grpc',
       /^Readiness probe failed: timeout: failed to connect service "127\.0\.0\.1:\d+" within 1s: context deadline exceeded$/,
     );

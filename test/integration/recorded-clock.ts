@@ -4,14 +4,14 @@ import type { Clock } from '../../src/host/clock.ts';
 export interface RecordedSleep {
   readonly ms: number;
   readonly startMs: number;
-  /** When it rang; absent while it lasts, and when it was given up. */
+  /** When it ended; absent while it lasts, and when it was cancelled. */
   readonly rangMs?: number;
 }
 
-/** The machine's time, and a record of whoever waits for it. */
+/** The machine's clock, with a record of all sleeps. */
 export interface RecordedClock extends Clock {
   readonly sleeps: readonly RecordedSleep[];
-  /** From now on it is so much later than on the machine, for whoever measures and for whoever sleeps. */
+  /** Shifts the clock forward, for reads and for sleeps. */
   leap(ms: number): void;
 }
 

@@ -21,36 +21,36 @@ const PROGRAMS = [
 
 export const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
 
-/** Who may in when a registry asks; made up for these tests. */
+/** The credentials of a registry with authentication. */
 export const LOGIN = { username: 'tester', password: 'example-password' } as const;
-/** The header by which a registry is told from another one on the same port. */
+/** The header that distinguishes a registry from another one on the same port. */
 const MARK = 'x-test-folder';
-/** The line of `htpasswd -nbB -C 5` for it. */
+/** The output of `htpasswd -nbB -C 5` for it. */
 const HTPASSWD = 'tester:$2y$05$xjuHnfuCX6GmpAthYdZNxuuLFFL5rX4sXPpOyx039zReHVQUSbOF6\n';
 
-/** Debian's docker-registry, on a port of its own and with a folder of its own. */
+/** Debian's docker-registry, with its own port and directory. */
 export interface TestRegistry {
-  /** As images name it: `127.0.0.1:40123`. */
+  /** As in image names: `127.0.0.1:40123`. */
   readonly address: string;
   readonly port: number;
-  /** The certificate that a client has to trust; absent: it speaks HTTP. */
+  /** The certificate that a client must trust; absent: it speaks HTTP. */
   readonly caFile: string | undefined;
-  /** Makes an image of busybox and brings it there; no two are the same. Returns its name. */
+  /** Creates a unique busybox image and pushes it. Returns its name. */
   push(repository: string): Promise<string>;
-  /** The same with an image that somebody else made. */
+  /** The same with a given image. */
   pushContent(repository: string, content: ImageContent): Promise<string>;
-  /** Ends it; what it has stays. */
+  /** Stops it; its content stays. */
   pause(): Promise<void>;
-  /** Starts it again where it was, perhaps with other options; `tls` stays as it was. */
+  /** Starts it again at the same address, perhaps with other options; `tls` does not change. */
   resume(options?: RegistryOptions): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface RegistryOptions {
-  /** Whether it lets in only who has `LOGIN`. */
+  /** Whether it requires `LOGIN`. */
   readonly asksForLogin?: boolean;
   readonly tls?: boolean;
-  /** Whether it lets in only who has a token of this server. */
+  /** Whether it requires a token of this server. */
   readonly token?: TokenIssuer;
 }
 
@@ -65,17 +65,17 @@ export interface TokenIssuer {
   readonly realm: string;
   readonly service: string;
   readonly issuer: string;
-  /** Of the key that tokens are signed with. */
+  /** The certificate of the key that signs tokens. */
   readonly certificateFile: string;
 }
 
-/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function registrySkipReason(): string | false {
-  return missingRegistry() || runtimeSkipReason();
+  return registryMissingReason() || runtimeSkipReason();
 }
 
-/** The same for who needs only the registry. */
-export function missingRegistry(): string | false {
+/** The same for tests that need only the registry. */
+export function registryMissingReason(): string | false {
   if (!PROGRAMS.some((path) => existsSync(path))) return 'not installed: docker-registry';
   return existsSync(OPENSSL) ? false : 'not installed: openssl';
 }
@@ -83,7 +83,7 @@ export function missingRegistry(): string | false {
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-registry-'));
   const caFile = options.tls ? makeCertificate(folder) : undefined;
-  // A port cannot be left to the kernel here: it is looked for, and another one may have taken it meanwhile.
+  // The registry cannot take a port from the kernel: a chosen port may have been taken meanwhile.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     const place = { folder, port, caFile };
@@ -130,7 +130,7 @@ function testRegistry(place: Place, first: ChildProcess): TestRegistry {
   };
 }
 
-/** Tells containerd how to speak to a registry; it looks at each pull. Our own runtime finds out what one on this machine speaks. */
+/** Configures containerd for a registry; it reads the file at each pull. The embedded runtime detects the protocol itself. */
 export function trustRegistry(folder: string, address: string, caFile?: string): void {
   const hosts = join(folder, 'certs.d', address);
   const url = `${caFile ? 'https' : 'http'}://${address}`;
@@ -179,7 +179,7 @@ async function answers(place: Place): Promise<boolean> {
   return (status === 200 || status === 401) && mark === place.folder;
 }
 
-/** The image says its own name in `/etc/image`. */
+/** The image contains its own name in `/etc/image`. */
 function namedBusybox(reference: string): ImageContent {
   const content = busyboxImage(goArchitecture(), readFileSync('/bin/busybox'), ['sh', 'sleep', 'true']);
   const name = new TextEncoder().encode(reference);
@@ -201,7 +201,7 @@ async function pushBlob(place: Place, repository: string, data: Uint8Array): Pro
 
 async function expectCreated(answer: Promise<Answer>): Promise<void> {
   const { status } = await answer;
-  if (status !== 201) throw new Error(`the registry refused a push: ${status}`);
+  if (status !== 201) throw new Error(`the registry rejected a push: ${status}`);
 }
 
 interface Answer {
@@ -232,7 +232,7 @@ function send(
   });
 }
 
-/** The files of a tar archive, as ours are written: no long names, no extensions. */
+/** The files of a tar archive as the fixture writes them: no long names, no extensions. */
 function tarFiles(archive: Uint8Array): ReadonlyMap<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   const text = (from: number, length: number): string =>

@@ -5,8 +5,8 @@ import type { TestAgent } from './agent-fixture.ts';
 /** The back-off after the first failure of a pull. */
 const BACK_OFF_MS = 10_000;
 
-/** Runs the image once, without a network of its own. */
-export function onceOf(name: string, image: string, spec: Partial<Pod['spec']> = {}): Pod {
+/** A pod that runs the image once, on the host network. */
+export function runOncePod(name: string, image: string, spec: Partial<Pod['spec']> = {}): Pod {
   return podOf(name, {
     hostNetwork: true,
     restartPolicy: 'Never',
@@ -15,7 +15,7 @@ export function onceOf(name: string, image: string, spec: Partial<Pod['spec']> =
   });
 }
 
-/** Pods with images from a registry, and what becomes of them. */
+/** Pods with images from a registry. */
 export class RegistryPods {
   readonly #it: TestAgent;
   readonly #pods = new Map<string, Pod>();
@@ -24,7 +24,7 @@ export class RegistryPods {
     this.#it = it;
   }
 
-  /** Beside those that are there already. */
+  /** Adds the pod to the existing ones. */
   add(...added: Pod[]): void {
     for (const pod of added) this.#pods.set(pod.metadata.name, pod);
     this.#it.source.set(...this.#pods.values());
@@ -35,14 +35,14 @@ export class RegistryPods {
     this.add();
   }
 
-  /** Adds it, and resolves when it has run. */
+  /** Adds the pod, and resolves when it has completed. */
   async run(pod: Pod): Promise<void> {
     const done = this.done(pod.metadata.name);
     this.add(pod);
     await done;
   }
 
-  /** Adds it, and resolves with the message with which it waits for its image. */
+  /** Adds the pod, and resolves with the message with which it waits for its image. */
   async failsToPull(pod: Pod): Promise<string> {
     const { name } = pod.metadata;
     let message: string | undefined;
@@ -57,7 +57,7 @@ export class RegistryPods {
     return message ?? '';
   }
 
-  /** Lets its back-off pass, and resolves when it has run. */
+  /** Lets its back-off pass, and resolves when it has completed. */
   async recovers(name: string): Promise<void> {
     const done = this.done(name);
     this.#it.clock.leap(BACK_OFF_MS);
@@ -76,22 +76,22 @@ export class RegistryPods {
     return report?.events.map(({ reason }) => reason) ?? [];
   }
 
-  /** Resolves when each was told this; one after the other, for the patience is for each. */
-  async told(names: readonly string[], reason: string): Promise<void> {
+  /** Resolves when each pod has an event of this reason; sequentially, because the timeout is per pod. */
+  async reported(names: readonly string[], reason: string): Promise<void> {
     for (const name of names) {
       if (this.reasons(name).includes(reason)) continue;
       await this.#it.next(
         (event) => event.kind === 'event' && event.pod.metadata.name === name && event.event.reason === reason,
-        `${name} is told ${reason}`,
+        `${name} has event ${reason}`,
       );
     }
   }
 
-  /** How often the runtime was asked to pull it. */
+  /** The number of PullImage calls for it. */
   pulls(image: string): number {
     return this.#it.calls.all.filter(
       ({ method, request }) =>
-        method === 'PullImage' && (request as { image: { image: string } }).image.image === image, // what this method has
+        method === 'PullImage' && (request as { image: { image: string } }).image.image === image, // the request type of this method
     ).length;
   }
 }

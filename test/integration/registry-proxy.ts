@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { Transform } from 'node:stream';
 import type { TestRegistry } from './registry-fixture.ts';
 
-/** A registry between the runtime and another one, which counts, is slow, or lies. */
+/** A registry proxy that counts requests, delays responses, or corrupts them. */
 export interface RegistryProxy {
   readonly address: string;
-  /** How many contents of blobs were asked for so far. */
+  /** The number of blob requests so far. */
   blobReads(): number;
-  /** From now on, answers with contents of blobs wait until `resume`. */
+  /** Holds blob responses back until `resume`. */
   stall(): void;
   resume(): void;
-  /** From now on, contents of blobs have one other byte than they should. */
+  /** Corrupts one byte of blob responses. */
   lie(): void;
   stop(): Promise<void>;
 }

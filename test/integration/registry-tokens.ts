@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LOGIN, makeCertificate, type TokenIssuer } from './registry-fixture.ts';
 
-/** Gives tokens to who has `LOGIN`, as the authorization server of a registry. */
+/** Issues tokens for `LOGIN`, as the authorization server of a registry. */
 export interface TokenServer extends TokenIssuer {
-  /** What was asked for, with whether it was granted. */
+  /** The requested scopes, and whether they were granted. */
   readonly asked: readonly string[];
   stop(): Promise<void>;
 }
@@ -25,13 +25,13 @@ export async function startTokenServer(): Promise<TokenServer> {
     const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
     const scope = searchParams.get('scope') ?? '';
     const isGranted = request.headers.authorization === basic && searchParams.get('service') === SERVICE;
-    asked.push(`${scope} ${isGranted ? 'granted' : 'refused'}`);
+    asked.push(`${scope} ${isGranted ? 'granted' : 'rejected'}`);
     if (!isGranted)
       return response.writeHead(401).end(JSON.stringify({ errors: [{ code: 'UNAUTHORIZED', message: 'who?' }] }));
     return response.end(JSON.stringify({ token: tokenFor(scope, folder) }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // the server listens on TCP
   return {
     realm: `http://127.0.0.1:${port}/token`,
     service: SERVICE,
@@ -46,7 +46,7 @@ export async function startTokenServer(): Promise<TokenServer> {
   };
 }
 
-/** A JSON Web Token as docker-registry takes it. */
+/** A JSON Web Token as docker-registry accepts it. */
 function tokenFor(scope: string, folder: string): string {
   const [type = '', name = '', actions = ''] = scope.split(':');
   const der = readFileSync(join(folder, 'cert.pem'), 'utf8').replace(/-----[^-]+-----|\s/g, '');

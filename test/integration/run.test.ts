@@ -1,4 +1,4 @@
-/** `nodelet run` as a user has it: the program, its own runtime, real containers. */
+/** `nodelet run` as a user runs it: the program, its embedded runtime, real containers. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -41,16 +41,16 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
   const nodelet = new TestNodelet();
   after(() => nodelet.cleanUp());
 
-  test('runs the example to its end with --once, and leaves nothing behind', async () => {
+  test('runs the example to completion with --once, and leaves no resources', async () => {
     const run = nodelet.run('--once', HELLO);
     assert.equal(await run.exited, 0, run.output());
     for (const pattern of [/✓ init +prepare +exit 0/, /✓ sidecar +caller/, /● ready/, /nothing left behind/]) {
       assert.match(run.output(), pattern);
     }
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('serves the page at the address that it shows, and stops on SIGINT', async () => {
+  test('serves the page at the shown address, and stops on SIGINT', async () => {
     const run = nodelet.run(HELLO);
     const [, url = ''] = await run.line(/curl (http:\S+)/);
     assert.match(await fetchText(url), /Hello from pod hello-/);
@@ -58,7 +58,7 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     run.process.kill('SIGINT');
     assert.equal(await run.exited, 0, run.output());
     assert.match(run.output(), /nothing left behind/);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
   test('gives a pod its settings, and follows a change of them', async () => {
@@ -70,8 +70,8 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     await run.line(/greeter\/greet \| Good evening$/m);
     run.process.kill('SIGINT');
     assert.equal(await run.exited, 0, run.output());
-    assert.match(run.output(), /greeter\/greet \| Goodbye$/m);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.match(run.output(), /greeter\/greet \| Goodbye$/m); // words: quoted
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
   test('answers ps, logs, exec and stop', async () => {
@@ -91,11 +91,11 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     assert.doesNotMatch((await nodelet.command('ps')).stdout, /web-/);
     assert.equal((await nodelet.command('stop', '--all')).exitCode, 0);
     assert.equal(await run.exited, 0, run.output());
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
     assert.match((await nodelet.command('ps')).stderr, /no agent is running here/);
   });
 
-  test('takes the pods of a killed agent over without a restart', async () => {
+  test('adopts the pods of a killed agent without a restart', async () => {
     const manifest = nodelet.write('web.yaml', sleeper('web'));
     const first = nodelet.run(manifest);
     await first.line(/● ready/);
@@ -109,10 +109,10 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     assert.deepEqual(await containerIds(), before);
     second.process.kill('SIGTERM');
     assert.equal(await second.exited, 0);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('replaces the pods of a killed agent when their manifest is another', async () => {
+  test('replaces the pods of a killed agent when their manifest has changed', async () => {
     const first = nodelet.run(nodelet.write('web.yaml', sleeper('web')), nodelet.write('old.yaml', sleeper('old')));
     await first.line(/web +● ready/);
     await first.line(/old +● ready/);
@@ -120,7 +120,7 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     await first.exited;
     const second = nodelet.run('--once', nodelet.write('web.yaml', sleeper('web', ', env: [{name: A, value: b}]')));
     assert.equal(await second.exited, 0, second.output());
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
   test('follows a manifest while it runs', async () => {
@@ -136,10 +136,10 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     await run.line(/web +○ gone/);
     run.process.kill('SIGTERM');
     assert.equal(await run.exited, 0);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('replaces a pod that has a port and over half of the node, and restarts one whose manifest comes back', async () => {
+  test('replaces a pod that uses a host port and over half of the node, and restarts one whose manifest is restored', async () => {
     const cpus = Math.ceil(availableParallelism() * 600);
     const port = `{containerPort: 80, hostPort: ${await freePort()}}`;
     const claims = `, ports: [${port}], resources: {requests: {cpu: ${cpus}m}}`;
@@ -161,20 +161,20 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     await becomes(restarts, '1');
     run.process.kill('SIGTERM');
     assert.equal(await run.exited, 0);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('tells what is wrong with a manifest, runs the other pods, and ends with 1', async () => {
+  test('reports errors of a manifest, runs the other pods, and exits with 1', async () => {
     const text = `${sleeper('good')}---\n${sleeper('Bad_')}---\n${sleeper('typo').replace('command', 'comand')}`;
     const run = nodelet.run('--once', nodelet.write('mixed.yaml', text));
     assert.equal(await run.exited, 1);
     assert.match(run.output(), /mixed\.yaml:\d+:\d+: metadata\.name: Invalid value: "Bad_"/);
     assert.match(run.output(), /mixed\.yaml:\d+:\d+: unknown field "spec\.containers\[0\]\.comand"/);
     assert.match(run.output(), /good +● ready/);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('refuses bad input before it starts anything', async () => {
+  test('rejects invalid input before it starts anything', async () => {
     const cases: [string, RegExp][] = [
       [join(nodelet.folder, 'none.yaml'), /cannot read .*none\.yaml: no such file/],
       [nodelet.write('syntax.yaml', 'a: [1\n'), /syntax\.yaml:\d+:\d+: /],
@@ -188,17 +188,17 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
       assert.equal(await run.exited, 2, run.output());
       assert.match(run.output(), message);
     }
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('refuses a pod that it cannot honour, by the name of the field', async () => {
+  test('rejects a pod with an unsupported field, by the name of the field', async () => {
     const text = sleeper('gated').replace('spec:', 'spec:\n  readinessGates: [{conditionType: x}]');
     const run = nodelet.run('--once', nodelet.write('gated.yaml', text));
     assert.equal(await run.exited, 1);
     assert.match(run.output(), /spec\.readinessGates\[0\] needs an API server, and this node has none/);
   });
 
-  test('keeps no log of a pod that is gone', () => {
+  test('keeps no log of a removed pod', () => {
     assert.deepEqual(readdirSync(join(nodelet.rootDir, 'pod-logs')), []);
   });
 });

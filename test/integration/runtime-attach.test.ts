@@ -1,4 +1,4 @@
-/** Attaching to containers below a real monitor, with each runtime that works here. */
+/** Attaching to containers below a real monitor, with each OCI runtime that works here. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ function attachTests({ program, skip }: OciProgram): void {
       const world = new OciWorld(program);
       t.after(() => world.close());
       await run(world, world.runtime());
-      assert.deepEqual(await world.leftovers(), []);
+      assert.deepEqual(await world.remainingResources(), []);
     });
   };
 
@@ -32,20 +32,20 @@ function attachTests({ program, skip }: OciProgram): void {
     attached.closeInput();
     assert.deepEqual(await streams(attached), { stdout: 'got one\ngot two\nend\n', stderr: 'err one\nerr two\n' });
     await runtime.wait(container, never);
-    await attached.write(bytes('nobody reads this'));
+    await attached.write(bytes('unread input'));
     attached.detach();
     await assert.rejects(runtime.attach(container, never), { name: 'OciError', message: /is not running/ });
     await runtime.remove(container, never);
     await assert.rejects(runtime.attach(container, never), { name: 'OciError' });
   });
 
-  attachTest('input that stays open outlives those who come and go', async (world, runtime) => {
+  attachTest('open input survives attaching and detaching clients', async (world, runtime) => {
     const script = 'echo ready; while read line; do echo "got $line"; [ "$line" = stop ] && exit 3; done';
     const container = { ...world.container(['sh', '-c', script]), stdin: true };
     await runtime.start(container, never);
     await logHas(container, 'ready');
     for (const word of ['one', 'two']) {
-      // After a restart of ours it is found again by its bundle.
+      // After a restart of the runtime it is found again by its bundle.
       const attached = await world.runtime().attach(container, never);
       await attached.write(bytes(`${word}\n`));
       attached.closeInput();
@@ -69,7 +69,7 @@ function attachTests({ program, skip }: OciProgram): void {
       stdin: true,
     };
     await runtime.start(container, never);
-    // A terminal may hand a line on before its end: who attaches then gets the rest of it.
+    // A terminal may deliver a partial line: a client that attaches then gets the rest of it.
     await until(() => / F (?:ready)?\r\n/.test(readFileSync(container.logPath, 'utf8')));
     const end = runtime.wait(container, never);
     const attached = await runtime.attach(container, never);
@@ -112,7 +112,7 @@ function attachTests({ program, skip }: OciProgram): void {
       await runtime.start(container, never);
       const slow = await runtime.attach(container, never);
       await slow.write(bytes('go\n'));
-      await logHas(container, '\n'); // it writes
+      await logHas(container, '\n'); // it is writing
       const before = numbersUpTo(lines);
       const output = await streams(slow);
       assert.equal(output.stdout, before);
@@ -178,7 +178,7 @@ async function streams({ output }: AttachedStreams): Promise<{ stdout: string; s
   return texts;
 }
 
-/** Reads until these words have come. */
+/** Reads until this text has arrived. */
 async function seen({ output }: AttachedStreams, words: string): Promise<string> {
   let text = '';
   for await (const { data } of output) {
@@ -195,7 +195,7 @@ async function logHas({ logPath }: MonitoredContainer, words: string): Promise<v
   }
 }
 
-/** More than is kept for one who does not read: the monitor waits for him, or is about to. */
+/** More than the buffer for a slow reader: the monitor blocks on it, or is about to. */
 async function muchWritten({ logPath }: MonitoredContainer): Promise<void> {
   assert.ok(logPath);
   for await (const _ of host.fs.watch(logPath, never)) {

@@ -1,4 +1,4 @@
-/** The figures of a real control group, of whichever version this machine has. */
+/** The statistics of a real cgroup, of either version. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -33,11 +33,11 @@ function enter(path: string, pid: number): void {
   }
 }
 
-/** A process in a cgroup of its own that has used some CPU and memory; it says so, and waits. */
+/** A process in its own cgroup that has used some CPU and memory; it prints a line and waits. */
 async function busyProcess(t: TestContext, cgroups: Cgroups, path: string): Promise<number> {
   const script = `
     process.stdin.once('data', () => {
-      globalThis.kept = Buffer.alloc(40 * 1024 * 1024, 1); // some of it the kernel may not have counted yet
+      globalThis.kept = Buffer.alloc(40 * 1024 * 1024, 1); // the kernel may not have counted all of it yet
       const end = process.cpuUsage().user + 200_000;
       while (process.cpuUsage().user < end);
       console.log('used');
@@ -58,7 +58,7 @@ async function busyProcess(t: TestContext, cgroups: Cgroups, path: string): Prom
   return child.pid;
 }
 
-test('a real cgroup: what its process used is counted', { skip: skipReason() }, async (t) => {
+test('the usage of a process in a real cgroup is counted', { skip: skipReason() }, async (t) => {
   const cgroups = createLinuxCgroups({ fs: linuxFileSystem, clock: linuxClock });
   const path = `/nodelet-test-${randomBytes(4).toString('hex')}`;
   await cgroups.create(path);

@@ -1,4 +1,4 @@
-/** The verbs of containers on the real kernel: storage, specification, monitor and OCI runtime together. */
+/** Container operations on the real kernel: storage, OCI spec, monitor and OCI runtime together. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
@@ -53,7 +53,7 @@ async function logHas(made: ContainerFixture, text: string): Promise<void> {
 
 const WAIT = 'trap "exit 7" TERM; echo ready; while :; do sleep 1000 & wait; done';
 
-test('a container lives from its creation to its removal', { skip }, async (t) => {
+test('a container from creation to removal', { skip }, async (t) => {
   const made = fixture(t);
   const containers = await made.life();
   const { verbs } = containers;
@@ -75,10 +75,10 @@ test('a container lives from its creation to its removal', { skip }, async (t) =
   const status = await statusOf(containers, containerId);
   assert.deepEqual([status.state, status.exitCode, status.reason], [ContainerState.CONTAINER_EXITED, 7, 'Error']);
   await verbs.removeContainer({ containerId }, never);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });
 
-test('a command that is not there fails the start, and says so', { skip }, async (t) => {
+test('a missing command fails the start with its error', { skip }, async (t) => {
   const made = fixture(t);
   const containers = await made.life();
   const config = { ...made.config('', context()), command: ['/no-such-command'] };
@@ -88,10 +88,10 @@ test('a command that is not there fails the start, and says so', { skip }, async
   const status = await statusOf(containers, record.id);
   assert.deepEqual([status.exitCode, status.reason], [128, 'StartError']);
   await containers.verbs.removeContainer({ containerId: record.id }, never);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });
 
-test('containers go on through a restart, and what ended meanwhile is told', { skip }, async (t) => {
+test('containers keep running through a restart, and exits meanwhile are reported', { skip }, async (t) => {
   const made = fixture(t);
   let containers = await made.life();
   const going = await started(containers, made.config(WAIT, context()));
@@ -109,7 +109,7 @@ test('containers go on through a restart, and what ended meanwhile is told', { s
   assert.equal((await statusOf(containers, going)).state, ContainerState.CONTAINER_RUNNING);
   assert.ok(existsSync(`/proc/${pid}`));
 
-  // As if we had been killed between the start of its process and the record of it.
+  // As after a kill between the start of its process and the record of it.
   const path = `${made.paths.containerRecords}/${going}.json`;
   const record = JSON.parse(readFileSync(path, 'utf8'));
   writeFileSync(path, JSON.stringify({ ...record, life: { phase: 'starting' } }));
@@ -119,10 +119,10 @@ test('containers go on through a restart, and what ended meanwhile is told', { s
   await containers.ofSandbox.stopAll('pod1', never);
   assert.equal((await statusOf(containers, going)).exitCode, 137);
   await containers.ofSandbox.removeAll('pod1', never);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });
 
-test('a start that was interrupted before anything ran can be tried again', { skip }, async (t) => {
+test('a start that was interrupted before the process ran can be retried', { skip }, async (t) => {
   const made = fixture(t);
   let containers = await made.life();
   const request = CreateContainerRequest.create({ podSandboxId: 'pod1', config: made.config('exit 3', context()) });
@@ -135,7 +135,7 @@ test('a start that was interrupted before anything ran can be tried again', { sk
   await containers.verbs.startContainer({ containerId }, never);
   assert.equal((await ended(containers, containerId)).exitCode, 3);
   await containers.verbs.removeContainer({ containerId }, never);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });
 
 test('the end of the monitor ends the container', { skip }, async (t) => {
@@ -149,10 +149,10 @@ test('the end of the monitor ends the container', { skip }, async (t) => {
   assert.deepEqual([status.exitCode, status.reason], [255, 'Unknown']);
   await containers.verbs.removeContainer({ containerId: id }, never);
   assert.equal(await host.processes.identify(pid), undefined);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });
 
-test('what a container leaves in the PID namespace of the machine is killed with it', { skip }, async (t) => {
+test('processes that a container leaves in the host PID namespace are killed with it', { skip }, async (t) => {
   const made = fixture(t, NamespaceMode.NODE);
   const containers = await made.life();
   const script = 'setsid sleep 1000 & echo left $!; exit 0';
@@ -162,10 +162,10 @@ test('what a container leaves in the PID namespace of the machine is killed with
   const identity = await host.processes.identify(left);
   if (identity) await host.processes.waitForExit(identity, never);
   await containers.verbs.removeContainer({ containerId: id }, never);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });
 
-test('a volume that the image declares can be written to below a read-only root', { skip }, async (t) => {
+test('a volume of the image is writable below a read-only root', { skip }, async (t) => {
   const made = fixture(t);
   const containers = await made.life();
   const linux = { securityContext: { ...context().linux.securityContext, readonlyRootfs: true } };
@@ -173,5 +173,5 @@ test('a volume that the image declares can be written to below a read-only root'
   const id = await started(containers, made.config(script, { linux, image: { image: 'declaring' } }));
   assert.equal((await ended(containers, id)).exitCode, 0, made.log());
   await containers.verbs.removeContainer({ containerId: id }, never);
-  assert.deepEqual(made.leftovers(), []);
+  assert.deepEqual(made.remainingResources(), []);
 });

@@ -9,13 +9,13 @@ import {
 } from '../../src/cri/generated/runtime-v1.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
-/** What a pod of the crash test is like: each has something else that could be left behind. */
+/** The pods of the crash test: each kind has different resources that could leak. */
 export const POD_KINDS = ['plain', 'sharedProcesses', 'hostNetwork', 'ownUsers', 'hostPort'] as const;
 export type PodKind = (typeof POD_KINDS)[number];
 
 const OWN_USERS = [{ containerId: 0, hostId: 1_000_000, length: 65_536 }];
 
-/** The test's usual network also maps ports of the machine from now on. */
+/** Adds host port mappings to the test's network. */
 export function addPortMappings({ folder }: TestRuntime): void {
   const path = join(folder, 'cni/10-nodelet-test.conflist');
   const network: { readonly plugins: readonly unknown[] } = JSON.parse(readFileSync(path, 'utf8'));

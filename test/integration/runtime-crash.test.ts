@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { runtimeCrash } from './runtime-crash.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 
-test('a runtime that is killed again and again loses nothing and leaves nothing', {
+test('a runtime that is killed repeatedly loses nothing and leaks nothing', {
   skip: embeddedSkipReason(),
 }, async () => {
   const { kills, operations, wrong, leaks } = await runtimeCrash({ operations: 60, seed: 7 });

@@ -1,6 +1,6 @@
 /**
- * Kills `nodelet cri` again and again, at random moments of sandbox and container operations; then looks for what should
- * not be: a container of a live pod that died, or anything that a restart has neither taken away nor adopted.
+ * Kills `nodelet cri` repeatedly, at random moments of sandbox and container operations; then checks that no
+ * container of a live pod died, and that every resource was removed or adopted after a restart.
  *
  *   scripts/node test/integration/runtime-crash.ts [--operations 200] [--seed 1]
  */
@@ -12,14 +12,14 @@ import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { Draw } from '../sim/draw.ts';
 import { addPortMappings, crashContainer, crashPod, POD_KINDS, type PodKind } from './runtime-crash-pods.ts';
 import { type EmbeddedTestRuntime, embeddedSkipReason, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
-import { settledTraces } from './runtime-pod.ts';
-import { emptyPortChains, runtimeTraces } from './runtime-traces.ts';
+import { settledRuntimeResources } from './runtime-pod.ts';
+import { emptyPortChains, listRuntimeResources } from './runtime-resources.ts';
 
-/** Lives of other pods that go on side by side. */
+/** The number of parallel workers that create and remove other pods. */
 const SIDE_BY_SIDE = 3;
-/** They go on until it was killed so often, however quick the machine is. */
+/** They continue until it was killed this often, however fast the machine is. */
 const FEWEST_KILLS = 5;
-/** What has not happened by then on the busiest machine does not happen. */
+/** The longest wait of a test, for the busiest machine. */
 const PATIENCE_MS = 60_000;
 
 export interface RuntimeCrashOptions {
@@ -30,9 +30,9 @@ export interface RuntimeCrashOptions {
 export interface RuntimeCrashResult {
   readonly kills: number;
   readonly operations: number;
-  /** What became of live pods though nobody asked for it. */
+  /** Unrequested changes of live pods. */
   readonly wrong: readonly string[];
-  /** What was left of the pods that came and went, and what was left in the end. */
+  /** Resources left by removed pods, and resources left at the end. */
   readonly leaks: readonly string[];
 }
 
@@ -44,14 +44,14 @@ export async function runtimeCrash({ operations, seed }: RuntimeCrashOptions): P
   try {
     const world = new World(runtime, cri, operations);
     const chains = emptyPortChains();
-    const empty = await settledTraces(runtime);
+    const empty = await settledRuntimeResources(runtime);
     const steady = [];
     for (const kind of POD_KINDS) steady.push(await world.startPod(`steady-${kind}`, kind));
-    const before = await settledTraces(runtime);
+    const before = await settledRuntimeResources(runtime);
 
     const draws = Array.from({ length: SIDE_BY_SIDE }, (_, index) => new Draw(seed, `life-${index}`));
-    const lives = Promise.all(draws.map((draw, index) => world.passingPods(`passing-${index}`, draw)));
-    const kills = await killUntil(runtime, world, lives, new Draw(seed, 'kills'));
+    const workers = Promise.all(draws.map((draw, index) => world.passingPods(`passing-${index}`, draw)));
+    const kills = await killUntil(runtime, world, workers, new Draw(seed, 'kills'));
     await world.removeAll((name) => !name.startsWith('steady-'));
     const wrong = await deaths(cri, steady);
     const leaks = await leftOver('besides the steady pods', before, runtime);
@@ -64,15 +64,15 @@ export async function runtimeCrash({ operations, seed }: RuntimeCrashOptions): P
   }
 }
 
-/** Until the lives are over. Now and then a life is cut short while it puts right what the one before left. */
+/** Kills until the workers are done. Sometimes a process is killed during its recovery. */
 async function killUntil(
   runtime: EmbeddedTestRuntime,
   world: World,
-  lives: Promise<unknown>,
+  workers: Promise<unknown>,
   draw: Draw,
 ): Promise<number> {
   let over = false;
-  const ended = lives.finally(() => {
+  const ended = workers.finally(() => {
     over = true;
   });
   while (!over) {
@@ -98,12 +98,12 @@ async function deaths(cri: CriConnection, steady: readonly StartedPod[]): Promis
   return wrong;
 }
 
-/** Files of a container that is removed go off the disk a little later. */
+/** Files of a removed container are deleted a little later. */
 async function leftOver(when: string, before: readonly string[], runtime: TestRuntime): Promise<string[]> {
-  return unlessGone(() => difference(when, before, runtimeTraces(runtime)));
+  return unlessGone(() => difference(when, before, listRuntimeResources(runtime)));
 }
 
-/** Other runtimes on this machine may be making such chains, and take them away themselves. */
+/** Other runtimes on this machine may be creating such chains, and remove them themselves. */
 async function chainsLeft(before: readonly string[]): Promise<string[]> {
   return unlessGone(() =>
     emptyPortChains()
@@ -112,7 +112,7 @@ async function chainsLeft(before: readonly string[]): Promise<string[]> {
   );
 }
 
-/** What is there does not go any more. */
+/** Chains that persist. */
 async function unlessGone(look: () => string[]): Promise<string[]> {
   for (const endsAt = performance.now() + PATIENCE_MS; performance.now() < endsAt; await delay(50)) {
     if (look().length === 0) return [];
@@ -133,7 +133,7 @@ interface StartedPod {
   readonly pid: number;
 }
 
-/** The pods, and how often the runtime was asked for something and killed. */
+/** The pods, and the numbers of operations and kills. */
 class World {
   readonly #runtime: TestRuntime;
   readonly #cri: CriConnection;
@@ -147,7 +147,7 @@ class World {
     this.#wanted = wanted;
   }
 
-  /** One of each kind is never touched while the runtime is killed. */
+  /** One pod of each kind is never touched while the runtime is killed. */
   async startPod(name: string, kind: PodKind): Promise<StartedPod> {
     const { runtime } = this.#cri;
     const config = crashPod(this.#runtime, name, kind);
@@ -158,7 +158,7 @@ class World {
     return { name, containerId, pid: await pidOf(this.#cri, containerId) };
   }
 
-  /** One after the other, each as far as it gets: what is left of it when the runtime dies, the end takes away. */
+  /** Sequentially, each as far as it gets: the rest is removed at the end. */
   async passingPods(prefix: string, draw: Draw): Promise<void> {
     for (let count = 0; this.done < this.#wanted || this.kills < FEWEST_KILLS; count++) {
       await this.#life(`${prefix}-${count}`, draw).catch(() => this.untilBack());
@@ -187,7 +187,7 @@ class World {
     return call();
   }
 
-  /** A client that has lost its connection waits a while before it tries again. */
+  /** A client that has lost its connection waits a while before it retries. */
   async untilBack(): Promise<void> {
     const endsAt = performance.now() + PATIENCE_MS;
     while (performance.now() < endsAt) {

@@ -1,4 +1,4 @@
-/** What a process in a container starts does not endanger the runtime that has to end it. */
+/** A deep process tree in a container does not endanger the runtime that must kill it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { embeddedSkipReason } from './runtime-fixture.ts';
@@ -16,7 +16,7 @@ describe('a deep chain of processes in an exec', { skip: embeddedSkipReason() },
     scene = made;
   });
 
-  test('is ended when its time is over, and the runtime goes on', async (t) => {
+  test('is killed at its timeout, and the runtime keeps running', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const containerId = await pod.startReady(WAITS);
@@ -28,8 +28,8 @@ describe('a deep chain of processes in an exec', { skip: embeddedSkipReason() },
       assert.equal(await scene.ask(containerId, 'ls /tmp/deep; rm /tmp/deep'), '/tmp/deep');
     }
     assert.equal(scene.runtime.pid(), before);
-    process.kill(before, 0); // it is there
+    process.kill(before, 0); // the process exists
     await until(async () => (await scene.ask(containerId, 'ps -o args | grep -c "[c]hain" || true')) === '0');
-    assert.ok(childrenOf(first).length <= 2); // what its own line runs
+    assert.ok(childrenOf(first).length <= 2); // the processes of its own command
   });
 });

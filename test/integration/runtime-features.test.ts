@@ -26,11 +26,11 @@ import { cgroupFolder, HANDLER, type PodChange, type Scene, sceneAround, signal,
 import { until } from './until.ts';
 
 const GROUPS_IMAGE = 'localhost/nodelet/groups:1';
-/** Where root of a pod with users of its own is on this machine. */
+/** The host uid of root in a pod with a user namespace. */
 const HOST_ID = 1_000_000;
 const MAPPING = { containerId: 0, hostId: HOST_ID, length: 65_536 };
 const USERS = { mode: NamespaceMode.POD, uids: [MAPPING], gids: [MAPPING] };
-/** Waits on the spot of a file that the container may not write to its own root file system. */
+/** Waits on a FIFO, because the container may not write to its root file system. */
 const SLEEPS = 'trap "exit 143" TERM; echo ready; sleep 1000 & wait';
 
 describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
@@ -46,14 +46,14 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     return { linux: { securityContext: { namespaceOptions } } };
   }
 
-  test('Status tells what the runtime can', async () => {
+  test('Status reports the features of the runtime', async () => {
     const { runtimeHandlers, features } = await scene.cri.runtime.status({ verbose: true }, signal);
     assert.equal(features?.supplementalGroupsPolicy, true);
     const usual = runtimeHandlers.find(({ name }) => name === HANDLER);
     assert.deepEqual(usual?.features, { recursiveReadOnlyMounts: true, userNamespaces: true });
   });
 
-  test('a pod with users of its own: root inside is nobody outside, and all else works', async (t) => {
+  test('user namespaces: root inside is unprivileged outside, and everything else works', async (t) => {
     const volume = join(scene.runtime.folder, 'volume-of-users');
     mkdirSync(volume);
     writeFileSync(join(volume, 'of-root'), 'kept');
@@ -82,7 +82,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.equal(await firstWords(await addressOf(pod.id), 80), 'hello\n', 'root of the pod may use port 80');
   });
 
-  test('supplemental groups: those of the image are merged, or strictly left out', async (t) => {
+  test('supplemental groups: those of the image are merged, or omitted with Strict', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const groupsWith = async (supplementalGroupsPolicy: SupplementalGroupsPolicy): Promise<unknown> => {
@@ -94,19 +94,19 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
       };
       const id = await pod.startReady(SLEEPS, { image: { image: GROUPS_IMAGE }, linux: { securityContext } });
       const { user } = await scene.status(id);
-      return { inside: await scene.ask(id, 'id -u; id -g; id -G'), told: user?.linux };
+      return { inside: await scene.ask(id, 'id -u; id -g; id -G'), reported: user?.linux };
     };
     assert.deepEqual(await groupsWith(SupplementalGroupsPolicy.Merge), {
       inside: '1000\n3000\n3000 4000 50000',
-      told: { uid: 1000n, gid: 3000n, supplementalGroups: [3000n, 4000n, 50_000n] },
+      reported: { uid: 1000n, gid: 3000n, supplementalGroups: [3000n, 4000n, 50_000n] },
     });
     assert.deepEqual(await groupsWith(SupplementalGroupsPolicy.Strict), {
       inside: '1000\n3000\n3000 4000',
-      told: { uid: 1000n, gid: 3000n, supplementalGroups: [3000n, 4000n] },
+      reported: { uid: 1000n, gid: 3000n, supplementalGroups: [3000n, 4000n] },
     });
   });
 
-  test('a read-only mount leaves what is mounted below it writable, a recursive one does not', async (t) => {
+  test('a read-only mount leaves submounts writable, a recursive one does not', async (t) => {
     const outer = join(scene.runtime.folder, 'read-only');
     mkdirSync(join(outer, 'inner'), { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(outer, 'inner')]);
@@ -127,27 +127,27 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     await pod.remove();
   });
 
-  test('a container is stopped with the signal that it or its image chose', async (t) => {
+  test('a container is stopped with the signal of its config or its image', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const trap = 'trap "exit 11" TERM; trap "exit 12" USR1; trap "exit 13" QUIT; echo ready; sleep 1000 & wait';
     const own = await pod.startReady(trap, { stopSignal: Signal.SIGUSR1, image: { image: GROUPS_IMAGE } });
     const ofImage = await pod.startReady(trap, { image: { image: GROUPS_IMAGE } });
     const usual = await pod.startReady(trap);
-    const told = await Promise.all(
+    const exits = await Promise.all(
       [own, ofImage, usual].map(async (id) => {
         const { exitCode, stopSignal } = await scene.stopContainer(id, 20n);
         return [exitCode, stopSignal];
       }),
     );
-    assert.deepEqual(told, [
+    assert.deepEqual(exits, [
       [12, Signal.SIGUSR1],
       [13, Signal.SIGQUIT],
       [11, Signal.SIGTERM],
     ]);
   });
 
-  test('containers share a PID namespace, or have one each, or look into another', async (t) => {
+  test('containers share a PID namespace, have one each, or target another container', async (t) => {
     const sharing = await scene.runPod(withNamespaces({ pid: NamespaceMode.POD }));
     t.after(sharing.remove);
     const first = await sharing.startReady(SLEEPS);
@@ -170,7 +170,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.equal((await scene.status(looked)).state, ContainerState.CONTAINER_RUNNING);
   });
 
-  test('a pod may have network, processes and IPC of the node', async (t) => {
+  test('a pod can use network, PID and IPC namespaces of the node', async (t) => {
     const { NODE } = NamespaceMode;
     const pod = await scene.runPod(withNamespaces({ network: NODE, pid: NODE, ipc: NODE }));
     t.after(pod.remove);
@@ -196,7 +196,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.equal(readFileSync(path, 'utf8'), before);
   });
 
-  test('an image is a volume, or a folder of it is', async (t) => {
+  test('an image, or a directory of it, is a volume', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const image = { image: GROUPS_IMAGE };
@@ -206,14 +206,14 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
         { image, containerPath: '/part', readonly: true, imageSubPath: 'etc' },
       ],
     });
-    const told = await scene.ask(
+    const output = await scene.ask(
       id,
       'grep -c team /image/etc/group /part/group; touch /image/x 2> /dev/null || echo no',
     );
-    assert.equal(told, '/image/etc/group:1\n/part/group:1\nno');
+    assert.equal(output, '/image/etc/group:1\n/part/group:1\nno');
   });
 
-  test('a device is there with its permissions, others are not', async (t) => {
+  test('a device has its permissions, other devices are denied', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const devices = [{ hostPath: '/dev/null', containerPath: '/dev/nodelet', permissions: 'r' }];
@@ -230,7 +230,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     );
   });
 
-  test('resources are what the kernel has, also after an update', async (t) => {
+  test('the kernel has the requested resources, also after an update', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const resources = { cpuShares: 512n, cpuPeriod: 100_000n, cpuQuota: 50_000n, memoryLimitInBytes: 64n << 20n };
@@ -244,14 +244,14 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
       signal,
     );
     assert.deepEqual(kernelLimits(cgroup), { memory: String(96 << 20), quota: '80000' });
-    const told = (await scene.status(containerId)).resources?.linux;
+    const reported = (await scene.status(containerId)).resources?.linux;
     assert.deepEqual(
-      [told?.memoryLimitInBytes, told?.cpuQuota, told?.cpuPeriod, told?.cpuShares],
+      [reported?.memoryLimitInBytes, reported?.cpuQuota, reported?.cpuPeriod, reported?.cpuShares],
       [96n << 20n, 80_000n, 100_000n, 512n],
     );
   });
 
-  test('stats and metrics count what a container did', async (t) => {
+  test('stats and metrics count the usage of a container', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const { runtime } = scene.cri;
@@ -292,14 +292,14 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.deepEqual(undescribed, [], 'every metric has the labels of its description');
   });
 
-  test('events tell the life of a pod in order, each with the states of its time', async () => {
+  test('events report the lifecycle of a pod in order, each with the states of its time', async () => {
     const watching = new AbortController();
     const seen: ContainerEventResponse[] = [];
     const watch = (async () => {
       for await (const event of scene.cri.runtime.getContainerEvents({}, watching.signal)) seen.push(event);
     })();
-    watch.catch(() => {}); // looked at below
-    // Nothing tells a client that it is subscribed, but an event.
+    watch.catch(() => {}); // checked below
+    // Only an event shows a client that it is subscribed.
     const first = await until(async () => {
       const probe = await scene.runPod();
       await probe.remove();
@@ -353,7 +353,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.match(await scene.ask(id, 'grep " /dev/shm " /proc/mounts'), /^tmpfs|shm/);
   });
 
-  test('a pod has an address of each family where its network has, as soon as the configuration says so', async (t) => {
+  test('a pod has an address of each IP family of its network, as soon as the configuration says so', async (t) => {
     const { folder, bridge } = scene.runtime;
     const path = join(folder, 'cni/05-dual.conflist');
     const network = JSON.parse(readFileSync(join(folder, 'cni/10-nodelet-test.conflist'), 'utf8'));
@@ -372,7 +372,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.match(addresses.additionalIps[0]?.ip ?? '', /^fd00:/);
   });
 
-  test('the streaming lists tell what the lists tell', async (t) => {
+  test('the streaming lists return the same as the lists', async (t) => {
     const pods = await Promise.all([scene.runPod(), scene.runPod()]);
     t.after(() => Promise.all(pods.map((pod) => pod.remove())));
     const ids = await Promise.all(pods.map((pod) => pod.startReady(WAITS)));
@@ -398,7 +398,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.ok(tags.includes(GROUPS_IMAGE));
   });
 
-  test('a checkpoint is made, or the reason why not is told', async (t) => {
+  test('a checkpoint is created, or the reason for its failure is returned', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const containerId = await pod.startReady(WAITS);
@@ -423,7 +423,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
   }
 });
 
-/** Its user is in a group of its own making, and it chooses a signal. */
+/** Its user is in an own group, and it has a stop signal. */
 function groupsImage(): Parameters<typeof ociArchive>[0] {
   const applets = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).trim().split('\n');
   const plain = busyboxImage(goArchitecture(), readFileSync('/bin/busybox'), applets);
@@ -439,7 +439,7 @@ function groupsImage(): Parameters<typeof ociArchive>[0] {
   return { ...plain, reference: GROUPS_IMAGE, files, config };
 }
 
-/** What a server says first, once there is one. */
+/** The first output of a server, once it listens. */
 function firstWords(host: string, port: number): Promise<string> {
   return until(async () => {
     try {
@@ -447,12 +447,12 @@ function firstWords(host: string, port: number): Promise<string> {
       const chunks = await socket.toArray();
       return chunks.length > 0 ? Buffer.concat(chunks).toString() : undefined;
     } catch {
-      return undefined; // nobody listens yet
+      return undefined; // the server does not listen yet
     }
   });
 }
 
-/** As the files of cgroups v1 or v2 say. */
+/** From the files of cgroup v1 or v2. */
 function kernelLimits(cgroup: string): { memory: string; quota: string } {
   const read = (controller: string, v1: string, v2: string): string => {
     const folder = cgroupFolder(controller, cgroup);

@@ -7,33 +7,33 @@ import { busyboxArchive } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { cgroupFault, skipReason, startContainerd } from './containerd-fixture.ts';
-import { removeLeftovers } from './containerd-leftovers.ts';
+import { cgroupSkipReason, skipReason, startContainerd } from './containerd-fixture.ts';
+import { removeRuntimeResources } from './runtime-cleanup.ts';
 import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
 
-/** A CRI runtime of our own, with a local image and a network between its pods and this machine. */
+/** A private CRI runtime with a local image and a pod network. */
 export interface TestRuntime {
   readonly endpoint: string;
   readonly folder: string;
-  /** For `cgroupParent` of the pods; goes when it stops. */
+  /** The `cgroupParent` of the pods; removed when it stops. */
   readonly cgroupParent: string;
-  /** Between its pods and this machine; also the name of their network. */
+  /** The bridge of its pods; also the name of their network. */
   readonly bridge: string;
   pid(): number;
-  /** Gives an image a second name. */
+  /** Adds a second name to an image. */
   tag(from: string, to: string): Promise<void>;
-  /** Takes an image archive in. */
+  /** Loads an image archive. */
   load(path: string): Promise<void>;
-  /** Ends it with SIGKILL and starts it again on the same folder. Containers go on. */
+  /** Kills it with SIGKILL and starts it again on the same directory. Containers keep running. */
   restart(): Promise<void>;
-  /** Ends the pods that are left, then the runtime, and takes everything away. */
+  /** Removes the remaining pods, then stops the runtime and removes all resources. */
   stop(): Promise<void>;
 }
 
-/** Which runtime the tests of the agent run on: `NODELET_TEST_RUNTIME`. */
+/** The runtime of the agent tests: `NODELET_TEST_RUNTIME`. */
 export const TEST_RUNTIME = process.env['NODELET_TEST_RUNTIME'] === 'embedded' ? 'embedded' : 'containerd';
 
-/** Why a test is skipped that only one of the runtimes can pass. */
+/** The skip reasons of tests that only one of the runtimes can pass. */
 export const NOT_ON_CONTAINERD = TEST_RUNTIME === 'containerd' && "Debian's containerd cannot";
 export const NOT_ON_EMBEDDED = TEST_RUNTIME === 'embedded' && 'the embedded runtime can';
 
@@ -41,7 +41,7 @@ export function startRuntime(): Promise<TestRuntime> {
   return TEST_RUNTIME === 'embedded' ? startEmbedded() : startContainerd();
 }
 
-/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when it cannot run here, else `false`. */
 export function runtimeSkipReason(): string | false {
   return TEST_RUNTIME === 'embedded' ? embeddedSkipReason() : skipReason();
 }
@@ -56,11 +56,11 @@ const PROGRAMS = [
   '/usr/lib/cni/host-local',
 ];
 
-/** Why this machine cannot run `nodelet cri`, for `{ skip }` of a test; `false` when it can. */
+/** The `{ skip }` reason of a test when `nodelet cri` cannot run here, else `false`. */
 export function embeddedSkipReason(): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
   const missing = PROGRAMS.filter((path) => !existsSync(path));
-  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupFault();
+  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupSkipReason();
 }
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
@@ -68,20 +68,20 @@ const START_MS = 60_000;
 const run = promisify(execFile);
 
 export interface EmbeddedTestRuntime extends TestRuntime {
-  /** As `restart`, with lives between that are ended with SIGKILL after so many milliseconds, wherever they are then. */
+  /** As `restart`, with processes in between that are killed with SIGKILL after these milliseconds. */
   restart(shortLivesMs?: readonly number[]): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** In the place of this checkout's program. */
+  /** Replaces this checkout's program. */
   readonly command?: readonly string[];
-  /** More flags for `nodelet cri`. */
+  /** Additional flags for `nodelet cri`. */
   readonly flags?: readonly string[];
-  /** Whether its network maps ports of this machine to pods. */
+  /** Whether its network maps host ports to pods. */
   readonly hostPorts?: boolean;
 }
 
-/** `nodelet cri` as a process of its own. */
+/** `nodelet cri` as a separate process. */
 export async function startEmbedded({
   command = [BIN],
   flags = [],
@@ -125,10 +125,10 @@ export async function startEmbedded({
       daemon = await start();
     },
     async stop() {
-      await removePods(cri).catch(() => {}); // what it cannot take away itself goes with the leftovers
+      await removePods(cri).catch(() => {}); // the clean-up below removes what it cannot
       cri.close();
       await end(daemon, 'SIGTERM');
-      removeLeftovers(footprint);
+      removeRuntimeResources(footprint);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What the kernel takes: as many layers as an image may have are mounted, and trees deeper than any path come and go. */
+/** Kernel limits: an image with the maximum number of layers is mounted, and trees deeper than PATH_MAX are unpacked and removed. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ test(`an image with ${MOST_LAYERS} layers is mounted`, { skip: needsMounts }, as
   await storage.close();
 });
 
-test('a layer deeper than any path comes, is counted, and goes', { skip: needsMounts }, async (t) => {
+test('a layer deeper than PATH_MAX is unpacked, counted and removed', { skip: needsMounts }, async (t) => {
   const { folder, storage } = await storageOf(t);
   const deep = Array.from({ length: 15 }, () => 'd'.repeat(200)).join('/');
   const link = (target: string) => ({ kind: 'symlink', target }) as const;

@@ -1,4 +1,4 @@
-/** What is saved is what came: layers as GNU tar writes them come out byte for byte, and containerd takes the archive. */
+/** Saved images equal their source: layers of GNU tar are restored byte for byte, and containerd imports the archive. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,7 +23,7 @@ function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** A tree with all that an archiver can stumble over. */
+/** A tree with all kinds of entries that archivers get wrong. */
 function makeTree(folder: string): string {
   const script = `
     mkdir -p tree/usr/bin tree/empty && cd tree
@@ -78,7 +78,7 @@ async function saved(storage: Storage, images: readonly string[], path: string):
 }
 
 for (const [name, options] of Object.entries(FORMATS)) {
-  test(`save brings a layer of GNU tar back: ${name}`, { skip: needsRoot }, async (t) => {
+  test(`save restores a layer of GNU tar: ${name}`, { skip: needsRoot }, async (t) => {
     const folder = temporaryFolder(t);
     const tree = makeTree(folder);
     const layer = execFileSync('tar', ['-C', tree, ...options, '-c', '.'], { maxBuffer: 2 ** 28 });
@@ -91,7 +91,7 @@ for (const [name, options] of Object.entries(FORMATS)) {
     assert.ok(blob.equals(layer));
     const [chain = ''] = chainIds([digestOf(layer)]);
     const unpacked = join(folder, 'storage/layers/overlay', hexOf(chain));
-    // diff takes special files for the same only when they were made in the same second.
+    // diff treats special files as equal only when they were created in the same second.
     const special = ['pipe', 'null', 'disk'];
     execFileSync('diff', ['-r', '--no-dereference', ...special.flatMap((each) => ['-x', each]), tree, unpacked]);
     assert.deepEqual(devicesIn(unpacked, special), devicesIn(tree, special));
@@ -104,7 +104,7 @@ for (const [name, options] of Object.entries(FORMATS)) {
   });
 }
 
-test('containerd imports what was saved, with the same ids', { skip: skipReason() }, async (t) => {
+test('containerd imports a saved image, with the same ids', { skip: skipReason() }, async (t) => {
   const folder = temporaryFolder(t);
   const tree = makeTree(folder);
   const base = execFileSync('tar', ['-C', tree, '-c', '.'], { maxBuffer: 2 ** 28 });
@@ -126,7 +126,7 @@ test('containerd imports what was saved, with the same ids', { skip: skipReason(
   await storage.close();
 });
 
-test('save is the same each time', { skip: needsRoot }, async (t) => {
+test('save is deterministic', { skip: needsRoot }, async (t) => {
   const folder = temporaryFolder(t);
   const layer = execFileSync('tar', ['-C', makeTree(folder), '-c', '.'], { maxBuffer: 2 ** 28 });
   const storage = await storageIn(folder);

@@ -1,8 +1,8 @@
-/** An image cannot hide that it runs as root: neither from kubelet's check of runAsNonRoot, nor behind a number. */
+/** An image cannot hide that it runs as root: neither from kubelet's runAsNonRoot check, nor behind a number. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ImageSpec } from '../../src/cri/generated/runtime-v1.ts';
-import { busyboxImageWith, disguisedRootImage } from './disguised-root-image.ts';
+import { busyboxImageWith, numericRootUserImage } from './numeric-root-user-image.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import { type ContainerChange, type Scene, sceneAround, signal } from './runtime-pod.ts';
 
@@ -16,7 +16,7 @@ describe('the user of an image', { skip: embeddedSkipReason() }, () => {
   sceneAround(async (made) => {
     scene = made;
     const { runtime } = scene;
-    for (const user of NUMBERS) await runtime.load(await disguisedRootImage(runtime.folder, named(user), user));
+    for (const user of NUMBERS) await runtime.load(await numericRootUserImage(runtime.folder, named(user), user));
     await runtime.load(await busyboxImageWith(runtime.folder, named('1000'), { User: '1000:0' }));
   });
 
@@ -53,8 +53,8 @@ describe('the user of an image', { skip: embeddedSkipReason() }, () => {
         ],
       };
       for (const [name, [change, field]] of Object.entries(asked)) {
-        const refused = { code: 'InvalidArgument', message: `${field}: ${user}: ${OUT_OF_RANGE}` };
-        await assert.rejects(pod.create('id', change), refused, name);
+        const expected = { code: 'InvalidArgument', message: `${field}: ${user}: ${OUT_OF_RANGE}` };
+        await assert.rejects(pod.create('id', change), expected, name);
       }
       const other = await pod.startReady('id -u; echo ready; sleep 1000', security({ runAsUser: { value: 1000n } }));
       assert.deepEqual(await scene.logLines(other), ['1000', 'ready']);
@@ -71,7 +71,7 @@ describe('the user of an image', { skip: embeddedSkipReason() }, () => {
     assert.deepEqual(await scene.logLines(id), ['1000 0', 'ready']);
   });
 
-  test('a sandbox with a group out of range is refused', async () => {
+  test('a sandbox with a group out of range is rejected', async () => {
     const namespaceOptions = { pid: 0 as never };
     for (const securityContext of [
       { namespaceOptions, runAsUser: { value: 4_294_967_296n } },

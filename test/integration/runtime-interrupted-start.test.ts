@@ -7,7 +7,7 @@ import { never, OciWorld, usableCrun } from './oci-fixture.ts';
 
 const { program, skip } = await usableCrun();
 
-test('a monitor that has not begun when its starter dies is found, and nothing of it is left', { skip }, async () => {
+test('a monitor that has not begun when its starter dies is found, and its resources are removed', { skip }, async () => {
   const world = new OciWorld(program);
   try {
     const container = world.container(['sleep', '1000']);
@@ -22,13 +22,13 @@ test('a monitor that has not begun when its starter dies is found, and nothing o
     await runtime.waitForInterruptedStart(container, never);
     await runtime.remove(container, never);
     await failed;
-    assert.deepEqual(await world.leftovers(), []);
+    assert.deepEqual(await world.remainingResources(), []);
   } finally {
     await world.close();
   }
 });
 
-test('a container that runs is left alone', { skip }, async () => {
+test('a running container is not touched', { skip }, async () => {
   const world = new OciWorld(program);
   try {
     const container = world.container(['sleep', '1000']);

@@ -1,4 +1,4 @@
-/** Namespaces that are held by files, on the real kernel: what a process sees that joins them. */
+/** Namespaces held by files, on the real kernel: what a joining process sees. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ suite('namespaces held by files', { skip, timeout: 600_000 }, () => {
   });
   after(() => rmSync(root, { recursive: true, force: true }));
 
-  test('are other ones than ours, with the loopback up, the name and the sysctls of the pod', async () => {
+  test('differ from ours, with the loopback up, the hostname and the sysctls of the pod', async () => {
     const sysctls = [
       ['net/ipv4/ip_unprivileged_port_start', '80'],
       ['kernel/shmmni', '1234'],
@@ -60,7 +60,7 @@ suite('namespaces held by files', { skip, timeout: 600_000 }, () => {
     assert.equal(new Set([...one, ...two, ...ours]).size, 11);
   });
 
-  test('leave the thread where it was when the kernel refuses a value', async () => {
+  test('leave the thread in its namespaces when the kernel rejects a value', async () => {
     const bad = { files, sysctls: [['net/ipv4/ip_unprivileged_port_start', 'many']] as const };
     await assert.rejects(namespaces.create(bad), { code: 'EINVAL', sysctl: 'net/ipv4/ip_unprivileged_port_start' });
     assertAtHome();
@@ -71,7 +71,7 @@ suite('namespaces held by files', { skip, timeout: 600_000 }, () => {
     );
   });
 
-  test('of a process with its own users outlive it, with the loopback up', async () => {
+  test('of a process with its own user namespace outlive it, with the loopback up', async () => {
     const child = spawn('unshare', ['-U', '-r', '-n', '-i', '-u', 'sh', '-c', 'echo up; read line'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -86,8 +86,8 @@ suite('namespaces held by files', { skip, timeout: 600_000 }, () => {
     assertAtHome();
   });
 
-  test('are made by a new thread after one has broken, and nothing of the broken one is left', async () => {
-    const broken = 5 as unknown as []; // no list: the thread ends in the middle of its work, after unshare(2)
+  test('are created by a new thread after one has failed, without leaks of the failed one', async () => {
+    const broken = 5 as unknown as []; // not an array: the thread ends in the middle of its work, after unshare(2)
     await assert.rejects(namespaces.create({ files, sysctls: broken }), { name: 'NamespaceError', code: 'EIO' });
     assert.deepEqual([readdirSync(root), await held()], [[], []]);
     await namespaces.create({ files, hostname: 'again' });
@@ -95,12 +95,12 @@ suite('namespaces held by files', { skip, timeout: 600_000 }, () => {
     assertAtHome();
   });
 
-  test('of a process that is not there cannot be held', async () => {
+  test('of a missing process cannot be held', async () => {
     await assert.rejects(namespaces.pin(0x7fffffff, files), { name: 'NamespaceError', code: 'ENOENT' });
   });
 });
 
-/** What a shell prints that has joined these. */
+/** The output of a shell that has joined these. */
 function inside(
   files: { readonly network?: string; readonly ipc?: string; readonly uts?: string },
   script: string,
@@ -114,7 +114,7 @@ function inside(
   return execFileSync('nsenter', [...flags, 'sh', '-c', script], { encoding: 'utf8' });
 }
 
-/** Every thread of ours is in the same namespaces as the first. */
+/** All threads of ours are in the same namespaces as the first. */
 function assertAtHome(): void {
   for (const kind of ['net', 'ipc', 'uts']) {
     const seen = readdirSync('/proc/self/task').flatMap((task) => namespaceOf(task, kind));
@@ -126,11 +126,11 @@ function namespaceOf(task: string, kind: string): string[] {
   try {
     return [readlinkSync(`/proc/self/task/${task}/ns/${kind}`)];
   } catch {
-    return []; // ended meanwhile
+    return []; // exited meanwhile
   }
 }
 
-/** A kernel with tunnels built in has one of each kind in every namespace. */
+/** A kernel with built-in tunnels has one of each kind in every namespace. */
 function isRealLink(name: string | undefined): boolean {
   return name !== undefined && !/^(tunl|sit|ip6tnl|gre|gretap|erspan|ip6gre|ip_vti|ip6_vti|ip6_)/.test(name);
 }

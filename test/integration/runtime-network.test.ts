@@ -23,13 +23,13 @@ const BIN_DIR = '/usr/lib/cni';
 const PLUGINS = ['bridge', 'host-local', 'portmap', 'ptp'];
 const { fs, processes, clock } = createLinuxHost(process.env);
 const signal = new AbortController().signal;
-/** Names of runs that were killed may still be taken, and process numbers come again. */
+/** Names of killed runs may still be taken, and process ids are reused. */
 const mark = `nln${randomBytes(4).toString('hex')}`;
 const bridge = `${mark}br`;
 const folder = mkdtempSync(join(tmpdir(), 'nodelet-network-'));
 const { v4, v6 } = claimSubnet();
 const masquerade = { bridge, podCidrs: [v4, v6] };
-/** Of an address in it: `10.64.0.`, `fd00:4000::`. */
+/** The prefix of an address in it: `10.64.0.`, `fd00:4000::`. */
 const [prefix4, prefix6] = [v4.replace('0/24', ''), v6.replace('/64', '')];
 let lastPod = 0;
 
@@ -61,7 +61,7 @@ const links = (): string[] =>
     .split('\n')
     .filter((line) => line.includes(`master ${bridge} `));
 
-/** A process of ours on the folder of one test; a second one is a restart. */
+/** A process on the directory of one test; a second one is a restart. */
 function network(place: string, settings: Partial<NetworkSettings> = {}) {
   return createPodNetwork({
     ...{ fs, processes, clock, log: silentLog, cacheDir: join(place, 'cache') },
@@ -104,7 +104,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a pod gets an address of each family, CHECK finds it so, DEL takes all of it away', { skip }, async () => {
+test('a pod gets an address of each IP family, CHECK succeeds, DEL removes all of it', { skip }, async () => {
   const here = await place();
   const pods = network(here);
   const pod = newPod();
@@ -125,7 +125,7 @@ test('a pod gets an address of each family, CHECK finds it so, DEL takes all of 
   assert.deepEqual([leases(join(here, 'ipam')), links(), readdirSync(join(here, 'cache'))], [[], [], []]);
 });
 
-test('DEL in a later life, and after the namespace is gone', { skip }, async () => {
+test('DEL after a restart, and after the namespace is gone', { skip }, async () => {
   const here = await place();
   const [living, gone] = [newPod(), newPod()];
   const before = network(here);
@@ -139,7 +139,7 @@ test('DEL in a later life, and after the namespace is gone', { skip }, async () 
   assert.deepEqual([leases(join(here, 'ipam')), readdirSync(join(here, 'cache'))], [[], []]);
 });
 
-test('a plugin that was killed anywhere leaves nothing that a later life does not take away', { skip }, async () => {
+test('a plugin that was killed at any point leaves nothing after a restart', { skip }, async () => {
   const here = await place();
   for (let ms = 0; ms < 20; ms += 2) {
     const pod = newPod();
@@ -151,10 +151,10 @@ test('a plugin that was killed anywhere leaves nothing that a later life does no
     ip('netns', 'del', pod.sandboxId);
   }
   assert.deepEqual([leases(join(here, 'ipam')), readdirSync(join(here, 'cache'))], [[], []]);
-  await until(() => links().length === 0); // the kernel takes a namespace apart after the call
+  await until(() => links().length === 0); // the kernel destroys a namespace asynchronously
 });
 
-test('thirty pods at once have addresses of their own', { skip }, async () => {
+test('thirty pods in parallel have distinct addresses', { skip }, async () => {
   const here = await place([v4]);
   const pods = network(here);
   const all = Array.from({ length: 30 }, () => newPod());
@@ -204,7 +204,7 @@ test('two networks, an interface on each', { skip }, async () => {
   assert.doesNotMatch(ip('-n', pod.sandboxId, '-o', 'link'), /eth[01]/);
 });
 
-test('a failure of the plugin names network and plugin, and DEL after it takes the half away', { skip }, async () => {
+test('a plugin error names network and plugin, and DEL after it removes partial state', { skip }, async () => {
   const [here, there] = [await place([v4]), await place([v4.replace('/24', '/30')])];
   const [first, second] = [newPod(), newPod()];
   await network(here).setUp(first, signal);
@@ -217,7 +217,7 @@ test('a failure of the plugin names network and plugin, and DEL after it takes t
   assert.deepEqual([leases(join(here, 'ipam')), leases(join(there, 'ipam')), links()], [[], [], []]);
 });
 
-test('a configuration that comes later is taken up, in a folder that comes later too', { skip }, async () => {
+test('a configuration that appears later is used, in a directory that appears later too', { skip }, async () => {
   const here = mkdtempSync(join(folder, 'case-'));
   const pods = network(here, { confDir: join(here, 'etc', 'cni', 'net.d') });
   const stop = new AbortController();
@@ -239,7 +239,7 @@ test('a configuration that comes later is taken up, in a folder that comes later
   await running;
 });
 
-/** What is sent to whoever connects; asks until somebody listens. */
+/** The data sent to a client; retries until a server listens. */
 async function answerOf(host: string, port: number): Promise<string> {
   return until(async () => {
     let text = '';

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../contract/host/temporary-folder.ts';
 
 const never = new AbortController().signal;
 
-test('NRI: a program of the folder and a plugin that connects adjust a container one after the other', async (t) => {
+test('NRI: a program of the plugin directory and a plugin that connects adjust a container in order', async (t) => {
   const root = await temporaryFolder(t);
   const program = join(import.meta.dirname, 'nri-plugin-program.ts');
   await mkdir(`${root}/plugins`);

@@ -1,4 +1,4 @@
-/** Which OCI runtimes work here is found out by running them. */
+/** Working OCI runtimes are detected by running them. */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ const RUNC = '/usr/sbin/runc';
 const PAUSE = '/usr/bin/catatonit';
 const skip = existsSync(PAUSE) ? await ociSkipReason(RUNC) : `not installed: ${PAUSE}`;
 
-test('probeRuntimes() takes what works, leaves out what does not, and remembers', { skip }, async (t) => {
+test('probeRuntimes() returns working programs, omits others, and caches the result', { skip }, async (t) => {
   const stateDir = await temporaryFolder(t);
   chmodSync(stateDir, 0o711);
   const handlers = new Map([
@@ -46,7 +46,7 @@ test('probeRuntimes() takes what works, leaves out what does not, and remembers'
   assert.equal(readFileSync(`${stateDir}/oci-probe.json`, 'utf8'), kept);
 });
 
-test('probeRuntimes() tells of each program when none works', { skip }, async (t) => {
+test('probeRuntimes() reports each program when none works', { skip }, async (t) => {
   const stateDir = await temporaryFolder(t);
   const settings = { rootDir: `${stateDir}/root`, stateDir, pauseProgram: PAUSE, handlers: new Map<string, string>() };
   const candidates = ['/no/such/crun', '/bin/false'];

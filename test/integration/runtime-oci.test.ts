@@ -1,4 +1,4 @@
-/** The OCI driver on the real kernel, with each runtime that works here. */
+/** The OCI driver on the real kernel, with each OCI runtime that works here. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,11 +23,11 @@ function ociTests({ program, skip }: OciProgram): void {
       const world = new OciWorld(program);
       t.after(() => world.close());
       await run(world, world.runtime(), t);
-      assert.deepEqual(await world.leftovers(), []);
+      assert.deepEqual(await world.remainingResources(), []);
     });
   };
 
-  /** Starts it, waits for its end, removes it. */
+  /** Starts the container, waits for its exit, removes it. */
   async function life(runtime: OciRuntime, container: MonitoredContainer): Promise<Omit<ContainerExit, 'finishedAtMs'>> {
     const before = fileTimeMs(container);
     await runtime.start(container, never);
@@ -40,7 +40,7 @@ function ociTests({ program, skip }: OciProgram): void {
     return rest;
   }
 
-  ociTest('tells the exit code, and writes the log as CRI has it', async (world, runtime) => {
+  ociTest('returns the exit code, and writes the log in CRI format', async (world, runtime) => {
     const container = world.container(['sh', '-c', 'echo one; echo two >&2; seq -s x 3000; exit 3']);
     assert.deepEqual(await life(runtime, container), { kind: 'exited', exitCode: 3, oomKilled: false });
     const lines = readFileSync(container.logPath, 'utf8')
@@ -61,7 +61,7 @@ function ociTests({ program, skip }: OciProgram): void {
     assert.equal(long.map((line) => line[3]).join(''), numbers);
   });
 
-  ociTest('tells a death by signal, and one that ignores SIGTERM needs SIGKILL', async (world, runtime) => {
+  ociTest('returns the signal of a killed process, and one that ignores SIGTERM needs SIGKILL', async (world, runtime) => {
     const container = world.container([
       'sh',
       '-c',
@@ -91,7 +91,7 @@ function ociTests({ program, skip }: OciProgram): void {
     assert.deepEqual(await life(runtime, container), { kind: 'exited', exitCode: 137, oomKilled: true });
   });
 
-  ociTest('tells why a command cannot start, and leaves nothing', async (world, runtime) => {
+  ociTest('returns why a command cannot start, and leaves no resources', async (world, runtime) => {
     const container = world.container(['no-such-command']);
     const expected = { name: 'OciError', message: /^.*no-such-command.* not found in \$PATH/ };
     await assert.rejects(runtime.start(container, never), expected);
@@ -102,7 +102,7 @@ function ociTests({ program, skip }: OciProgram): void {
     writeFileSync(join(world.folder, 'rootfs/bin/odd'), '#!/no/such/interpreter\n', { mode: 0o755 });
     const container = world.container(['odd']);
     const end = await life(runtime, container).catch((error: unknown) => error);
-    // crun tells by the exit code, runc refuses.
+    // crun fails by exit code, runc with an error.
     if (end instanceof Error) assert.equal(end.name, 'OciError');
     else assert.deepEqual(end, { kind: 'exited', exitCode: 1, oomKilled: false });
   });
@@ -190,7 +190,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await assert.rejects(start, { message: 'enough' });
   });
 
-  /** It has said `one`, and says `again` when it is sent signal 10. */
+  /** Prints `one`, and prints `again` on signal 10. */
   async function startTalker(world: OciWorld, runtime: OciRuntime): Promise<ReturnType<OciWorld['container']>> {
     const line = 'trap "echo again" USR1; echo one; while :; do sleep 1000 & wait; done';
     const container = world.container(['sh', '-c', line]);
@@ -232,7 +232,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await runtime.remove(container, never);
   });
 
-  ociTest('the next life finds what runs and what has ended', async (world, runtime) => {
+  ociTest('after a restart running and exited containers are found', async (world, runtime) => {
     const [runs, ends] = [world.container(['sleep', '1000']), world.container(['sh', '-c', 'exit 7'])];
     await Promise.all([runtime.start(runs, never), runtime.start(ends, never)]);
     await runtime.wait(ends, never);
@@ -280,7 +280,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await runtime.remove(container, never);
   });
 
-  ociTest('new limits reach the kernel, and a refusal is told', async (world, runtime) => {
+  ociTest('new limits reach the kernel, and an error is returned', async (world, runtime) => {
     const container = world.container(['sleep', '1000']);
     const { pid } = await runtime.start(container, never);
     await runtime.update(
@@ -393,7 +393,7 @@ function ociTests({ program, skip }: OciProgram): void {
   });
 }
 
-/** As the kernel tells it to files, which is a little behind: an exit is known by the time of a file. */
+/** The kernel's coarse file time, which lags a little: the exit time is the time of a file. */
 function fileTimeMs({ bundle }: MonitoredContainer): number {
   writeFileSync(`${bundle}.now`, '');
   return statSync(`${bundle}.now`).mtimeMs;
@@ -410,7 +410,7 @@ async function all(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   return output;
 }
 
-/** Numbers of live processes that share the PID namespace of `pid`, without itself. */
+/** Ids of live processes that share the PID namespace of `pid`, without itself. */
 async function processesBeside(pid: number): Promise<number[]> {
   const cgroup = /^\d+:pids:(.*)$|^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'));
   const pids = await host.cgroups.processes(cgroup?.[1] ?? cgroup?.[2] ?? '/none');

@@ -13,32 +13,32 @@ import {
   PodSandboxConfig,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { mountedCgroups } from './containerd-leftovers.ts';
+import { mountedCgroups } from './runtime-cleanup.ts';
 import { startEmbedded, type TestRuntime } from './runtime-fixture.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import { listRuntimeResources } from './runtime-resources.ts';
 import { becomes, until } from './until.ts';
 
 export const signal = new AbortController().signal;
 
-/** What a test of one thing changes in a pod or a container that is otherwise plain. */
+/** The changes of a test to a default pod or container. */
 export type PodChange = DeepPartial<PodSandboxConfig>;
 export type ContainerChange = DeepPartial<ContainerConfig>;
 
-/** `nodelet cri` in a process of its own, and a client of it. */
+/** `nodelet cri` in a separate process, and its client. */
 export interface Scene {
   readonly runtime: TestRuntime;
   readonly cri: CriConnection;
   podConfig(change?: PodChange): PodSandboxConfig;
   runPod(change?: PodChange): Promise<ScenePod>;
   status(containerId: string): Promise<ContainerStatus>;
-  /** Of a container's first process, as this machine counts; 0 when it does not run. */
+  /** The host id of a container's first process; 0 when it does not run. */
   pid(containerId: string): Promise<number>;
-  /** Waits until it has ended. */
+  /** Waits until it has exited. */
   exited(containerId: string): Promise<ContainerStatus>;
   stopContainer(containerId: string, seconds: bigint): Promise<ContainerStatus>;
-  /** What a line of shell says in a container; it must succeed. */
+  /** The output of a shell command in a container; it must succeed. */
   ask(containerId: string, line: string): Promise<string>;
-  /** The lines that a container wrote, without time and stream. */
+  /** The log lines of a container, without time and stream. */
   logLines(containerId: string): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -48,19 +48,19 @@ export interface ScenePod {
   readonly config: PodSandboxConfig;
   create(line: string, change?: ContainerChange): Promise<string>;
   start(line: string, change?: ContainerChange): Promise<string>;
-  /** Resolves with the container once it has said `ready`. */
+  /** Resolves with the container once it has printed `ready`. */
   startReady(line: string, change?: ContainerChange): Promise<string>;
   remove(): Promise<void>;
 }
 
-/** `NODELET_TEST_HANDLER=runc=/usr/sbin/runc` tries all pods on another runtime than the default. */
+/** `NODELET_TEST_HANDLER=runc=/usr/sbin/runc` runs all pods with a different OCI runtime. */
 const OTHER_HANDLER = process.env['NODELET_TEST_HANDLER'];
 export const HANDLER = OTHER_HANDLER?.split('=')[0] ?? '';
 
 let pods = 0;
 let containers = 0;
 
-/** A line of shell that obeys SIGTERM, and forks nothing from when on it has said `ready`. */
+/** A shell command that exits on SIGTERM, and forks nothing once it has printed `ready`. */
 export const WAITS = 'mkfifo /tmp/never; trap "exit 143" TERM; read x < /tmp/never & echo ready; wait';
 
 export async function startScene(): Promise<Scene> {
@@ -125,7 +125,7 @@ function plainPod({ folder, cgroupParent }: TestRuntime, change: PodChange): Pod
   });
 }
 
-/** As kubelet does it: a container asks for the namespaces of its pod. */
+/** As kubelet does: a container requests the namespaces of its pod. */
 export function plainContainer(line: string, pod: PodSandboxConfig, change: ContainerChange = {}): ContainerConfig {
   const name = `c${containers++}`;
   const namespaceOptions = pod.linux?.securityContext?.namespaceOptions ?? {};
@@ -168,7 +168,7 @@ function podOf(scene: Scene, id: string, config: PodSandboxConfig): ScenePod {
   };
 }
 
-/** As kubelet does it, whose cgroup that is. It must be empty by then. */
+/** As kubelet, the owner of the cgroup, does. It must be empty by then. */
 function removePodCgroup({ linux }: PodSandboxConfig): void {
   for (const hierarchy of mountedCgroups()) {
     const path = join(hierarchy, linux?.cgroupParent ?? '');
@@ -176,7 +176,7 @@ function removePodCgroup({ linux }: PodSandboxConfig): void {
   }
 }
 
-/** Of a log in CRI's format; what a monitor had to write in pieces (`P`) is put together. */
+/** The lines of a log in CRI format; partial lines (`P`) are joined. */
 export function linesOf(log: string): string[] {
   const lines: string[] = [];
   let begun = '';
@@ -191,25 +191,25 @@ export function linesOf(log: string): string[] {
   return lines;
 }
 
-/** What was taken away is out of sight at once, and off the disk a little later: this waits for that. */
-export function settledTraces(runtime: TestRuntime): Promise<readonly string[]> {
+/** Removed resources disappear from lists at once, and from disk a little later: waits for that. */
+export function settledRuntimeResources(runtime: TestRuntime): Promise<readonly string[]> {
   return until(() => {
-    const traces = runtimeTraces(runtime);
+    const traces = listRuntimeResources(runtime);
     return traces.some((line) => line.startsWith('unfinished ')) ? undefined : traces;
   });
 }
 
-/** A scene for all tests of a `describe`, which leave of themselves nothing that `prepare` did not put there. */
+/** A scene for all tests of a `describe`, which must leave no resources besides those of `prepare`. */
 export function sceneAround(prepare: (scene: Scene) => void | Promise<void>): void {
   let scene: Scene;
   let empty: readonly string[];
   before(async () => {
     scene = await startScene();
     await prepare(scene);
-    empty = await settledTraces(scene.runtime);
+    empty = await settledRuntimeResources(scene.runtime);
   });
   after(async () => {
-    const leaks = await becomes(() => runtimeTraces(scene.runtime), empty).catch((error: unknown) => error);
+    const leaks = await becomes(() => listRuntimeResources(scene.runtime), empty).catch((error: unknown) => error);
     await scene.stop();
     assert.ifError(leaks);
   });
@@ -232,15 +232,15 @@ function processes(): { readonly pid: number; readonly parent: number; readonly 
     try {
       const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may hold anything
+      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may contain any character
       return [{ pid: Number(name), parent, args }];
     } catch {
-      return []; // gone meanwhile
+      return []; // exited meanwhile
     }
   });
 }
 
-/** The folder of a cgroup: on v1 in the hierarchy of a controller. */
+/** The directory of a cgroup: on v1 in the hierarchy of a controller. */
 export function cgroupFolder(controller: string, path: string): string {
   const hierarchies = mountedCgroups();
   return join(
@@ -249,7 +249,7 @@ export function cgroupFolder(controller: string, path: string): string {
   );
 }
 
-/** All processes of a cgroup and of those below it. */
+/** All processes of a cgroup and its descendants. */
 export function processesIn(cgroup: string): number[] {
   try {
     const own = readFileSync(join(cgroup, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);

@@ -1,4 +1,4 @@
-/** `nodelet cri` is killed in the middle of a pull, at 50 points; the next life takes up what is whole and leaves nothing else. */
+/** `nodelet cri` is killed during a pull, at 50 points; the next process keeps complete layers and removes everything else. */
 import assert from 'node:assert/strict';
 import { watch } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { ImageStatusRequest, PullImageRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { chainIds, digestOf, hexOf } from '../../src/runtime/storage/digest.ts';
-import { type Halt, HaltingRegistry, type ServedImage, servedImage } from './halting-registry.ts';
+import { type StallPoint, StallingRegistry, type ServedImage, servedImage } from './stalling-registry.ts';
 import { type EmbeddedTestRuntime, embeddedSkipReason, startEmbedded } from './runtime-fixture.ts';
 import { until } from './until.ts';
 
@@ -16,8 +16,8 @@ const LAYERS = 4;
 const signal = new AbortController().signal;
 
 type Point =
-  | ({ readonly kind: 'silence' } & Halt)
-  /** The n-th change in a folder of the storage. */
+  | ({ readonly kind: 'silence' } & StallPoint)
+  /** The n-th change in a storage directory. */
   | { readonly kind: 'change'; readonly folder: 'layers/overlay' | 'images' | 'unfinished'; readonly count: number };
 
 const silences: readonly Point[] = (['manifest', 'config', 0, 1, 2, 3] as const).flatMap((what) =>
@@ -35,19 +35,19 @@ const changes: readonly Point[] = [
 ];
 const points: readonly Point[] = [...silences, ...changes];
 
-/** As many layers have their place before the process is killed: those below the one that does not come to its end. */
+/** The number of layers that are committed before the process is killed: those below the unfinished one. */
 function layersBelow(point: Point): number {
   return point.kind === 'silence' && typeof point.what === 'number' && point.share > 0.9 ? point.what : 0;
 }
 
 describe('a pull that is killed', { skip: embeddedSkipReason() }, () => {
   let runtime: EmbeddedTestRuntime;
-  let registry: HaltingRegistry;
+  let registry: StallingRegistry;
   let cri: CriConnection;
   let storage: string;
 
   before(async () => {
-    [runtime, registry] = await Promise.all([startEmbedded(), HaltingRegistry.start()]);
+    [runtime, registry] = await Promise.all([startEmbedded(), StallingRegistry.start()]);
     cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
     storage = join(runtime.folder, 'root/runtime/storage');
   });
@@ -66,8 +66,8 @@ describe('a pull that is killed', { skip: embeddedSkipReason() }, () => {
   const folderOf = async (point: Point & { kind: 'change' }): Promise<string> => {
     if (point.folder !== 'unfinished') return join(storage, point.folder);
     const [life, ...others] = await until(async () => {
-      const lives = await readdir(join(storage, 'unfinished'));
-      return lives.length === 1 ? lives : undefined; // those of earlier lives are swept
+      const processes = await readdir(join(storage, 'unfinished'));
+      return processes.length === 1 ? processes : undefined; // those of previous processes are swept
     });
     assert.deepEqual(others, []);
     return join(storage, 'unfinished', life ?? '');
@@ -87,7 +87,7 @@ describe('a pull that is killed', { skip: embeddedSkipReason() }, () => {
     return { reached: reached.finally(() => watcher.close()) };
   };
 
-  /** Chain ids that have their place. */
+  /** The chain ids of committed layers. */
   const placed = async (image: ServedImage): Promise<readonly number[]> => {
     const names = new Set(await readdir(join(storage, 'layers/overlay')));
     return chainIds(image.diffIds).flatMap((chainId, index) => (names.has(hexOf(chainId)) ? [index] : []));
@@ -99,19 +99,19 @@ describe('a pull that is killed', { skip: embeddedSkipReason() }, () => {
     const texts = await Promise.all(chain.map((hex) => readFile(join(layers, hex, 'name'), 'utf8')));
     assert.deepEqual(texts, image.texts);
     const name = `${registry.address}/crash:${number}`;
-    const { image: told } = await cri.images.imageStatus(
+    const { image: stored } = await cri.images.imageStatus(
       ImageStatusRequest.fromPartial({ image: { image: name } }),
       signal,
     );
-    assert.deepEqual([told?.id, told?.repoTags], [digestOf(image.config), [name]]);
+    assert.deepEqual([stored?.id, stored?.repoTags], [digestOf(image.config), [name]]);
   };
 
-  /** Everything in the storage belongs to a layer or an image that is there. */
+  /** Everything in the storage belongs to an existing layer or image. */
   const left = async (): Promise<readonly string[] | undefined> => {
-    const [layers, images, lives] = await Promise.all(
+    const [layers, images, processes] = await Promise.all(
       ['layers/overlay', 'images', 'unfinished'].map((folder) => readdir(join(storage, folder))),
     );
-    const [life, ...older] = lives ?? [];
+    const [current, ...older] = processes ?? [];
     const unfinished = life === undefined ? [] : await readdir(join(storage, 'unfinished', life));
     const whole = new Set(layers?.filter((name) => /^[0-9a-f]{64}$/.test(name)));
     const odd = (layers ?? []).filter(

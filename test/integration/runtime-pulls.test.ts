@@ -1,4 +1,4 @@
-/** Images from a real registry: with TLS, passwords, tokens, mirrors, and in plain text. */
+/** Images from a real registry: with TLS, passwords, tokens, mirrors, and without TLS. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,17 +14,17 @@ import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { ImagePuller, PullProgress } from '../../src/runtime/images/image-puller.ts';
 import { createRegistryPuller } from '../../src/runtime/images/pull/registry-puller.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
-import { LOGIN, missingRegistry, type RegistryOptions, startRegistry, type TestRegistry } from './registry-fixture.ts';
+import { LOGIN, registryMissingReason, type RegistryOptions, startRegistry, type TestRegistry } from './registry-fixture.ts';
 import { startTokenServer } from './registry-tokens.ts';
 
-const skip = process.getuid?.() === 0 ? missingRegistry() : 'needs root';
+const skip = process.getuid?.() === 0 ? registryMissingReason() : 'needs root';
 const never = new AbortController().signal;
 const login = AuthConfig.fromPartial(LOGIN);
 
 interface Scene {
   readonly puller: ImagePuller;
   readonly storage: Storage;
-  /** Says how a registry is reached, from the next pull on. */
+  /** Configures how a registry is reached, from the next pull on. */
   configure(registry: string, text: string): void;
   registry(options?: RegistryOptions): Promise<TestRegistry>;
 }
@@ -56,7 +56,7 @@ async function scene(t: TestContext, env: Readonly<Record<string, string>> = {})
   };
 }
 
-test('a registry on this machine is understood, with TLS and without', { skip }, async (t) => {
+test('a registry on this machine is used, with TLS and without', { skip }, async (t) => {
   const { puller, storage, registry } = await scene(t);
   for (const tls of [false, true]) {
     const image = await (await registry({ tls })).push('app');
@@ -70,7 +70,7 @@ test('a registry on this machine is understood, with TLS and without', { skip },
   }
 });
 
-test('an authority that hosts.toml names is trusted, from the next pull on', { skip }, async (t) => {
+test('a CA of hosts.toml is trusted, from the next pull on', { skip }, async (t) => {
   const { puller, configure, registry } = await scene(t);
   const { address, caFile, push } = await registry({ tls: true });
   const image = await push('app');
@@ -83,19 +83,19 @@ test('an authority that hosts.toml names is trusted, from the next pull on', { s
   await puller.pull(image, undefined, never);
 });
 
-test('a password is asked for and shown', { skip }, async (t) => {
+test('basic authentication', { skip }, async (t) => {
   const { puller, registry } = await scene(t);
   const image = await (await registry({ asksForLogin: true, tls: true })).push('app');
-  const refused = async (auth: AuthConfig | undefined, asked: string) => {
+  const rejected = async (auth: AuthConfig | undefined, asked: string) => {
     const message = new RegExp(`status 401: UNAUTHORIZED: authentication required \\(asked ${asked}\\)$`);
     await assert.rejects(puller.pull(image, auth, never), { code: 'Unknown', message });
   };
-  await refused(undefined, 'without a login');
-  await refused(AuthConfig.fromPartial({ ...LOGIN, password: 'another' }), 'with the login of tester');
+  await rejected(undefined, 'without a login');
+  await rejected(AuthConfig.fromPartial({ ...LOGIN, password: 'another' }), 'with the login of tester');
   await puller.pull(image, login, never);
 });
 
-test('a token is fetched with a password, once for a pull', { skip }, async (t) => {
+test('a token is fetched with a password, once per pull', { skip }, async (t) => {
   const { puller, registry } = await scene(t);
   const tokens = await startTokenServer();
   t.after(() => tokens.stop());
@@ -107,10 +107,10 @@ test('a token is fetched with a password, once for a pull', { skip }, async (t) 
     message: /status 401: UNAUTHORIZED: who\? \(asked without a login\)$/,
   });
   await puller.pull(image, login, never);
-  assert.deepEqual(tokens.asked, ['repository:team/app:pull refused', 'repository:team/app:pull granted']);
+  assert.deepEqual(tokens.asked, ['repository:team/app:pull rejected', 'repository:team/app:pull granted']);
 });
 
-test('mirrors come first, and the failure of all is told with their reasons', { skip }, async (t) => {
+test('mirrors are tried first, and when all fail the error contains their reasons', { skip }, async (t) => {
   const { puller, storage, configure, registry } = await scene(t);
   const [empty, mirror] = [await registry(), await registry({ tls: true })];
   await mirror.push('team/app');
@@ -133,13 +133,13 @@ test('mirrors come first, and the failure of all is told with their reasons', { 
   await assert.rejects(puller.pull(name, undefined, never), { code: 'Unknown', message });
 });
 
-/** Leads everybody to one place, whom they may mean, and knows who asked for what. */
+/** A proxy that forwards every connection to one address and records the requests. */
 async function startProxy(t: TestContext, login: string) {
   const asked: string[] = [];
   const place = { port: 0 };
   const server = createServer().on('connect', (request, socket) => {
     const isIn = request.headers['proxy-authorization'] === `Basic ${Buffer.from(login).toString('base64')}`;
-    asked.push(`${request.url} ${isIn ? 'granted' : 'refused'}`);
+    asked.push(`${request.url} ${isIn ? 'granted' : 'rejected'}`);
     if (!isIn) return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
     const onward = connect(place.port, '127.0.0.1');
     socket.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -149,11 +149,11 @@ async function startProxy(t: TestContext, login: string) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // the proxy listens on TCP
   return { address: `127.0.0.1:${port}`, asked, leadTo: (onward: number) => Object.assign(place, { port: onward }) };
 }
 
-test('a proxy leads to a registry that only it can find', { skip }, async (t) => {
+test('a registry is reached through a proxy that resolves its name', { skip }, async (t) => {
   const proxy = await startProxy(t, 'me:s@cret');
   const name = 'registry.invalid/team/app:1';
   const settings = 'server = "https://registry.invalid"\nskip_verify = true';
@@ -173,7 +173,7 @@ test('a proxy leads to a registry that only it can find', { skip }, async (t) =>
   });
 });
 
-test('an image that is nowhere is not found', { skip }, async (t) => {
+test('an image that no registry has is not found', { skip }, async (t) => {
   const { puller, registry } = await scene(t);
   const { address } = await registry();
   await assert.rejects(puller.pull(`${address}/none:1`, undefined, never), {

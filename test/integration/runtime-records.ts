@@ -4,7 +4,7 @@ import type { ContainerRecord } from '../../src/runtime/store/container-record.t
 import { recordFromText } from '../../src/runtime/store/record-text.ts';
 import type { SandboxRecord } from '../../src/runtime/store/sandbox-record.ts';
 
-/** What an embedded runtime has on disk, looked at from outside and past its owner, who may be dead. */
+/** The records of an embedded runtime on disk, read from outside, also when its process is dead. */
 export class RuntimeRecords {
   readonly #folder: string;
 
@@ -26,7 +26,7 @@ export class RuntimeRecords {
       try {
         return [recordFromText(readFileSync(join(folder, name), 'utf8'))];
       } catch {
-        return []; // gone meanwhile
+        return []; // removed meanwhile
       }
     });
   }

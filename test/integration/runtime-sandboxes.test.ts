@@ -1,4 +1,4 @@
-/** Sandboxes on the real kernel, with CNI's bridge and a real OCI runtime below. */
+/** Sandboxes on the real kernel, with the CNI bridge plugin and a real OCI runtime. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -30,7 +30,7 @@ import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
 import { claimSubnet } from './claimed-subnet.ts';
-import { removeCgroups } from './containerd-leftovers.ts';
+import { removeCgroups } from './runtime-cleanup.ts';
 
 const RUNC = ['/usr/sbin/runc', '/usr/bin/runc'].find((path) => existsSync(path)) ?? '/usr/bin/runc';
 const NEEDED = [RUNC, '/usr/bin/conmon', '/usr/bin/catatonit', '/usr/lib/cni/bridge', '/usr/lib/cni/host-local'];
@@ -41,7 +41,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
   const bridge = `nlsb${randomBytes(4).toString('hex')}`;
   const host = createLinuxHost(process.env);
   const paths = runtimePaths({ rootDir: `${root}/lib`, stateDir: `${root}/run` });
-  chmodSync(root, 0o711); // root of a pod's own users has to get through
+  chmodSync(root, 0o711); // root of a user namespace needs search permission
   writeNetwork(root, bridge);
 
   after(() => {
@@ -142,7 +142,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
     },
   };
   for (const [name, options] of Object.entries(shapes)) {
-    test(`with ${name} namespaces has an address, a name and its sysctls, and leaves nothing`, async () => {
+    test(`with ${name} namespaces has an address, a name and its sysctls, and leaves no resources`, async () => {
       const { sandboxes, end } = await begin();
       const id = await run(sandboxes, 'pod', options);
       const { namespaces, ips, pause } = sandboxes.view.find(id) ?? assert.fail();
@@ -168,7 +168,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
     });
   }
 
-  test('are taken over by the next life, with their process; its end is seen', async () => {
+  test('are adopted by the next process, with their pause process; its exit is noticed', async () => {
     const first = await begin();
     const id = await run(first.sandboxes, 'kept', shapes['shared processes']);
     const network = readlinkSync(`/proc/${first.sandboxes.view.find(id)?.pausePid}/ns/net`);
@@ -185,7 +185,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
     await end();
   });
 
-  test('many at once', async () => {
+  test('many in parallel', async () => {
     const { sandboxes, end } = await begin();
     const ids = await Promise.all(Array.from({ length: 8 }, (_, i) => run(sandboxes, `pod-${i}`, shapes.usual)));
     const addresses = ids.flatMap((id) => sandboxes.view.find(id)?.ips ?? []);

@@ -1,4 +1,4 @@
-/** Specifications that we generate, run by the real crun and runc on a root file system of busybox. */
+/** Generated OCI specs, run by the real crun and runc on a busybox root file system. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -34,7 +34,7 @@ import { buildPauseSpec } from '../../src/runtime/spec/pause-spec.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
 import type { SandboxNamespaces } from '../../src/runtime/store/sandbox-record.ts';
-import { removeCgroups } from './containerd-leftovers.ts';
+import { removeCgroups } from './runtime-cleanup.ts';
 import { usableCrun, usableRunc } from './oci-fixture.ts';
 
 const PAUSE = '/usr/bin/catatonit';
@@ -54,7 +54,7 @@ let last = 0;
 before(async () => {
   if (isIdle) return;
   folder = mkdtempSync(join(tmpdir(), 'nodelet-spec-'));
-  chmodSync(folder, 0o755); // root of a user namespace has to get through
+  chmodSync(folder, 0o755); // root of a user namespace needs search permission
   machine = await readSpecMachine({ architecture: 'amd64', mayLowerOomScore: false }, linuxFileSystem);
   for (const name of ['hosts', 'hostname', 'resolv.conf'])
     writeFileSync(join(folder, name), `${name} of the sandbox\n`);
@@ -69,9 +69,9 @@ after(() => {
 
 for (const { program, skip } of PROGRAMS) {
   const name = basename(program);
-  const refused = existsSync(PAUSE) ? skip : `not installed: ${PAUSE}`;
+  const skipReason = existsSync(PAUSE) ? skip : `not installed: ${PAUSE}`;
 
-  test(`${name} runs a confined container as it was asked for`, { skip: refused }, async () => {
+  test(`${name} runs a confined container as it was asked for`, { skip: skipReason }, async () => {
     const spec = await generate({
       command: [
         'sh',
@@ -111,7 +111,7 @@ for (const { program, skip } of PROGRAMS) {
     assert.match(stderr, /mount: .*(denied|permitted)/);
   });
 
-  test(`${name} runs a privileged container with the devices of the machine`, { skip: refused }, async () => {
+  test(`${name} runs a privileged container with the devices of the machine`, { skip: skipReason }, async () => {
     const spec = await generate({
       command: [
         'sh',
@@ -124,7 +124,7 @@ for (const { program, skip } of PROGRAMS) {
     assert.deepEqual(run(program, spec).stdout.split('\n'), ['2', 'mounted', mask, '']);
   });
 
-  test(`${name} mounts, makes devices and limits`, { skip: refused }, async () => {
+  test(`${name} mounts, makes devices and limits`, { skip: skipReason }, async () => {
     const source = join(folder, `made-by-${name}`);
     const spec = await generate(
       {
@@ -146,7 +146,7 @@ for (const { program, skip } of PROGRAMS) {
     assert.equal(readFileSync(join(source, 'file'), 'utf8'), 'kept\n');
   });
 
-  test(`${name} lets nothing be written below a mount that is read-only throughout`, { skip: refused }, async () => {
+  test(`${name} lets nothing be written below a mount that is read-only throughout`, { skip: skipReason }, async () => {
     const source = join(folder, `tree-of-${name}`);
     const below = join(source, 'below');
     mkdirSync(below, { recursive: true });
@@ -163,13 +163,13 @@ for (const { program, skip } of PROGRAMS) {
     }
   });
 
-  test(`${name} runs a pause container, and containers join its namespaces`, { skip: refused }, async () => {
+  test(`${name} runs a pause container, and containers join its namespaces`, { skip: skipReason }, async () => {
     const config = sandboxConfig({ network: NamespaceMode.NODE, ipc: NamespaceMode.NODE, pid: NamespaceMode.POD });
     const pause = startPause(program, config);
     try {
       const namespaces = { pid: `/proc/${pause.pid}/ns/pid` };
       const spec = await generate(
-        // What was started becomes its program a moment later.
+        // The started process becomes its program a moment later.
         {
           command: [
             'sh',
@@ -188,7 +188,7 @@ for (const { program, skip } of PROGRAMS) {
   });
 
   test(`${name} joins a user namespace with the network that belongs to it, and writes to a volume as its owner`, {
-    skip: refused,
+    skip: skipReason,
   }, async () => {
     const config = sandboxConfig(
       { usernsOptions: { mode: NamespaceMode.POD, ...USERS } },
@@ -233,7 +233,7 @@ for (const { program, skip } of PROGRAMS) {
     }
   });
 
-  test(`${name} takes the process of an exec`, { skip: refused }, async () => {
+  test(`${name} takes the process of an exec`, { skip: skipReason }, async () => {
     const config = sandboxConfig({ network: NamespaceMode.NODE, ipc: NamespaceMode.NODE, pid: NamespaceMode.POD });
     const spec = await generate(
       { command: ['sleep', '1000'], envs: [{ key: 'A', value: new TextEncoder().encode('b') }] },

@@ -1,4 +1,4 @@
-/** Layers and the file systems of containers, on the kernel of this machine. */
+/** Layers and container file systems, on the kernel of this machine. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -68,7 +68,7 @@ const low: FakeFiles = {
 const high: FakeFiles = { 'a/.wh.one': '', 'b/.wh..wh..opq': '', 'b/new': 'new', '.wh.c': '' };
 
 for (const driver of ['overlayfs', 'native'] as const) {
-  test(`${driver}: a container sees what its image says, and its changes stay its own`, { skip }, async (t) => {
+  test(`${driver}: a container sees the files of its image, and its changes stay private`, { skip }, async (t) => {
     const { folder, storage } = await makeWorld(t, { driver });
     await load(storage, low, high);
     const [one, other] = [`${folder}/one`, `${folder}/other`];
@@ -100,7 +100,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
     assert.deepEqual(await namesIn(one), []);
   });
 
-  test(`${driver}: ids are mapped, those of the root folder too`, { skip }, async (t) => {
+  test(`${driver}: ids are mapped, also for the root directory`, { skip }, async (t) => {
     const { folder, storage } = await makeWorld(t, { driver });
     await load(storage, { ...low, './': { kind: 'directory', mode: 0o711 } }, high);
     const target = `${folder}/c`;
@@ -122,7 +122,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
     assert.equal(owners[0]?.mode, 0o711);
   });
 
-  test(`${driver}: an image is shown read-only`, { skip }, async (t) => {
+  test(`${driver}: an image is mounted read-only`, { skip }, async (t) => {
     const { folder, storage } = await makeWorld(t, { driver });
     await load(storage, low);
     await storage.snapshots.mountImage({ imageId: 'app:1', target: `${folder}/view` }, signal);
@@ -136,7 +136,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
   });
 }
 
-test('overlayfs: the map of a given user namespace is taken', { skip }, async (t) => {
+test('overlayfs: the mapping of a given user namespace is used', { skip }, async (t) => {
   const { folder, storage } = await makeWorld(t);
   await load(storage, low);
   const range = { containerId: 0, hostId: 300_000, length: 10 };
@@ -171,7 +171,7 @@ test('the image that containerd gets is loaded, and its program runs', { skip },
   assert.equal(new TextDecoder().decode(stdout), 'root:x:0:\nnogroup:x:65534:\n');
 });
 
-test('a kill -9 while an image is loaded leaves nothing visible, and nothing after a sweep', { skip }, async (t) => {
+test('a kill -9 during an image load leaves nothing visible, and nothing after a sweep', { skip }, async (t) => {
   const { folder, open } = await makeWorld(t);
   const files = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`file-${index}`, 'x'.repeat(1000)]));
   const layers = await Promise.all([files, { more: 'm' }].map(buildLayer));
@@ -180,7 +180,7 @@ test('a kill -9 while an image is loaded leaves nothing visible, and nothing aft
   for (const wanted of [0, 1, 200, 500]) {
     await killWhile(folder, wanted);
     const storage = await open();
-    if (storage.images.list().length > 0) continue; // it was faster than we
+    if (storage.images.list().length > 0) continue; // it finished before the kill
     await storage.sweep();
     assert.deepEqual(await namesIn(`${folder}/storage/layers/overlay`), ['empty']);
     assert.deepEqual((await namesIn(`${folder}/storage/unfinished`)).length, 1);
@@ -191,7 +191,7 @@ test('a kill -9 while an image is loaded leaves nothing visible, and nothing aft
   assert.equal((await namesIn(`${folder}/c`)).length, 601);
 });
 
-/** Ends the child once so many files of a layer are unpacked. */
+/** Kills the child once this number of files of a layer is unpacked. */
 async function killWhile(folder: string, wanted: number): Promise<void> {
   const script = join(import.meta.dirname, 'load-image-child.ts');
   const child = spawn(process.execPath, [script, `${folder}/storage`, `${folder}/app.tar`], { stdio: 'ignore' });

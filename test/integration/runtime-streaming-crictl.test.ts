@@ -1,4 +1,4 @@
-/** exec, attach and port-forward with crictl as the client, by SPDY and by WebSocket; real containers. */
+/** exec, attach and port-forward with crictl as the client, over SPDY and WebSocket; real containers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -16,7 +16,7 @@ import { until } from './until.ts';
 const TRANSPORTS = ['spdy', 'websocket'] as const;
 const PORT = 8080;
 const SERVED = PORT.toString(16).toUpperCase().padStart(4, '0');
-/** Sends back what comes, to its end. */
+/** Echoes its input, to the end. */
 const ECHO = `nc -ll -p ${PORT} -e cat & until grep -q ":${SERVED} " /proc/net/tcp*; do sleep 0.02; done; ${WAITS}`;
 const HOST_NETWORK: PodChange = {
   linux: {
@@ -40,7 +40,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
 
   const crictl = (streams: 'all' | 'terminal', ...args: string[]): Promise<RunningProgram> => {
     const program = clusterTool('crictl');
-    // As a Go program looks for the terminal's type, and for its own configuration.
+    // As a Go program reads the terminal type and its own configuration.
     const env = { PATH: process.env['PATH'] ?? '', TERM: 'dumb', HOME: '/nonexistent' };
     return processes.spawn({ program, args: ['-r', scene.runtime.endpoint, ...args], env, streams });
   };
@@ -56,7 +56,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
   for (const transport of TRANSPORTS) {
     const by = ['--transport', transport];
 
-    test(`exec by ${transport}: both outputs and the exit code`, () =>
+    test(`exec over ${transport}: both outputs and the exit code`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(WAITS);
         const client = await crictl('all', 'exec', ...by, id, 'sh', '-c', 'echo out; echo err >&2; exit 5');
@@ -66,7 +66,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         assert.match(stderr, /command terminated with exit code 5/);
       }));
 
-    test(`exec by ${transport}: an input that ends, and much output`, () =>
+    test(`exec over ${transport}: an input that ends, and much output`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(WAITS);
         const client = await crictl('all', 'exec', ...by, '-i', id, 'sh', '-c', 'wc -c; head -c 3000000 /dev/zero');
@@ -77,7 +77,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         assert.deepEqual([exitCode, stdout.slice(0, 8), stdout.length], [0, '2000000\n', 3_000_008]);
       }));
 
-    test(`exec by ${transport}: a terminal of the size that the client has`, () =>
+    test(`exec over ${transport}: a terminal of the client's size`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(WAITS);
         const sized = 'until [ "$(stty size)" = "31 91" ]; do sleep 0.02; done; echo sized';
@@ -95,7 +95,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         await client.exited;
       }));
 
-    test(`exec by ${transport}: what does not start`, () =>
+    test(`exec over ${transport}: a command that does not start`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(WAITS);
         const { exitCode, stderr } = await finished(await crictl('all', 'exec', ...by, id, 'nosuch'));
@@ -103,7 +103,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         assert.match(stderr, /error executing command in container: .*nosuch/);
       }));
 
-    test(`exec by ${transport}: the process goes with a client that is killed`, () =>
+    test(`exec over ${transport}: the process is killed with its client`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(WAITS);
         const client = await crictl('all', 'exec', ...by, id, 'sh', '-c', 'echo up; exec sleep 2222');
@@ -113,7 +113,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         await until(async () => ((await scene.ask(id, others)).includes('sleep 2222') ? undefined : true));
       }));
 
-    test(`attach by ${transport}: both outputs and the input, to the container's end`, () =>
+    test(`attach over ${transport}: both outputs and the input, to the container's exit`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(READS, { stdin: true, stdinOnce: true });
         const client = await crictl('all', 'attach', ...by, '-i', id);
@@ -126,7 +126,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         assert.equal((await scene.exited(id)).exitCode, 3);
       }));
 
-    test(`attach by ${transport}: ends with the input of its client where the container keeps its own`, () =>
+    test(`attach over ${transport}: ends with the input of its client where the container keeps its own`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady(READS, { stdin: true });
         const client = await crictl('all', 'attach', ...by, '-i', id);
@@ -138,7 +138,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         assert.equal((await scene.logLines(id)).includes('closed'), false);
       }));
 
-    test(`attach by ${transport}: the container goes on without a client that is killed`, () =>
+    test(`attach over ${transport}: the container survives a killed client`, () =>
       withPod(async (pod) => {
         const id = await pod.startReady('trap "exit 143" TERM; echo ready; while sleep 0.05; do echo tick; done');
         const client = await crictl('all', 'attach', ...by, id);
@@ -149,13 +149,13 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         await until(async () => (await ticks()) > before + 3 || undefined);
       }));
 
-    test(`attach by ${transport}: a terminal`, () =>
+    test(`attach over ${transport}: a terminal`, () =>
       withPod(async (pod) => {
         const id = await pod.start('while read line; do stty size; echo "got $line"; done', { stdin: true, tty: true });
         const client = await crictl('terminal', 'attach', ...by, '-it', id);
         let seen = '';
         const sizing = resizeUntil(client, { width: 92, height: 32 }, () => seen.includes('32 92\r\n'));
-        // The size gets there some time after it was changed: it is asked for until it has.
+        // A size change arrives some time later: polled until it has.
         await client.write(Buffer.from('typed\r'));
         for await (const chunk of client.stdout) {
           seen += Buffer.from(chunk);
@@ -166,7 +166,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         await client.kill();
       }));
 
-    test(`port-forward by ${transport}: each side of a connection ends by itself`, () =>
+    test(`port-forward over ${transport}: each side of a connection closes independently`, () =>
       withPod(async (pod) => {
         await pod.startReady(ECHO);
         const { client, port } = await forward(pod, by, PORT);
@@ -174,11 +174,11 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         await client.kill();
       }));
 
-    test(`port-forward by ${transport}: a hundred connections at once, to a pod in the network of this machine`, () =>
+    test(`port-forward over ${transport}: a hundred connections in parallel, to a host-network pod`, () =>
       withPod(async (pod) => {
         const server = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)).listen(0, '127.0.0.1');
         await once(server, 'listening');
-        const { port: served } = server.address() as AddressInfo; // it listens on TCP
+        const { port: served } = server.address() as AddressInfo; // the server listens on TCP
         const { client, port } = await forward(pod, by, served);
         const texts = Array.from({ length: 100 }, (_, index) => `${index} `.repeat(10_000));
         const answers = await Promise.all(texts.map((text) => answerTo(port, text)));
@@ -187,7 +187,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         server.close();
       }, HOST_NETWORK));
 
-    test(`port-forward by ${transport}: why a port does not answer`, () =>
+    test(`port-forward over ${transport}: the reason why a port does not answer`, () =>
       withPod(async (pod) => {
         const { client, port } = await forward(pod, by, PORT);
         const said = textOf(client.stderr);
@@ -218,7 +218,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
     return { client, port: await port.promise };
   };
 
-  test('attach: a hundred clients of both kinds at once, some of which break', () =>
+  test('attach: a hundred clients of both protocols in parallel, some of which break', () =>
     withPod(async (pod) => {
       const line = 'echo ready; while read line && [ "$line" != end ]; do echo "$line"; done';
       const id = await pod.startReady(line, { stdin: true });
@@ -232,7 +232,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
       for (const client of clients.slice(90)) client.leave();
       const [typist, ...others] = clients.slice(0, 90);
       assert.ok(typist);
-      // Who is connected is attached a little later.
+      // A connected client is attached a little later.
       let isSeen = false;
       const seen = Promise.all([typist, ...others].map((client) => client.until('here\n'))).then(() => {
         isSeen = true;
@@ -248,7 +248,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
 interface Watcher {
   type(text: string): Promise<void>;
   until(text: string): Promise<void>;
-  /** All that came, when it is over. */
+  /** All output, when it has ended. */
   rest(): Promise<string>;
   leave(): void;
 }
@@ -298,7 +298,7 @@ function placeOf(url: string) {
   return { target: { host: hostname, port: Number(port) }, path: pathname };
 }
 
-/** A change that comes while crictl is just beginning to look for them is lost: so there is another one. */
+/** crictl loses a size change while it starts to watch for them: so there is another one. */
 async function resizeUntil(
   client: RunningProgram,
   { width, height }: { readonly width: number; readonly height: number },

@@ -15,7 +15,7 @@ interface Exec {
   readonly stdin?: boolean;
 }
 
-/** Connects to the exec of a command in a container that sleeps. */
+/** Connects to the exec of a command in a sleeping container. */
 async function execIn(t: TestContext, { args, tty = false, stdin = false }: Exec, protocol: string, signal = never) {
   const world = new OciWorld(program);
   const server = createStreamingServer({ ...host, log: silentLog });
@@ -81,7 +81,7 @@ test('exec: an input that ends', { skip }, async (t) => {
   assert.deepEqual([String(all[1]), exitCodeIn(all)], ['something', 0]);
 });
 
-test('exec: a terminal of the size that the client has', { skip }, async (t) => {
+test("exec: a terminal of the client's size", { skip }, async (t) => {
   const args = ['sh', '-c', 'read line; stty size; exit 7'];
   const { connection } = await execIn(t, { args, tty: true, stdin: true }, 'v4.channel.k8s.io');
   await connection.send(Buffer.from('\x04{"Width":91,"Height":31}'));
@@ -91,7 +91,7 @@ test('exec: a terminal of the size that the client has', { skip }, async (t) => 
   assert.equal(exitCodeIn(all), 7);
 });
 
-test('exec: the process goes with its client', { skip }, async (t) => {
+test('exec: the process is killed with its client', { skip }, async (t) => {
   const client = new AbortController();
   const args = ['sh', '-c', 'echo up; exec sleep 2000'];
   const { connection, runtime, container } = await execIn(t, { args }, 'v4.channel.k8s.io', client.signal);

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 const LOOK_AGAIN_MS = 20;
-/** What has not happened by then on the busiest machine does not happen. */
+/** The longest wait of a test, for the busiest machine. */
 const PATIENCE_MS = 180_000;
 
 /**
- * Looks again and again until there is something to see, and gives that. Nothing, `false` and an empty text are not it,
- * and a look that fails has seen nothing.
+ * Polls until `look` returns a value, and returns it. Undefined, `false` and an empty string count as no value, and
+ * so does an error.
  */
 export async function until<T>(look: () => T | Promise<T>): Promise<Exclude<T, undefined | false | ''>> {
   let cause: unknown;
@@ -27,7 +27,7 @@ function isSeen<T>(found: T): found is Exclude<T, undefined | false | ''> {
   return found !== undefined && found !== false && found !== '';
 }
 
-/** Looks until it is so, or fails with the difference. */
+/** Polls until the value equals `wanted`, or fails with the difference. */
 export async function becomes<T>(look: () => T | Promise<T>, wanted: T): Promise<void> {
   await until(async () => isDeepStrictEqual(await look(), wanted)).catch(async () =>
     assert.deepEqual(await look(), wanted),

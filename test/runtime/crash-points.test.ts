@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CreateContainerRequest, ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { IMAGE } from '../../src/runtime/container/fake/container-world.ts';
 import { NAMESPACES, podConfig } from '../../src/runtime/sandbox/fake/sandbox-world.ts';
-import { createMachine, type RuntimeProcess, type Machine, startRuntime, listTraces } from './crash-world.ts';
+import { createMachine, listTraces, type Machine, type RuntimeProcess, startRuntime } from './crash-world.ts';
 import { ProcessKiller } from './process-killer.ts';
 
 type Kind = keyof typeof NAMESPACES;
@@ -68,7 +68,9 @@ function findInconsistencies({ oci }: Machine, { sandboxes, containers }: Runtim
     ...[...sandboxes.view.all.values()].filter(({ state, pause }) => pause && state.phase === 'ready'),
     ...[...containers.records.all.values()].filter(({ state }) => state.phase === 'running'),
   ].map(({ id }) => id);
-  const stopping = [...sandboxes.view.all.values()].filter(({ state }) => state.phase === 'notReady').map(({ id }) => id);
+  const stopping = [...sandboxes.view.all.values()]
+    .filter(({ state }) => state.phase === 'notReady')
+    .map(({ id }) => id);
   const running = [...oci.containers.values()].filter(({ end }) => end === undefined).map(({ id }) => id);
   const unknown = running.filter((id) => !known.includes(id) && !stopping.includes(id));
   const incomplete = [...sandboxes.view.all.values(), ...containers.records.all.values()].filter(({ state }) =>

@@ -53,11 +53,17 @@ export interface RuntimeProcess {
 }
 
 /** Returns `undefined` if it was killed during start-up. */
-export async function startRuntime(machine: Machine, killer = new ProcessKiller()): Promise<RuntimeProcess | undefined> {
+export async function startRuntime(
+  machine: Machine,
+  killer = new ProcessKiller(),
+): Promise<RuntimeProcess | undefined> {
   return Promise.race([open(machine, killer), killer.died.then(() => undefined)]);
 }
 
-async function open({ host, oci: shared, snapshots, leases: _ }: Machine, killer: ProcessKiller): Promise<RuntimeProcess> {
+async function open(
+  { host, oci: shared, snapshots, leases: _ }: Machine,
+  killer: ProcessKiller,
+): Promise<RuntimeProcess> {
   const [fs, oci] = [killer.guard(host.fs), killer.guard(shared)];
   const ports = {
     ...host,

@@ -15,7 +15,7 @@ import { buildConfig, buildLayer } from '../../src/runtime/images/fake/image-arc
 import { createRegistryPuller } from '../../src/runtime/images/pull/registry-puller.ts';
 import { openStorage } from '../../src/runtime/open-storage.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
-import { type HostileAnswer, hostileAnswer, sentBy, corruptAnswer, type Taken } from './hostile-answers.ts';
+import { corruptAnswer, type HostileAnswer, hostileAnswer, sentBy, type Taken } from './hostile-answers.ts';
 
 const SEED = 20_260;
 const RUNS = 1000;

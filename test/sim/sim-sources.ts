@@ -73,7 +73,7 @@ export interface ProcessSources {
 
 /** The pod sources of one agent process: the real ones, on a machine and a server behind its gate. */
 export function processSources({ host, api, gate, log, delaysMs, onSnapshot }: ProcessSources): PodSource[] {
-  const references = api ? 'none' : 'beside';
+  const references = api ? 'none' : 'manifests';
   const options = { paths: [MANIFESTS], nodeName: NODE_NAME, rescanMs: RESCAN_MS, references } as const;
   const sources: [SimSource, PodSource][] = [['file', createFileSource(options, host)]];
   const bounded = api && withApiTimeouts(api, host);

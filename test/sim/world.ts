@@ -75,7 +75,7 @@ export class World {
     this.runtime.registry.set(SLOW_IMAGE, { pullMs: SLOW_PULL_MS });
     this.#records = new PodRecords(() => clock.monotonic());
     const isAlone = !plan.sources.includes('api');
-    this.#manifests = new SimManifests(this.host.fs, isAlone ? 'beside' : 'none');
+    this.#manifests = new SimManifests(this.host.fs, isAlone ? 'manifests' : 'none');
     this.#side = new ClusterSide({
       seed: plan.seed,
       clock,

@@ -1,6 +1,6 @@
+import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import { ProxyError, proxyForUrl } from '../../base/proxy-for.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
 import type { ClientConfig, Pem } from '../../kubelet/api-client/client-config.ts';

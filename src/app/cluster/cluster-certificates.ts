@@ -10,11 +10,11 @@ import { bootstrapCertificate } from '../../kubelet/certificates/bootstrap-certi
 import { CertificateRotation, type RotationDeps } from '../../kubelet/certificates/certificate-rotation.ts';
 import { CertificateStore } from '../../kubelet/certificates/certificate-store.ts';
 import { nodeSubject } from '../../kubelet/certificates/certificate-subject.ts';
+import { FileServingCertificate } from '../../kubelet/certificates/file-serving-certificate.ts';
 import { servingSubject } from '../../kubelet/certificates/node-certificates.ts';
-import { ensureSelfSignedFiles } from '../../kubelet/certificates/self-signed-files.ts';
 import { CLIENT_SIGNER, SERVING_SIGNER } from '../../kubelet/certificates/request-certificate.ts';
 import { rotatingCredentials } from '../../kubelet/certificates/rotating-credentials.ts';
-import { FileServingCertificate } from '../../kubelet/certificates/file-serving-certificate.ts';
+import { ensureSelfSignedFiles } from '../../kubelet/certificates/self-signed-files.ts';
 import type { KeyPair, ServingCertificate } from '../../kubelet/certificates/serving-certificate.ts';
 import type { KubeletSettings } from '../config/load-config.ts';
 import {
@@ -134,7 +134,8 @@ async function rotatingClient(
     bootstrapConnection ??= await connectApiServer(bootstrapKubeconfig ?? kubeconfig, options, host);
     return bootstrapConnection;
   };
-  const apiOf: RotationDeps['apiFor'] = async (held) => withApiTimeouts(held ? apiServer : await bootstrapServer(), host);
+  const apiOf: RotationDeps['apiFor'] = async (held) =>
+    withApiTimeouts(held ? apiServer : await bootstrapServer(), host);
   const wanted = { current: () => subject, subscribe: () => () => undefined };
   const rotation = new CertificateRotation(
     { signerName: CLIENT_SIGNER, usages: ['digital signature', 'client auth'] },

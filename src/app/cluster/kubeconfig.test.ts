@@ -27,7 +27,7 @@ const PLUGIN = { apiVersion: 'client.authentication.k8s.io/v1', command: 'bin/wh
 const cluster = { server: 'https://10.0.0.1:6443', insecureSkipVerify: false };
 
 const cases: Record<string, { cluster?: object; user?: object; config: ClientConfig }> = {
-  'knows nobody where the user has nothing': { config: { cluster, user: {} } },
+  'is anonymous if the user is empty': { config: { cluster, user: {} } },
   'reads inline data': {
     cluster: { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'api', 'proxy-url': 'http://p:3128' },
     user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') },
@@ -162,7 +162,7 @@ const faults: Record<string, { cluster?: object; user?: object; change?: object;
     message:
       'invalid configuration: more than one authentication method found for u; found [token basicAuth], only one is allowed',
   },
-  'impersonation': {
+  impersonation: {
     user: { as: 'root' },
     message: 'invalid configuration: users[u].as: a node does not act for others',
   },

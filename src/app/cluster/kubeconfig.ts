@@ -8,8 +8,8 @@ import {
   KubeconfigError,
   type KubeconfigUser,
 } from './kubeconfig-document.ts';
-import { execPlugin } from './kubeconfig-exec.ts';
 import { clusterErrors, userErrors } from './kubeconfig-errors.ts';
+import { execPlugin } from './kubeconfig-exec.ts';
 
 /**
  * Parses the current context of a kubeconfig as client-go does: paths are relative to the file, and errors of other

@@ -1,9 +1,9 @@
-import { ExpectedError } from '../../base/expected-error.ts';
 import { join } from 'node:path/posix';
 import { LineCounter, parseDocument } from 'yaml';
 import { formatFieldError } from '../../api/validation/field-error.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
+import { ExpectedError } from '../../base/expected-error.ts';
 import { goErrorList } from '../../base/go/go-error-list.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ProviderSpec } from '../../kubelet/images/credential-provider.ts';

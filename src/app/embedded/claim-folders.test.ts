@@ -27,7 +27,7 @@ async function given(folder: string, use: FolderUse) {
   await host.fs.makeDirectory('/var/lib/nodelet/runtime');
   const other = await folders[folder]?.(host, use);
   const waits: string[] = [];
-  const claimed = { host, ...FOLDERS, pid: 2, waiting: (text: string) => void waits.push(text) };
+  const claimed = { host, ...FOLDERS, pid: 2, onWaiting: (text: string) => void waits.push(text) };
   const claim = (signal: AbortSignal): Promise<unknown> =>
     folder === '/run/nodelet' ? claimState(claimed, images, signal) : claimRoot(claimed, 'agent', signal);
   return { host, other: other ?? assert.fail(), waits, claim };

@@ -136,7 +136,7 @@ test('imageClient() distinguishes a broken connection from a failed pull', async
   });
   const pulled = images.pull({ image: 'a' }, never, () => begun.resolve());
   await begun.promise;
-  host.network.loseServers();
+  host.network.killServers();
   await assert.rejects(pulled, { code: 'Unavailable', message: 'the runtime ended before the pull did' });
 });
 
@@ -230,7 +230,7 @@ test('an archive with a broken connection is not complete', async () => {
   const pieces = images.save({ images: ['a'] }, never)[Symbol.asyncIterator]();
   await pieces.next();
   const rest = pieces.next();
-  host.network.loseServers();
+  host.network.killServers();
   await assert.rejects(rest, { code: 'Unavailable', message: 'the runtime ended before the archive did' });
 });
 

@@ -62,7 +62,7 @@ test('withImages() replaces the socket of an owner that was killed', async () =>
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
   await host.network.serve({ socketPath: SOCKET, mode: 0o600 }, async () => assert.fail('the server is lost'));
-  host.network.loseServers();
+  host.network.killServers();
   assert.deepEqual(await withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal), []);
 });
 

@@ -251,7 +251,7 @@ test('image save writes to standard output', async () => {
 test('image save says when there is no room for the archive, and leaves nothing of it', async () => {
   const scripted = await served({ save: () => archiveOf('one') });
   const { fs } = scripted.host;
-  fs.faults.failNext('appendFile', 'ENOSPC');
+  fs.errors.failNext('appendFile', 'ENOSPC');
   await assert.rejects(run(scripted, SAVE), { message: 'cannot write /a/out.tar: no space left on device' });
   assert.deepEqual(
     (await fs.readDirectory('/a')).map(({ name }) => name),

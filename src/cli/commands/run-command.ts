@@ -53,12 +53,12 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const { fs, clock } = context.host;
   const nodeName = machine.hostname.toLowerCase();
   const paths = await manifestPaths(options.paths, fs);
-  const source = createFileSource({ paths, nodeName, rescanMs: RESCAN_MS, references: 'beside' }, { fs, clock });
+  const source = createFileSource({ paths, nodeName, rescanMs: RESCAN_MS, references: 'manifests' }, { fs, clock });
   const wanted = await firstDesiredPods(source);
   const nameWidth = Math.max(0, ...wanted.pods.map((pod) => manifestName(pod, nodeName).length));
   const ending = new Shutdown();
   const closed = (): void => void ending.request();
-  const screen = new RunScreen({ terminal, clock, fs, nodeName, nameWidth, followLogs: !options.once, closed });
+  const screen = new RunScreen({ terminal, clock, fs, nodeName, nameWidth, followLogs: !options.once, onClosed: closed });
   for (const { location, message } of wanted.errors) screen.manifestError(location, message);
   if (wanted.pods.length === 0) {
     if (wanted.errors.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
@@ -69,7 +69,7 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const made = await findMissingFolders([options.rootDir, options.stateDir], fs);
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
-  const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNews(pod, error));
+  const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNewError(pod, error));
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {

@@ -1,7 +1,7 @@
 import { type DialTarget, NetworkError } from '../network.ts';
 
 /** How a listener in memory is found. */
-export function addressOf(target: DialTarget): string {
+export function listenerAddress(target: DialTarget): string {
   if ('socketPath' in target) return target.socketPath;
   const isAddress = /^[\d.]+$/.test(target.host) || target.host.includes(':');
   if (!isAddress) throw new NetworkError('ENOTFOUND', `${target.host} is not an IP address`);

@@ -1,16 +1,16 @@
 import type { ByteStream } from '../network.ts';
-import { Lane } from './lane.ts';
+import { DirectionalQueue } from './directional-queue.ts';
 
 /** Both ends of one connection; `severed` ends it as the death of either side does. */
 export function byteStreamPair(severed?: AbortSignal): readonly [ByteStream, ByteStream] {
-  const [forth, back] = [new Lane('bytes'), new Lane('bytes')];
+  const [forth, back] = [new DirectionalQueue('bytes'), new DirectionalQueue('bytes')];
   const close = (): void => {
     forth.close();
     back.close();
     severed?.removeEventListener('abort', close);
   };
   severed?.addEventListener('abort', close, { once: true });
-  const side = (incoming: Lane, outgoing: Lane): ByteStream => ({
+  const side = (incoming: DirectionalQueue, outgoing: DirectionalQueue): ByteStream => ({
     chunks: incoming.queue,
     write: (data) => outgoing.send(data),
     end: () => outgoing.end(),

@@ -1,6 +1,6 @@
 import { type HttpRequest, NetworkError } from '../network.ts';
 
-type Asked = Pick<HttpRequest, 'target' | 'scheme' | 'tls' | 'headers' | 'insecureSkipVerify'>;
+type CertificateRequest = Pick<HttpRequest, 'target' | 'scheme' | 'tls' | 'headers' | 'insecureSkipVerify'>;
 
 /** Who vouches for it: one that everybody trusts, nobody, or one that has to be named in a request's `tls`. */
 export type MemoryCertificate =
@@ -15,7 +15,7 @@ export type MemoryCertificate =
     };
 
 /** Throws the `NetworkError` of a handshake that fails. */
-export function checkCertificate(request: Asked, certificate: MemoryCertificate | undefined): void {
+export function checkCertificate(request: CertificateRequest, certificate: MemoryCertificate | undefined): void {
   const isTls = request.scheme === 'https';
   if (isTls !== (certificate !== undefined)) {
     throw new NetworkError(isTls ? 'EPROTO' : 'ECONNRESET', isTls ? 'wrong version number' : 'socket hang up');
@@ -29,7 +29,7 @@ export function checkCertificate(request: Asked, certificate: MemoryCertificate 
   }
 }
 
-function checkTrust({ target, tls = {}, headers = [] }: Asked, certificate: MemoryCertificate): void {
+function checkTrust({ target, tls = {}, headers = [] }: CertificateRequest, certificate: MemoryCertificate): void {
   const { authorities = [], isExclusive = false, serverName } = tls;
   const isKnown =
     typeof certificate === 'string'

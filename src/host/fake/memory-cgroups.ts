@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
 import { CgroupBusyError, type Cgroups, type CgroupValues } from '../cgroups.ts';
 import { FileSystemError } from '../file-system.ts';
-import { Faults } from './faults.ts';
+import { ErrorInjector } from './error-injector.ts';
 
 interface Cgroup {
   values: CgroupValues;
@@ -13,7 +13,7 @@ interface Cgroup {
 export class MemoryCgroups implements Cgroups {
   readonly version: 'v1' | 'v2';
   /** `faults.failNext('create', 'EACCES', path?)`. */
-  readonly faults = new Faults<'create' | 'update' | 'remove'>();
+  readonly errors = new ErrorInjector<'create' | 'update' | 'remove'>();
   readonly #cgroups = new Map<string, Cgroup>([['/', { values: {}, pids: new Set() }]]);
 
   constructor(version: 'v1' | 'v2' = 'v2') {
@@ -84,7 +84,7 @@ export class MemoryCgroups implements Cgroups {
   }
 
   #failIfAsked(operation: 'create' | 'update' | 'remove', path: string): void {
-    const code = this.faults.take(operation, path);
+    const code = this.errors.take(operation, path);
     if (code !== undefined) throw new FileSystemError(code, operation, path);
   }
 }

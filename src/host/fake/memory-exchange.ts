@@ -30,16 +30,16 @@ export async function exchange(
   const broken = Promise.withResolvers<never>();
   const { body = '', bodyStream } = request;
   const sent = bodyStream === undefined ? whole(body) : streamed(bodyStream, gone, broken.reject);
-  const response = await Promise.race([unlessAborted(answer(request, handler, sent, gone), over), broken.promise]);
+  const response = await Promise.race([unlessAborted(callHandler(request, handler, sent, gone), over), broken.promise]);
   const headers = Object.entries(response.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     status: response.status,
     headers: Object.fromEntries(headers),
-    body: bodyOf(response, over, left),
+    body: responseBody(response, over, left),
   };
 }
 
-async function answer(
+async function callHandler(
   request: HttpRequest,
   handler: MemoryHttpHandler,
   body: AsyncIterable<Uint8Array>,
@@ -81,7 +81,7 @@ async function* whole(body: string | Uint8Array): AsyncGenerator<Uint8Array> {
   if (body.length > 0) yield bytesOf(body);
 }
 
-async function* bodyOf({ body }: ServerResponse, over: AbortSignal, left: AbortController): AsyncGenerator<Uint8Array> {
+async function* responseBody({ body }: ServerResponse, over: AbortSignal, left: AbortController): AsyncGenerator<Uint8Array> {
   if (typeof body === 'string') {
     over.throwIfAborted();
     if (body !== '') yield bytesOf(body);

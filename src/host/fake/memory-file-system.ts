@@ -13,11 +13,11 @@ import {
 } from '../file-system.ts';
 import type { TreeFiles, TreeMember, TreeUsage, TreeWriter, TreeWriterOptions } from '../tree.ts';
 import { Errno } from './errno.ts';
-import { Faults } from './faults.ts';
+import { ErrorInjector } from './error-injector.ts';
 import { MemoryFiles } from './memory-files.ts';
-import { opened, statOf } from './memory-inode.ts';
+import { openInode, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
-import { giveToGroup, membersOf, treeUsageOf } from './memory-tree-reader.ts';
+import { setGroup, membersOf, treeUsageOf } from './memory-tree-reader.ts';
 import { MemoryTreeWriter } from './memory-tree-writer.ts';
 import { MemoryWatches } from './memory-watches.ts';
 
@@ -49,7 +49,7 @@ const ROOMY: FileSystemUsage = {
  */
 export class MemoryFileSystem implements FileSystem {
   /** `faults.failNext('writeAtomic', 'EIO')`. */
-  readonly faults = new Faults<FileOperation>();
+  readonly errors = new ErrorInjector<FileOperation>();
   /** While it is set, whatever needs space fails with ENOSPC. */
   isFull = false;
   /** The same below this folder alone, as if it were a file system of its own. */
@@ -78,11 +78,11 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   openFile(path: string, { followLink = true }: { readonly followLink?: boolean } = {}): Promise<OpenFile> {
-    return this.#do('openFile', path, () => opened(this.#files.find(path, followLink).inode));
+    return this.#do('openFile', path, () => openInode(this.#files.find(path, followLink).inode));
   }
 
   openFileBeneath(root: string, path: string): Promise<OpenFile> {
-    return this.#do('openFileBeneath', `${root}/${path}`, () => opened(this.tree.locateBeneath(root, path).inode));
+    return this.#do('openFileBeneath', `${root}/${path}`, () => openInode(this.tree.locateBeneath(root, path).inode));
   }
 
   writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
@@ -182,7 +182,7 @@ export class MemoryFileSystem implements FileSystem {
 
   setTreeGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void> {
     const found = () => unlessMissing(() => this.#files.find(root, false).inode);
-    return this.#do('giveTreeToGroup', root, () => giveToGroup(found(), access), signal);
+    return this.#do('giveTreeToGroup', root, () => setGroup(found(), access), signal);
   }
 
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
@@ -249,7 +249,7 @@ export class MemoryFileSystem implements FileSystem {
 
   async #do<T>(operation: FileOperation, path: string, work: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    const fault = this.faults.take(operation, path) ?? this.#outOfSpace(operation, path);
+    const fault = this.errors.take(operation, path) ?? this.#outOfSpace(operation, path);
     if (fault) throw new FileSystemError(fault, operation, path);
     try {
       return work();
@@ -267,8 +267,8 @@ export class MemoryFileSystem implements FileSystem {
   #tree(root: string, options: TreeWriterOptions): MemoryTreeWriter {
     const { inode } = this.#files.find(root, true);
     if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
-    const trouble = (path: string) => this.faults.take('writeTree', path) ?? this.#outOfSpace('writeTree', path);
-    return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, trouble });
+    const trouble = (path: string) => this.errors.take('writeTree', path) ?? this.#outOfSpace('writeTree', path);
+    return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, injectedError: trouble });
   }
 
   #watched(path: string, watched: string) {

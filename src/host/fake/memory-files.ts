@@ -2,11 +2,11 @@ import { byCodePoint } from '../../base/code-point-order.ts';
 import type { DirectoryEntry } from '../file-system.ts';
 import { Errno } from './errno.ts';
 import type { DirectoryInode, FileInode, Inode, NewInode } from './memory-inode.ts';
-import type { Located, MemoryTree } from './memory-tree.ts';
+import type { PathLookup, MemoryTree } from './memory-tree.ts';
 import type { MemoryWatches } from './memory-watches.ts';
 
 /** What there is at a path, when there is something. */
-type Found = Located & { readonly inode: Inode };
+type Found = PathLookup & { readonly inode: Inode };
 
 /** The system calls of the memory file system. They work at once, and throw an `Errno`. */
 export class MemoryFiles {
@@ -36,7 +36,7 @@ export class MemoryFiles {
   /** Creates the file when it is missing. */
   write(path: string, change: (old: Uint8Array) => Uint8Array, mode?: number): void {
     const place = this.#tree.locate(path, true);
-    refuseReadOnly(place);
+    checkWritable(place);
     if (place.inode === undefined) {
       this.#put(place, { kind: 'file', mode: mode ?? 0o644, bytes: change(new Uint8Array()) });
       return;
@@ -51,9 +51,9 @@ export class MemoryFiles {
   /** A new inode takes the place of what has the name. */
   replaceFile(path: string, bytes: Uint8Array, mode: number): void {
     const place = this.#tree.locate(path, false);
-    refuseReadOnly(place);
+    checkWritable(place);
     if (place.inode?.kind === 'directory') throw new Errno('EISDIR');
-    refuseMountPoint(place);
+    checkNotMountPoint(place);
     this.#put(place, { kind: 'file', mode, bytes });
   }
 
@@ -61,7 +61,7 @@ export class MemoryFiles {
   create(path: string, inode: NewInode): void {
     const place = this.#tree.locate(path, false);
     if (place.inode !== undefined) throw new Errno('EEXIST');
-    refuseReadOnly(place);
+    checkWritable(place);
     this.#put(place, inode);
   }
 
@@ -97,7 +97,7 @@ export class MemoryFiles {
 
   change(path: string, followLast: boolean, values: Partial<Pick<Inode, 'mode' | 'uid' | 'gid'>>): void {
     const place = this.find(path, followLast);
-    refuseReadOnly(place);
+    checkWritable(place);
     Object.assign(place.inode, values);
     this.#tell(place);
   }
@@ -106,14 +106,14 @@ export class MemoryFiles {
     const source = this.find(from, false);
     const target = this.#tree.locate(to, false);
     for (const place of [source, target]) {
-      refuseReadOnly(place);
-      refuseMountPoint(place);
+      checkWritable(place);
+      checkNotMountPoint(place);
     }
     if (source.mount !== target.mount) throw new Errno('EXDEV');
     if (source.inode === target.inode) return;
     if (source.inode.kind === 'directory') {
       if (`${target.path}/`.startsWith(`${source.path}/`)) throw new Errno('EINVAL');
-      if (target.inode !== undefined) refuseUnlessEmpty(target.inode);
+      if (target.inode !== undefined) checkEmptyDirectory(target.inode);
     } else if (target.inode?.kind === 'directory') throw new Errno('EISDIR');
 
     this.#take(source);
@@ -125,9 +125,9 @@ export class MemoryFiles {
   /** One file, link or empty folder. */
   remove(path: string): void {
     const place = this.find(path, false);
-    refuseReadOnly(place);
-    refuseMountPoint(place);
-    if (place.inode.kind === 'directory') refuseUnlessEmpty(place.inode);
+    checkWritable(place);
+    checkNotMountPoint(place);
+    if (place.inode.kind === 'directory') checkEmptyDirectory(place.inode);
     this.#take(place);
   }
 
@@ -136,7 +136,7 @@ export class MemoryFiles {
     const place = this.find(path, false);
     const inside = this.#tree.mounts.find(({ entry }) => `${entry.target}/`.startsWith(`${place.path}/`));
     if (inside) return { mountPoint: inside.entry.target };
-    refuseReadOnly(place);
+    checkWritable(place);
     this.#removeBelow(place);
     return undefined;
   }
@@ -158,7 +158,7 @@ export class MemoryFiles {
     }
   }
 
-  #put(place: Located, inode: NewInode): void {
+  #put(place: PathLookup, inode: NewInode): void {
     const folder = folderOf(place);
     folder.entries.set(place.name, this.#tree.create(inode, folder.device));
     folder.modifiedMs = this.#now();
@@ -173,26 +173,26 @@ export class MemoryFiles {
     this.#tell(place);
   }
 
-  #tell({ folder, name, inode }: Located): void {
+  #tell({ folder, name, inode }: PathLookup): void {
     this.#watches.changed(folder, name);
     if (inode) this.#watches.changedItself(inode);
   }
 }
 
-function folderOf({ folder }: Located): DirectoryInode {
+function folderOf({ folder }: PathLookup): DirectoryInode {
   if (folder === undefined) throw new Errno('EBUSY'); // the root
   return folder;
 }
 
-function refuseReadOnly({ mount }: Located): void {
+function checkWritable({ mount }: PathLookup): void {
   if (mount.entry.readOnly) throw new Errno('EROFS');
 }
 
-function refuseMountPoint({ mount, path }: Located): void {
+function checkNotMountPoint({ mount, path }: PathLookup): void {
   if (mount.entry.target === path) throw new Errno('EBUSY');
 }
 
-function refuseUnlessEmpty(inode: Inode): void {
+function checkEmptyDirectory(inode: Inode): void {
   if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
   if (inode.entries.size > 0) throw new Errno('ENOTEMPTY');
 }

@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 
 test('a fault fails one operation, on one path when it names one', async () => {
   const { fs } = createMemoryHost();
-  fs.faults.failNext('writeFile', 'EIO', '/b');
+  fs.errors.failNext('writeFile', 'EIO', '/b');
   await fs.writeFile('/a', '');
   await assert.rejects(fs.writeFile('/b', ''), { name: 'FileSystemError', code: 'EIO', path: '/b' });
   await fs.writeFile('/b', '');
@@ -16,10 +16,10 @@ test('a fault fails one operation, on one path when it names one', async () => {
 test('every part takes faults in its own errors', async () => {
   const { mounts, processes, cgroups, network } = createMemoryHost();
   processes.install('/bin/true', async () => 0);
-  mounts.faults.failNext('mount', 'EPERM');
-  processes.faults.failNext('run', 'EAGAIN');
-  cgroups.faults.failNext('create', 'EACCES');
-  network.faults.failNext('dial', 'EHOSTUNREACH', '10.0.0.1:80');
+  mounts.errors.failNext('mount', 'EPERM');
+  processes.errors.failNext('run', 'EAGAIN');
+  cgroups.errors.failNext('create', 'EACCES');
+  network.errors.failNext('dial', 'EHOSTUNREACH', '10.0.0.1:80');
   await assert.rejects(mounts.mount({ source: 'tmpfs', target: '/', type: 'tmpfs' }), { code: 'EPERM' });
   await assert.rejects(processes.run({ program: '/bin/true', args: [] }, never), { code: 'EAGAIN' });
   await assert.rejects(cgroups.create('/a'), { name: 'FileSystemError', code: 'EACCES' });

@@ -64,7 +64,7 @@ function sizeOf(inode: Inode): number {
 }
 
 /** As `openFile` does. */
-export function opened(inode: Inode | undefined): OpenFile {
+export function openInode(inode: Inode | undefined): OpenFile {
   if (inode === undefined) throw new Errno('ENOENT');
   if (inode.kind === 'symlink') throw new Errno('ELOOP');
   if (inode.kind === 'directory') throw new Errno('EISDIR');

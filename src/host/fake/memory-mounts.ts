@@ -8,7 +8,7 @@ import {
   type OverlayRequest,
 } from '../mounts.ts';
 import { Errno } from './errno.ts';
-import { Faults } from './faults.ts';
+import { ErrorInjector } from './error-injector.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
 import type { Inode } from './memory-inode.ts';
 import { mergedTree } from './memory-overlay.ts';
@@ -23,7 +23,7 @@ const PROPAGATION: ReadonlySet<MountFlag> = new Set(['private', 'rprivate', 'sla
  */
 export class MemoryMounts implements Mounts {
   /** `faults.failNext('mount', 'EPERM', target?)`. */
-  readonly faults = new Faults<'mount' | 'unmount'>();
+  readonly errors = new ErrorInjector<'mount' | 'unmount'>();
   readonly #fs: MemoryFileSystem;
   readonly #tree: MemoryTree;
 
@@ -141,7 +141,7 @@ export class MemoryMounts implements Mounts {
   }
 
   #do<T>(operation: 'mount' | 'unmount', target: string, work: () => T): T {
-    const fault = this.faults.take(operation, target);
+    const fault = this.errors.take(operation, target);
     if (fault) throw new MountError(fault, operation, target);
     try {
       return work();

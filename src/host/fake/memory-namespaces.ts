@@ -1,11 +1,11 @@
 import { NamespaceError, type NamespaceFiles, type Namespaces, type NewNamespaces } from '../namespaces.ts';
 import { Errno } from './errno.ts';
-import { Faults } from './faults.ts';
+import { ErrorInjector } from './error-injector.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
 import type { MemoryMounts } from './memory-mounts.ts';
 
 /** What a test can see of a namespace that is held by a file. */
-export interface HeldNamespace {
+export interface PinnedNamespace {
   readonly hostname?: string;
   readonly sysctls?: Readonly<Record<string, string>>;
   /** Taken from a process. */
@@ -15,10 +15,10 @@ export interface HeldNamespace {
 /** Files in a memory file system that hold namespaces: each shows as a mount of `nsfs`. Every process number is one. */
 export class MemoryNamespaces implements Namespaces {
   /** `faults.failNext('create', 'ENOSPC')`; the subject is the first file, that of `sysctl` its path. */
-  readonly faults = new Faults<'create' | 'pin' | 'remove' | 'sysctl'>();
+  readonly errors = new ErrorInjector<'create' | 'pin' | 'remove' | 'sysctl'>();
   readonly #fs: MemoryFileSystem;
   readonly #mounts: MemoryMounts;
-  readonly #held = new Map<string, HeldNamespace>();
+  readonly #held = new Map<string, PinnedNamespace>();
 
   constructor(fs: MemoryFileSystem, mounts: MemoryMounts) {
     this.#fs = fs;
@@ -26,7 +26,7 @@ export class MemoryNamespaces implements Namespaces {
   }
 
   /** By file. A file that was unmounted by somebody else holds nothing any more. */
-  async held(): Promise<ReadonlyMap<string, HeldNamespace>> {
+  async pinned(): Promise<ReadonlyMap<string, PinnedNamespace>> {
     const mounted = new Set((await this.#mounts.list()).map(({ target }) => target));
     return new Map([...this.#held].filter(([file]) => mounted.has(file)));
   }
@@ -34,7 +34,7 @@ export class MemoryNamespaces implements Namespaces {
   async create({ files, hostname, sysctls = [] }: NewNamespaces): Promise<void> {
     this.#failIfAsked('create', files);
     for (const [path] of sysctls) {
-      const code = this.faults.take('sysctl', path);
+      const code = this.errors.take('sysctl', path);
       if (code) throw new NamespaceError(code, `sysctl ${path}`, { sysctl: path });
     }
     await this.#hold(files, {
@@ -50,7 +50,7 @@ export class MemoryNamespaces implements Namespaces {
 
   async remove(files: readonly string[]): Promise<void> {
     for (const file of files) {
-      const code = this.faults.take('remove', file);
+      const code = this.errors.take('remove', file);
       if (code) throw new NamespaceError(code, `remove ${file}`);
       await this.#mounts.unmount(file, { lazy: true });
       await this.#fs.remove(file);
@@ -60,7 +60,7 @@ export class MemoryNamespaces implements Namespaces {
 
   async warmUp(): Promise<void> {}
 
-  async #hold(files: NamespaceFiles, namespace: HeldNamespace): Promise<void> {
+  async #hold(files: NamespaceFiles, namespace: PinnedNamespace): Promise<void> {
     const made: string[] = [];
     try {
       for (const file of Object.values(files)) {
@@ -91,7 +91,7 @@ export class MemoryNamespaces implements Namespaces {
   }
 
   #failIfAsked(operation: 'create' | 'pin', files: NamespaceFiles): void {
-    const code = this.faults.take(operation, Object.values(files)[0] ?? '');
+    const code = this.errors.take(operation, Object.values(files)[0] ?? '');
     if (code) throw new NamespaceError(code, operation);
   }
 }

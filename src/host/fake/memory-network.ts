@@ -24,17 +24,17 @@ import {
 } from '../network.ts';
 import type { TcpAddress, TcpServer } from '../tcp-server.ts';
 import type { TlsHandler, TlsServer, TlsServerSettings } from '../tls-server.ts';
-import { connectingUntil } from './connecting-until.ts';
+import { withConnectDeadline } from './with-connect-deadline.ts';
 import { Errno } from './errno.ts';
-import { Faults } from './faults.ts';
-import { addressOf } from './memory-address.ts';
-import { countedAnswers } from './memory-answers.ts';
+import { ErrorInjector } from './error-injector.ts';
+import { listenerAddress } from './memory-address.ts';
+import { trackResponses } from './track-responses.ts';
 import { byteStreamPair } from './memory-byte-stream.ts';
 import { checkCertificate, type MemoryCertificate } from './memory-certificate.ts';
 import { exchange, type MemoryHttpHandler, type MemoryRequest } from './memory-exchange.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
 import { type MemoryUpgrades, memoryTlsService } from './memory-tls-server.ts';
-import { offerUpgrade, offerWebSocket, plainAnswer } from './memory-upgrades.ts';
+import { openStreamUpgrade, openWebSocketUpgrade, respondToPlainRequest } from './memory-upgrades.ts';
 import { webSocketPair } from './memory-web-socket.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -44,7 +44,7 @@ export interface MemoryService {
   readonly webSocket?: MemoryWebSocketHandler;
   readonly grpc?: MemoryGrpcHandler;
   /** What `serveUpgrades` was given. */
-  readonly offers?: UpgradeHandler;
+  readonly upgradeHandler?: UpgradeHandler;
   readonly stream?: (stream: ByteStream) => void;
   readonly upgrades?: MemoryUpgrades;
   /** With one it speaks TLS, and only that. */
@@ -72,7 +72,7 @@ interface Listener {
 /** Addresses and socket files of one machine, without a wire. */
 export class MemoryNetwork implements Network {
   /** `faults.failNext('dial', 'EHOSTUNREACH', address?)`; addresses are `10.0.0.1:80` or a socket's path. */
-  readonly faults = new Faults<NetworkOperation>();
+  readonly errors = new ErrorInjector<NetworkOperation>();
   /** Addresses by host name; `localhost` is known. */
   readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
   readonly #fs: MemoryFileSystem;
@@ -95,7 +95,7 @@ export class MemoryNetwork implements Network {
   }
 
   /** Everybody who listens on a socket file is gone without closing, as after `kill -9`: the files stay. */
-  loseServers(): void {
+  killServers(): void {
     for (const [address, listener] of this.#listeners) {
       if (!address.startsWith('/')) continue;
       this.#listeners.delete(address);
@@ -117,7 +117,7 @@ export class MemoryNetwork implements Network {
   }
 
   async request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const connecting = request.connectUntil === undefined ? signal : connectingUntil(signal, request.connectUntil);
+    const connecting = request.connectUntil === undefined ? signal : withConnectDeadline(signal, request.connectUntil);
     const target = await this.#through(request, connecting);
     const { service, severed } = await this.#connect('request', target, connecting);
     checkCertificate(request, service.certificate);
@@ -135,7 +135,7 @@ export class MemoryNetwork implements Network {
 
   async webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
     const { service, severed } = await this.#connect('webSocket', request.target, signal);
-    if (service.offers) return offerWebSocket(service.offers, request, { signal, severed });
+    if (service.upgradeHandler) return openWebSocketUpgrade(service.upgradeHandler, request, { signal, severed });
     const protocol = request.protocols.find((each) => service.webSocket?.protocols.includes(each));
     if (service.webSocket === undefined) throw new NetworkError('EPROTO', 'Unexpected server response: 404');
     if (protocol === undefined) throw new NetworkError('EPROTO', 'Server sent no subprotocol');
@@ -150,13 +150,13 @@ export class MemoryNetwork implements Network {
       checkCertificate(request, service.certificate);
       return service.upgrades(request, AbortSignal.any([signal, severed]));
     }
-    if (!service.offers) throw new NetworkError('EPROTO', 'unexpected answer 404: ');
-    return offerUpgrade(service.offers, request, { signal, severed });
+    if (!service.upgradeHandler) throw new NetworkError('EPROTO', 'unexpected answer 404: ');
+    return openStreamUpgrade(service.upgradeHandler, request, { signal, severed });
   }
 
   async serveUpgrades(handler: UpgradeHandler): Promise<TcpServer> {
-    const http = async (request: MemoryRequest) => plainAnswer(handler, request);
-    return this.#listenAt({ host: '127.0.0.1', port: 0 }, { http, offers: handler });
+    const http = async (request: MemoryRequest) => respondToPlainRequest(handler, request);
+    return this.#listenAt({ host: '127.0.0.1', port: 0 }, { http, upgradeHandler: handler });
   }
 
   async serveTls(address: TcpAddress, serving: TlsServerSettings, handler: TlsHandler): Promise<TlsServer> {
@@ -186,7 +186,7 @@ export class MemoryNetwork implements Network {
   }
 
   async serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
-    const { http, idle } = countedAnswers(handler);
+    const { http, idle } = trackResponses(handler);
     const { close } = await this.#serve(address, { http });
     return { idle, close };
   }
@@ -243,7 +243,7 @@ export class MemoryNetwork implements Network {
   }
 
   #add(target: DialTarget, service: MemoryService | 'blackHole', inode?: number): { close(): void } {
-    const address = addressOf(target);
+    const address = listenerAddress(target);
     if (this.#listeners.has(address)) throw new NetworkError('EADDRINUSE', `${address} is taken`);
     const listener = { service, inode, severed: new AbortController() };
     this.#listeners.set(address, listener);
@@ -270,7 +270,7 @@ export class MemoryNetwork implements Network {
     signal: AbortSignal,
   ): Promise<{ readonly service: MemoryService; readonly severed: AbortSignal }> {
     signal.throwIfAborted();
-    const address = addressOf(target);
+    const address = listenerAddress(target);
     this.#failIfAsked(operation, address);
     const listener = this.#listeners.get(address);
     const file = 'socketPath' in target ? await this.#fs.lstat(address) : undefined;
@@ -286,7 +286,7 @@ export class MemoryNetwork implements Network {
   }
 
   #failIfAsked(operation: NetworkOperation, address: string): void {
-    const code = this.faults.take(operation, address);
+    const code = this.errors.take(operation, address);
     if (code !== undefined) throw new NetworkError(code, `connect ${code} ${address}`);
   }
 }

@@ -4,7 +4,7 @@ import type { MemoryTree } from './memory-tree.ts';
 
 const OPAQUE = ['trusted.overlay.opaque', 'user.overlay.opaque'];
 /** What an id that is not in the map is shown as. */
-const NOBODY = 65534;
+const OVERFLOW_ID = 65534;
 
 /** Copies of what overlayfs would show, at this moment. `lower` has the uppermost first. */
 export function mergedTree(
@@ -43,10 +43,10 @@ function isWhiteout(inode: Inode): boolean {
 }
 
 function mapped({ uid, gid }: Inode, { uids, gids }: MountIdMap): { uid: number; gid: number } {
-  return { uid: shownAs(uid, uids), gid: shownAs(gid, gids) };
+  return { uid: mapId(uid, uids), gid: mapId(gid, gids) };
 }
 
-function shownAs(id: number, ranges: readonly IdRange[]): number {
+function mapId(id: number, ranges: readonly IdRange[]): number {
   const range = ranges.find(({ containerId, length }) => id >= containerId && id < containerId + length);
-  return range ? range.hostId + (id - range.containerId) : NOBODY;
+  return range ? range.hostId + (id - range.containerId) : OVERFLOW_ID;
 }

@@ -1,6 +1,6 @@
 import { NetworkError } from '../network.ts';
 import type { PacketConnection, PacketSockets } from '../packet-sockets.ts';
-import { Lane } from './lane.ts';
+import { DirectionalQueue } from './directional-queue.ts';
 
 /** Packet sockets in memory; a test is the program that listens. */
 export class MemoryPacketSockets implements PacketSockets {
@@ -23,12 +23,12 @@ export class MemoryPacketSockets implements PacketSockets {
 }
 
 function packetPair(): readonly [PacketConnection, PacketConnection] {
-  const [forth, back] = [new Lane('bytes'), new Lane('bytes')];
+  const [forth, back] = [new DirectionalQueue('bytes'), new DirectionalQueue('bytes')];
   const close = (): void => {
     forth.close();
     back.close();
   };
-  const side = (incoming: Lane, outgoing: Lane): PacketConnection => ({
+  const side = (incoming: DirectionalQueue, outgoing: DirectionalQueue): PacketConnection => ({
     packets: incoming.queue,
     send: (packet) => outgoing.send(packet),
     end: () => outgoing.end(),

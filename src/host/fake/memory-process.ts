@@ -8,13 +8,13 @@ export interface ProgramContext {
   readonly cwd: string;
   readonly input: Uint8Array;
   /** What is written to one that was spawned, until its input is closed. */
-  readonly typed: AsyncIterable<Uint8Array>;
+  readonly stdin: AsyncIterable<Uint8Array>;
   /** Aborts when the process is ended from outside; what the program does from then on has no effect. */
   readonly ended: AbortSignal;
   stdout(text: string): void;
   stderr(text: string): void;
   /** The first line of a monitor, which goes on then. */
-  tell(line: string): void;
+  writeMonitorLine(line: string): void;
   /** Handles a signal that would end it otherwise; SIGKILL cannot be handled. */
   onSignal(signal: Exclude<ProcessSignal, 'SIGKILL'>, handler: () => void): void;
 }
@@ -23,7 +23,7 @@ export interface ProgramContext {
 export type Program = (context: ProgramContext) => Promise<number>;
 
 /** How a program is started. */
-export interface Launch {
+export interface ProgramLaunch {
   readonly pid: number;
   readonly startTime: number;
   readonly name: string;
@@ -31,7 +31,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly input: Uint8Array;
-  readonly typed?: AsyncIterable<Uint8Array>;
+  readonly stdin?: AsyncIterable<Uint8Array>;
   /** Where the output goes. */
   write(stream: 'stdout' | 'stderr' | 'words', text: string): void;
 }
@@ -54,7 +54,7 @@ export class MemoryProcess implements DaemonHandle {
   readonly #handlers = new Map<number, () => void>();
   readonly #exit: (result: Pick<CommandResult, 'exitCode'>) => void;
 
-  constructor(program: Program, launch: Launch) {
+  constructor(program: Program, launch: ProgramLaunch) {
     this.pid = launch.pid;
     this.startTime = launch.startTime;
     const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`);
@@ -73,7 +73,7 @@ export class MemoryProcess implements DaemonHandle {
     else this.#end(128 + number);
   }
 
-  async #run(program: Program, launch: Launch): Promise<void> {
+  async #run(program: Program, launch: ProgramLaunch): Promise<void> {
     const { write, startTime, name, ...seen } = launch;
     const writeWhileAlive = (stream: 'stdout' | 'stderr' | 'words', text: string): void => {
       if (!this.#ended.signal.aborted) write(stream, text);
@@ -81,11 +81,11 @@ export class MemoryProcess implements DaemonHandle {
     try {
       const exitCode = await program({
         ...seen,
-        typed: launch.typed ?? nothing(),
+        stdin: launch.stdin ?? nothing(),
         ended: this.#ended.signal,
         stdout: (text) => writeWhileAlive('stdout', text),
         stderr: (text) => writeWhileAlive('stderr', text),
-        tell: (line) => writeWhileAlive('words', `${line}\n`),
+        writeMonitorLine: (line) => writeWhileAlive('words', `${line}\n`),
         onSignal: (signal, handler) => this.#handlers.set(SIGNAL_NUMBERS[signal], handler),
       });
       this.#end(exitCode);

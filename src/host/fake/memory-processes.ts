@@ -15,9 +15,9 @@ import {
   type RunningProgram,
   type StreamedCommand,
 } from '../processes.ts';
-import { Faults } from './faults.ts';
+import { ErrorInjector } from './error-injector.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
-import { type Launch, MemoryProcess, type Program } from './memory-process.ts';
+import { type ProgramLaunch, MemoryProcess, type Program } from './memory-process.ts';
 import { MemoryStreams } from './memory-streams.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -34,7 +34,7 @@ export interface MemoryProcessesDeps {
 /** Processes that run scripted programs. */
 export class MemoryProcesses implements Processes {
   /** `faults.failNext('run', 'EAGAIN', program?)`. */
-  readonly faults = new Faults<StartOperation>();
+  readonly errors = new ErrorInjector<StartOperation>();
   readonly #clock: Clock;
   readonly #fs: MemoryFileSystem;
   readonly #programs = new Map<string, Program>();
@@ -124,7 +124,7 @@ export class MemoryProcesses implements Processes {
 
   async spawn({ program, args, env }: StreamedCommand): Promise<RunningProgram> {
     const streams = new MemoryStreams();
-    const { typed, write } = streams;
+    const { stdin: typed, write } = streams;
     const launch = { args, env, cwd: '/', input: new Uint8Array(), typed, write };
     return streams.of(this.#start('spawn', program, launch));
   }
@@ -133,7 +133,7 @@ export class MemoryProcesses implements Processes {
     signal.throwIfAborted();
     const output = { stdout: '', stderr: '', words: '' };
     const told = Promise.withResolvers<void>();
-    const write: Launch['write'] = (stream, text) => {
+    const write: ProgramLaunch['write'] = (stream, text) => {
       output[stream] += text;
       if (stream === 'words') told.resolve();
     };
@@ -142,9 +142,9 @@ export class MemoryProcesses implements Processes {
     return { line: output.words.split('\n', 1)[0] ?? '', stderr: output.stderr };
   }
 
-  #start(operation: StartOperation, name: string, launch: Omit<Launch, 'name' | 'pid' | 'startTime'>): MemoryProcess {
+  #start(operation: StartOperation, name: string, launch: Omit<ProgramLaunch, 'name' | 'pid' | 'startTime'>): MemoryProcess {
     const program = this.#programs.get(name);
-    const fault = this.faults.take(operation, name);
+    const fault = this.errors.take(operation, name);
     if (fault !== undefined) throw new ProcessStartError(fault, name);
     if (program === undefined) throw new ProcessStartError('ENOENT', name);
 

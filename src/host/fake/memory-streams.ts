@@ -9,7 +9,7 @@ export class MemoryStreams {
   /** The last one asked for. */
   size: TerminalSize | undefined;
 
-  get typed(): AsyncIterable<Uint8Array> {
+  get stdin(): AsyncIterable<Uint8Array> {
     return this.#input.chunks();
   }
 

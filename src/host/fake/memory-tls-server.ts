@@ -13,7 +13,7 @@ export interface MemoryClient {
   readonly organizations?: readonly string[];
 }
 
-const NOT_ASKED_FOR = { status: 400, body: 'another upgrade was expected' } as const;
+const UNEXPECTED_UPGRADE = { status: 400, body: 'another upgrade was expected' } as const;
 const NO_IDENTITY: MemoryCertificate = { authority: '', clients: [] };
 
 /** In the place of PEM. */
@@ -35,7 +35,7 @@ export function memoryTlsService(start: TlsServerSettings, handler: TlsHandler):
     },
     async http(request) {
       const answered = await ask(request, '');
-      return answered.kind === 'response' ? answered.response : NOT_ASKED_FOR;
+      return answered.kind === 'response' ? answered.response : UNEXPECTED_UPGRADE;
     },
     async upgrades(request, signal) {
       const { path: url, method, headers = [], tls } = request;

@@ -25,7 +25,7 @@ export function treeUsageOf(root: Inode | undefined): TreeUsage {
 }
 
 /** In no order that is promised. */
-export function giveToGroup(root: Inode | undefined, { gid, fileMode, folderMode }: GroupAccess): void {
+export function setGroup(root: Inode | undefined, { gid, fileMode, folderMode }: GroupAccess): void {
   for (const { inode } of root ? walk('', root) : []) {
     inode.gid = gid;
     if (inode.kind !== 'symlink') inode.mode |= inode.kind === 'directory' ? folderMode : fileMode;

@@ -6,23 +6,23 @@ import type { DirectoryInode, Inode, NewInode } from './memory-inode.ts';
 import type { MemoryTree } from './memory-tree.ts';
 
 /** As many links in one path, and the kernel gives up with ELOOP. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** What the kernel takes of one name, and of a path with its end. */
-const MOST_NAME = 255;
-const MOST_PATH = 4095;
-const MOST_FILE = 2 ** 30;
+const MAX_NAME_BYTES = 255;
+const MAX_PATH_BYTES = 4095;
+const MAX_FILE_BYTES = 2 ** 30;
 
 interface WriterDeps extends TreeWriterOptions {
   readonly tree: MemoryTree;
   /** The errno name with which something at this path has to fail, if any. */
-  readonly trouble: (path: string) => string | undefined;
+  readonly injectedError: (path: string) => string | undefined;
 }
 
 /** A name on a way: the path to it, or `undefined` when a link told it. */
 interface Step {
   readonly name: string;
-  readonly told: string | undefined;
+  readonly path: string | undefined;
 }
 
 /** A folder in memory that is filled and read, and its own root. */
@@ -41,7 +41,7 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
 
   async put(path: string, node: TreeNode): Promise<void> {
     this.#attempt('put', path, () => this.#refuseTrouble(path));
-    this.#attempt('put', path, () => refuseLong(path));
+    this.#attempt('put', path, () => checkPathLength(path));
     if (path === '' && node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#shown);
     const content = node.kind === 'file' ? await this.#bytesOf(path, node) : new Uint8Array();
     await this.#tellReplaced(path, node);
@@ -59,13 +59,13 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   async remove(path: string): Promise<void> {
     this.#attempt('remove', path, () => {
       if (path === '') this.#resolve('', false)?.entries.clear();
-      else this.#resolve(parentOf(path), false)?.entries.delete(nameOf(path));
+      else this.#resolve(parentPath(path), false)?.entries.delete(baseName(path));
     });
   }
 
   async kind(path: string): Promise<FileKind | undefined> {
     if (path === '') return 'directory';
-    return this.#attempt('kind', path, () => this.#resolve(parentOf(path), false)?.entries.get(nameOf(path))?.kind);
+    return this.#attempt('kind', path, () => this.#resolve(parentPath(path), false)?.entries.get(baseName(path))?.kind);
   }
 
   async setXattr(path: string, name: string, value: Uint8Array): Promise<void> {
@@ -85,13 +85,13 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #bytesOf(path: string, node: Extract<TreeNode, { kind: 'file' }>): Promise<Uint8Array> {
-    if (node.extents && node.size > MOST_FILE) throw new FileSystemError('EFBIG', 'put', `${this.#shown}/${path}`);
+    if (node.extents && node.size > MAX_FILE_BYTES) throw new FileSystemError('EFBIG', 'put', `${this.#shown}/${path}`);
     return bytesOf(node);
   }
 
   async #tellReplaced(path: string, node: TreeNode): Promise<void> {
     if (path === '' || !this.#deps.onReplace) return;
-    const found = this.#attempt('put', path, () => this.#resolve(parentOf(path), true).entries.get(nameOf(path)));
+    const found = this.#attempt('put', path, () => this.#resolve(parentPath(path), true).entries.get(baseName(path)));
     if (found === undefined || (found.kind === 'directory' && node.kind === 'directory')) return;
     if (node.kind === 'hardLink' && this.#attempt('put', path, () => this.#at(node.target)) === found) return;
     await this.#deps.onReplace(path, found.kind);
@@ -113,25 +113,25 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   }
 
   #link(path: string, target: string): void {
-    const folder = this.#resolve(parentOf(path), true);
+    const folder = this.#resolve(parentPath(path), true);
     const linked = this.#at(target);
     if (linked.kind === 'directory') throw new Errno('EPERM');
-    if (folder.entries.get(nameOf(path)) === linked) return;
-    folder.entries.delete(nameOf(path));
-    folder.entries.set(nameOf(path), this.#at(target)); // it may have been below what is gone now
+    if (folder.entries.get(baseName(path)) === linked) return;
+    folder.entries.delete(baseName(path));
+    folder.entries.set(baseName(path), this.#at(target)); // it may have been below what is gone now
   }
 
   #place(path: string, node: OwnContent, content: Uint8Array): Inode {
-    const folder = this.#resolve(parentOf(path), true);
-    const found = folder.entries.get(nameOf(path));
+    const folder = this.#resolve(parentPath(path), true);
+    const found = folder.entries.get(baseName(path));
     if (node.kind === 'directory' && found?.kind === 'directory') return found;
     const inode = this.#deps.tree.create(newInode(node, content), folder.device);
-    folder.entries.set(nameOf(path), inode);
+    folder.entries.set(baseName(path), inode);
     return inode;
   }
 
   #at(path: string): Inode {
-    const inode = path === '' ? this.#root : this.#resolve(parentOf(path), false)?.entries.get(nameOf(path));
+    const inode = path === '' ? this.#root : this.#resolve(parentPath(path), false)?.entries.get(baseName(path));
     if (inode === undefined) throw new Errno('ENOENT');
     return inode;
   }
@@ -140,8 +140,8 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   #target(path: string, links = 0): Inode {
     const inode = this.#at(path);
     if (inode.kind !== 'symlink') return inode;
-    if (links > MOST_LINKS) throw new Errno('ELOOP');
-    return this.#target(inode.target.startsWith('/') ? inode.target : `${parentOf(path)}/${inode.target}`, links + 1);
+    if (links > MAX_LINKS) throw new Errno('ELOOP');
+    return this.#target(inode.target.startsWith('/') ? inode.target : `${parentPath(path)}/${inode.target}`, links + 1);
   }
 
   #resolve(path: string, make: true): DirectoryInode;
@@ -152,13 +152,13 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
     let way: DirectoryInode[] = [this.#root];
     let links = 0;
     for (let step = names.shift(); step; step = names.shift()) {
-      const { name, told } = step;
+      const { name, path: told } = step;
       const here = way.at(-1) ?? this.#root;
       const next = name === '..' ? undefined : here.entries.get(name);
       if (name === '..') way = way.length > 1 ? way.slice(0, -1) : way;
       else if (next?.kind === 'directory') way.push(next);
       else if (next?.kind === 'symlink') {
-        if (++links > MOST_LINKS) throw new Errno('ELOOP');
+        if (++links > MAX_LINKS) throw new Errno('ELOOP');
         if (next.target.startsWith('/')) way = [this.#root];
         names.unshift(...namesIn(next.target).map((each) => ({ name: each, told: undefined })));
       } else if (!make) return undefined;
@@ -181,7 +181,7 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   }
 
   #refuseTrouble(path: string): void {
-    const code = this.#deps.trouble(`${this.#shown}/${path}`);
+    const code = this.#deps.injectedError(`${this.#shown}/${path}`);
     if (code) throw new Errno(code);
   }
 
@@ -225,19 +225,19 @@ async function bytesOf({ size, content, extents }: Extract<TreeNode, { kind: 'fi
   return whole;
 }
 
-function refuseLong(path: string): void {
-  if (fileNameLength(path) > MOST_PATH) throw new Errno('ENAMETOOLONG');
-  if (namesIn(path).some((name) => fileNameLength(name) > MOST_NAME)) throw new Errno('ENAMETOOLONG');
+function checkPathLength(path: string): void {
+  if (fileNameLength(path) > MAX_PATH_BYTES) throw new Errno('ENAMETOOLONG');
+  if (namesIn(path).some((name) => fileNameLength(name) > MAX_NAME_BYTES)) throw new Errno('ENAMETOOLONG');
 }
 
 function namesIn(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-function parentOf(path: string): string {
+function parentPath(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
-function nameOf(path: string): string {
+function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

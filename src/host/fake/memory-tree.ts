@@ -4,7 +4,7 @@ import { Errno } from './errno.ts';
 import type { DirectoryInode, Inode, NewInode } from './memory-inode.ts';
 
 /** As many links in one path, and the kernel gives up with ELOOP. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** A tree of inodes that is visible at a path. */
 export interface MemoryMount {
@@ -16,7 +16,7 @@ export interface MemoryMount {
 }
 
 /** Where a path leads to. */
-export interface Located {
+export interface PathLookup {
   /** Without links and dots. */
   readonly path: string;
   /** What is visible there; `undefined` when only the folder exists. */
@@ -64,7 +64,7 @@ export class MemoryTree {
   }
 
   /** Follows every link but, unless `followLast`, the last. Throws an `Errno` when the folder is not there. */
-  locate(path: string, followLast: boolean): Located {
+  locate(path: string, followLast: boolean): PathLookup {
     let place = this.#root();
     let links = 0;
     const names = namesIn(path);
@@ -76,7 +76,7 @@ export class MemoryTree {
       const next = this.#step(place, name);
       if (next.inode === undefined && names.length > 0) throw new Errno('ENOENT');
       if (next.inode?.kind === 'symlink' && (names.length > 0 || followLast)) {
-        if (++links > MOST_LINKS) throw new Errno('ELOOP');
+        if (++links > MAX_LINKS) throw new Errno('ELOOP');
         if (next.inode.target.startsWith('/')) place = this.#root();
         names.unshift(...namesIn(next.inode.target));
         continue;
@@ -87,20 +87,20 @@ export class MemoryTree {
   }
 
   /** Follows every link. Throws an `Errno` when that leads out of the folder. */
-  locateBeneath(root: string, path: string): Located {
+  locateBeneath(root: string, path: string): PathLookup {
     const top = this.locate(root, true).path;
     const place = this.locate(`${top}/${path}`, true);
     if (place.path !== top && !place.path.startsWith(top === '/' ? top : `${top}/`)) throw new Errno('EXDEV');
     return place;
   }
 
-  #root(): Located {
+  #root(): PathLookup {
     const [mount] = this.#mounts;
     if (mount === undefined) throw new Errno('ENOENT');
     return this.#topmost({ path: '/', inode: mount.root, folder: undefined, name: '', mount });
   }
 
-  #step({ path, inode, mount }: Located, name: string): Located {
+  #step({ path, inode, mount }: PathLookup, name: string): PathLookup {
     if (inode?.kind !== 'directory') throw new Errno('ENOTDIR');
     return this.#topmost({
       path: posix.join(path, name),
@@ -112,7 +112,7 @@ export class MemoryTree {
   }
 
   /** What is mounted over a place hides it. */
-  #topmost(place: Located): Located {
+  #topmost(place: PathLookup): PathLookup {
     const over = this.#mounts.find(({ entry, parent }) => parent === place.mount && entry.target === place.path);
     return over ? this.#topmost({ ...place, inode: over.root, mount: over }) : place;
   }

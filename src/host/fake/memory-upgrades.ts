@@ -15,34 +15,34 @@ import type { MemoryRequest } from './memory-exchange.ts';
 import { webSocketPair } from './memory-web-socket.ts';
 
 /** How a connection ends from outside: the client's signal, and the server's death. */
-interface Ends {
+interface ConnectionSignals {
   readonly signal: AbortSignal;
   readonly severed: AbortSignal;
 }
 
-const NOT_ASKED_FOR: Extract<UpgradeDecision, { kind: 'refuse' }> = {
+const UNEXPECTED_UPGRADE: Extract<UpgradeDecision, { kind: 'refuse' }> = {
   kind: 'refuse',
   status: 400,
   message: 'another upgrade was expected',
 };
 
 /** What a server of upgrades answers to who only asks. */
-export function plainAnswer(handler: UpgradeHandler, { path, query, headers }: MemoryRequest): ServerResponse {
+export function respondToPlainRequest(handler: UpgradeHandler, { path, query, headers }: MemoryRequest): ServerResponse {
   const upgrade = headers.find(([name]) => name.toLowerCase() === 'upgrade')?.[1] ?? '';
   const verdict = handler({ path, query, upgrade, protocols: streamProtocols(headers) });
-  const { status, message, headers: answered = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+  const { status, message, headers: answered = [] } = verdict.kind === 'refuse' ? verdict : UNEXPECTED_UPGRADE;
   return { status, headers: Object.fromEntries(answered), body: message };
 }
 
 /** The client's end, once the server has accepted. */
-export function offerWebSocket(
+export function openWebSocketUpgrade(
   handler: UpgradeHandler,
   { path, protocols }: WebSocketRequest,
-  { signal, severed }: Ends,
+  { signal, severed }: ConnectionSignals,
 ): WebSocketConnection {
   const verdict = handler({ ...urlOf(path), upgrade: 'websocket', protocols });
   if (verdict.kind !== 'webSocket') {
-    const { status } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    const { status } = verdict.kind === 'refuse' ? verdict : UNEXPECTED_UPGRADE;
     throw new NetworkError('EPROTO', `Unexpected server response: ${status}`);
   }
   if (verdict.protocol === '' && protocols.length > 0) {
@@ -54,14 +54,14 @@ export function offerWebSocket(
 }
 
 /** The same for what is no WebSocket. */
-export function offerUpgrade(
+export function openStreamUpgrade(
   handler: UpgradeHandler,
   { path, upgrade, headers = [] }: UpgradeRequest,
-  { signal, severed }: Ends,
+  { signal, severed }: ConnectionSignals,
 ): UpgradedConnection {
   const verdict = handler({ ...urlOf(path), upgrade, protocols: streamProtocols(headers) });
   if (verdict.kind !== 'stream') {
-    const { status, message, headers: told = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    const { status, message, headers: told = [] } = verdict.kind === 'refuse' ? verdict : UNEXPECTED_UPGRADE;
     throw new UpgradeRejectedError(status, message, lowerCase(told));
   }
   const [client, server] = byteStreamPair(AbortSignal.any([signal, severed]));

@@ -5,7 +5,7 @@ interface Watch {
   readonly folder: DirectoryInode;
   /** Of the one file that is watched; absent for the whole folder. */
   readonly name: string | undefined;
-  readonly bell: ChangeSignal;
+  readonly changes: ChangeSignal;
   /** Names that were removed or moved away since the last look. */
   readonly removed: Set<string>;
 }
@@ -21,8 +21,8 @@ export class MemoryWatches {
     checkFolder: () => void,
     signal: AbortSignal,
   ): AsyncGenerator<ReadonlySet<string>, void, void> {
-    const watch: Watch = { folder, name, bell: new ChangeSignal(), removed: new Set() };
-    const { bell, removed } = watch;
+    const watch: Watch = { folder, name, changes: new ChangeSignal(), removed: new Set() };
+    const { changes: bell, removed } = watch;
     this.#watches.add(watch);
     const onAbort = (): void => {
       bell.close();
@@ -34,7 +34,7 @@ export class MemoryWatches {
       while (await bell.next()) {
         const since = new Set(removed);
         removed.clear();
-        yield* lastLook(since, checkFolder);
+        yield* yieldBeforeError(since, checkFolder);
         yield since;
       }
     } finally {
@@ -53,18 +53,18 @@ export class MemoryWatches {
   /** Something about the name in this folder changed. */
   changed(folder: DirectoryInode | undefined, name: string): void {
     for (const watch of this.#watches) {
-      if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.bell.notify();
+      if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.changes.notify();
     }
   }
 
   /** The folder itself was changed, moved or removed. */
   changedItself(inode: Inode): void {
-    for (const watch of this.#watches) if (watch.folder === inode) watch.bell.notify();
+    for (const watch of this.#watches) if (watch.folder === inode) watch.changes.notify();
   }
 }
 
 /** A folder that is gone has lost its files first. */
-function* lastLook(removed: ReadonlySet<string>, checkFolder: () => void): Generator<ReadonlySet<string>> {
+function* yieldBeforeError(removed: ReadonlySet<string>, checkFolder: () => void): Generator<ReadonlySet<string>> {
   try {
     checkFolder();
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { WebSocketConnection } from '../network.ts';
-import { Lane } from './lane.ts';
+import { DirectionalQueue } from './directional-queue.ts';
 
 /** Both ends of one connection. */
 export interface WebSocketPair {
@@ -12,7 +12,7 @@ export interface WebSocketPair {
  * `severed` does, both see the end.
  */
 export function webSocketPair(protocol: string, signal: AbortSignal, severed: AbortSignal): WebSocketPair {
-  const [toClient, toServer] = [new Lane('messages'), new Lane('messages')];
+  const [toClient, toServer] = [new DirectionalQueue('messages'), new DirectionalQueue('messages')];
   const ended = Promise.withResolvers<void>();
   const close = (): void => {
     ended.resolve();

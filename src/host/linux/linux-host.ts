@@ -18,7 +18,7 @@ import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
 import type { Environment } from './process/run-command.ts';
 
-/** The machine that we run on. Cheap to make: what takes long to load is loaded at its first use. */
+/** The ports to this machine. Cheap to create: expensive modules are loaded on first use. */
 export function createLinuxHost(env: Environment): Host {
   const [clock, fs] = [linuxClock, linuxFileSystem];
   const namespaceThread = createNamespaceThreadClient();

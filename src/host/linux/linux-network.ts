@@ -8,7 +8,7 @@ import { connectStream, serveStream } from './net/byte-stream.ts';
 import { dial } from './net/dial.ts';
 import { lookup } from './net/lookup.ts';
 
-/** The machine's sockets. */
+/** Sockets of this machine. */
 export const linuxNetwork: Network = {
   lookup,
   dial,

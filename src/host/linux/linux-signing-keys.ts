@@ -4,7 +4,7 @@ import { readSigningKey, type SigningKeys } from '../signing-keys.ts';
 
 const generate = promisify(generateKeyPair);
 
-/** Of the curve P-256, written as kubelet does: `EC PRIVATE KEY`. */
+/** P-256 keys in kubelet's format: `EC PRIVATE KEY`. */
 export const linuxSigningKeys: SigningKeys = {
   async generate() {
     const { privateKey } = await generate('ec', { namedCurve: 'P-256' });

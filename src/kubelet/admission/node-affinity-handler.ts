@@ -9,8 +9,7 @@ export const nodeAffinityHandler: PodAdmitHandler = (pod, view) => {
   return predicateFailed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
 };
 
-/** Matches the node selector and the required node affinity. */
-export /** Whether the node selector and the required node affinity of the pod match the node. */
+/** Whether the node selector and the required node affinity of the pod match the node. */
 export function matchesNode({ spec }: Pod, node: LabelledNode): boolean {
   const selector = Object.entries(spec.nodeSelector ?? {});
   if (!selector.every(([key, value]) => node.labels[key] === value)) return false;

@@ -58,9 +58,9 @@ const supported: Record<string, PodChanges> = {
     },
   },
   'the node’s own users': { spec: { hostUsers: true } },
-  'users of its own, which the runtime may refuse': { spec: { hostUsers: false } },
+  'users of its own, which the runtime may not support': { spec: { hostUsers: false } },
   'a runtime class': { spec: { runtimeClassName: 'kata' } },
-  'a signal to stop with, which a gate may refuse': { container: { lifecycle: { stopSignal: 'SIGUSR1' } } },
+  'a signal to stop with, which a feature gate may disable': { container: { lifecycle: { stopSignal: 'SIGUSR1' } } },
   'empty lists and texts': { spec: { imagePullSecrets: [], runtimeClassName: '' }, container: { envFrom: [] } },
   'every source of variables': {
     container: {

@@ -218,9 +218,9 @@ test('a server is looked for at each of its addresses, and anew when it is at no
   assert.deepEqual(await api.get(KEY, never), POD);
   network.names.set('api.example', ['10.0.0.2']);
   assert.deepEqual(await api.get(KEY, never), POD); // it was there the last time
-  network.faults.failNext('request', 'ECONNREFUSED', '10.0.0.1:80');
+  network.errors.failNext('request', 'ECONNREFUSED', '10.0.0.1:80');
   network.listen({ host: '10.0.0.2', port: 80 }, { http: async () => json({ ...POD, kind: 'Other' }) });
-  network.faults.failNext('request', 'ECONNREFUSED', '10.0.0.9:80');
+  network.errors.failNext('request', 'ECONNREFUSED', '10.0.0.9:80');
   await assert.rejects(api.get(KEY, never), { reason: 'Unavailable' });
   assert.equal((await api.get(KEY, never)).kind, 'Other');
 });

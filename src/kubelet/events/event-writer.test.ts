@@ -57,7 +57,7 @@ async function shown({ events }: World): Promise<string[]> {
   return (await events()).map(({ count, message }) => `${count} ${message}`);
 }
 
-test('an event has the fields of kubelet's events', async () => {
+test('an event has the fields of the events of kubelet', async () => {
   const it = start();
   it.record();
   await it.clock.advance(0);

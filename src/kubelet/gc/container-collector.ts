@@ -3,6 +3,7 @@ import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import type { WorkerView } from '../workers/pod-state-queries.ts';
 import {
@@ -13,12 +14,15 @@ import {
   excessExitedContainers,
   unusedSandboxes,
 } from './dead-containers.ts';
-import { removeDeadLogLinks } from './dead-log-links.ts';
 import type { RecordNodeEvent } from './node-event.ts';
 import { type RemovalDeps, removeDeadContainer } from './remove-dead-container.ts';
 
 /** kubelet's ContainerGCPeriod. */
 const PERIOD_MS = 60_000;
+
+const LOG_SUFFIX = '.log';
+/** As in kubelet: a shorter text is not a container id. */
+const MIN_ID_LENGTH = 6;
 
 export interface ContainerCollectorDeps extends RemovalDeps {
   readonly observed: Pick<ObservedPods, 'all' | 'get' | 'refresh'>;
@@ -156,4 +160,23 @@ export class ContainerCollector {
 
 function formatName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
+}
+
+/**
+ * Removes links to missing logs. The log of a running container may be missing briefly while it is rotated: its link
+ * stays. `isAlive` gets a container id, or the prefix of one that was truncated in a long file name.
+ */
+async function removeDeadLogLinks(folder: string, fs: FileSystem, isAlive: (id: string) => boolean): Promise<void> {
+  if (!(await fs.stat(folder))) return;
+  for (const { name, kind } of await fs.readDirectory(folder)) {
+    if (kind !== 'symlink' || !name.endsWith(LOG_SUFFIX) || (await fs.stat(`${folder}/${name}`))) continue;
+    const id = containerIdIn(name);
+    if (id === undefined || !isAlive(id)) await fs.remove(`${folder}/${name}`);
+  }
+}
+
+/** `web_default_main-0123….log` */
+function containerIdIn(name: string): string | undefined {
+  const id = name.slice(name.lastIndexOf('-') + 1, -LOG_SUFFIX.length);
+  return name.includes('-') && id.length >= MIN_ID_LENGTH ? id : undefined;
 }

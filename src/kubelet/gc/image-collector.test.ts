@@ -41,9 +41,9 @@ async function setUp({ policy, kept = [], cri = (same) => same }: SetUp = {}) {
     clock,
     log,
     policy: { ...POLICY, ...policy },
-    kept,
+    keptImages: kept,
     recordNodeEvent: (type, reason, message) => line(`${type} ${reason}: ${message}`),
-    collected: async (ids) => void hooked.push([...ids]),
+    onCollected: async (ids) => void hooked.push([...ids]),
   });
   const began = clock.monotonic();
   return {

@@ -28,10 +28,10 @@ export interface ImageCollectorDeps {
   readonly log: Log;
   readonly policy: ImagePolicy;
   /** Names of images that are never removed. */
-  readonly kept: readonly string[];
+  readonly keptImages: readonly string[];
   readonly recordNodeEvent: RecordNodeEvent;
   /** Called with the remaining images after images were removed to free space, so that their records can be removed. */
-  readonly collected?: (imageIds: readonly string[], beganMs: number) => Promise<void>;
+  readonly onCollected?: (imageIds: readonly string[], beganMs: number) => Promise<void>;
 }
 
 /** Image GC: removes unused images that are too old, and, when the disk is full, the least recently used ones. */
@@ -102,7 +102,7 @@ export class ImageCollector {
   }
 
   async #listUnused(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {
-    const { cri, kept } = this.#deps;
+    const { cri, keptImages: kept } = this.#deps;
     const { images } = await cri.images.listImages({ filter: undefined }, signal);
     const { used, preserved } = await imagesInUse(cri, kept, images, signal);
     this.#records = updateImageRecords(this.#records, images, used, nowMs);
@@ -129,7 +129,7 @@ export class ImageCollector {
 
   /** Removes images one after the other until `bytes` are freed; returns the freed bytes. */
   async #free(bytes: bigint, nowMs: number, unused: readonly ImageRecord[], signal: AbortSignal): Promise<bigint> {
-    const { policy, collected } = this.#deps;
+    const { policy, onCollected } = this.#deps;
     const failures: unknown[] = [];
     let freed = 0n;
     for (const image of unused) {
@@ -146,7 +146,7 @@ export class ImageCollector {
       const sizes = `wanted to free ${bytes} bytes, but freed ${freed} bytes space`;
       throw new Error(`${sizes} with errors in image deletion: ${goErrorText(new AggregateError(failures))}`);
     }
-    await collected?.([...this.#records.keys()], nowMs);
+    await onCollected?.([...this.#records.keys()], nowMs);
     return freed;
   }
 

@@ -8,16 +8,14 @@ import { noTimeLimit } from '../probes/time-limit.ts';
 export type HttpHookOutcome =
   | {
       readonly kind: 'done';
-      /** The address that was asked in clear text, because it does not speak TLS. */
-      readonly insteadOfTls: string | undefined;
+      /** The address that was requested over plain HTTP, because it does not speak TLS. */
+      readonly httpFallback: string | undefined;
     }
   | { readonly kind: 'failed'; readonly text: string };
 
-const NOT_TLS = 'server gave HTTP response to HTTPS client';
-
 /**
- * Whoever answers has heard of it: the status does not matter. A server that does not speak TLS is asked again without
- * it, and without the manifest's credentials. Rejects only with the signal's reason.
+ * Sends the request of an HTTP hook. Any response is a success, whatever its status. A server that does not speak TLS is
+ * requested again over plain HTTP, without the manifest's credentials. Rejects only with the signal's reason.
  */
 export async function runHttpHook(
   action: HTTPGetAction,
@@ -34,14 +32,15 @@ export async function runHttpHook(
     return { kind: 'failed', text: errorText(error) };
   }
   const headers = action.httpHeaders ?? [];
-  const ask = (to: ProbeUrl, given: readonly HTTPHeader[]): Promise<GetOutcome> =>
+  const send = (to: ProbeUrl, given: readonly HTTPHeader[]): Promise<GetOutcome> =>
     httpGet({ url: to, purpose: 'lifecycle', headers: given }, network, noTimeLimit(signal));
-  const first = await ask(url, headers);
-  if (first.kind !== 'unanswered') return { kind: 'done', insteadOfTls: undefined };
-  if (!first.text.includes(NOT_TLS)) return { kind: 'failed', text: first.text };
-  const open = headers.filter(({ name }) => name.toLowerCase() !== 'authorization');
-  const second = await ask({ ...url, scheme: 'http', text: url.text.replace(/^https:/, 'http:') }, open);
+  const first = await send(url, headers);
+  if (first.kind !== 'unanswered') return { kind: 'done', httpFallback: undefined };
+  if (!first.isPlainHttp) return { kind: 'failed', text: first.text };
+  const withoutCredentials = headers.filter(({ name }) => name.toLowerCase() !== 'authorization');
+  const plainUrl = { ...url, scheme: 'http', text: url.text.replace(/^https:/, 'http:') } as const;
+  const second = await send(plainUrl, withoutCredentials);
   return second.kind === 'unanswered'
     ? { kind: 'failed', text: first.text }
-    : { kind: 'done', insteadOfTls: url.authority };
+    : { kind: 'done', httpFallback: url.authority };
 }

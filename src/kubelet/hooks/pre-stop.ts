@@ -15,7 +15,7 @@ export interface PreStopDeps {
   readonly hooks: HookDeps;
 }
 
-/** A container on its way out. */
+/** A container to stop. */
 export interface EndingContainer {
   readonly pod: Pod;
   readonly id: string;
@@ -24,8 +24,8 @@ export interface EndingContainer {
 }
 
 /**
- * Runs a container's preStop hook, if it has one, then `stop`. A hook that takes longer than the grace period may go on
- * while the container stops, and is cut off when it has.
+ * Runs a container's preStop hook, if it has one, then `stop`. A hook that takes longer than the grace period runs on while
+ * the container stops, and is aborted afterwards.
  */
 export async function runPreStopThen(
   ending: EndingContainer,
@@ -39,7 +39,7 @@ export async function runPreStopThen(
   const stopped = new AbortController();
   const until = AbortSignal.any([signal, stopped.signal]);
   const hook = runPreStop(preStop, subject, deps, until).catch(() => {
-    // One that is broken off with the whole pass has not failed: it begins anew.
+    // A hook that is aborted with the whole sync has not failed: it runs again.
     if (!signal.aborted) recordFailedPreStop(subject, deps);
   });
   try {
@@ -47,7 +47,7 @@ export async function runPreStopThen(
     signal.throwIfAborted();
     await stop();
   } finally {
-    stopped.abort(new Error('its container ended before the hook did'));
+    stopped.abort(new Error('the container ended before its preStop hook'));
     await hook;
   }
 }
@@ -64,7 +64,7 @@ async function runPreStop(
   });
 }
 
-/** As an event only: the container ends anyway. What the hook said may be a secret. */
+/** Records only an event: the container ends anyway. The output of the hook may be secret. */
 function recordFailedPreStop({ pod, container }: HookSubject, { events }: PreStopDeps): void {
   events.record(pod, 'Warning', 'FailedPreStopHook', 'PreStopHook failed', containerFieldPath(pod, container.name));
 }
@@ -73,7 +73,7 @@ async function waitUntil(ms: number, { clock }: HookDeps, signal: AbortSignal): 
   await clock.sleep(ms, signal).catch(() => undefined);
 }
 
-/** Nothing for a container that is gone. */
+/** Returns `undefined` for a container that is gone. */
 async function resolveContainer(
   { pod, id, name }: EndingContainer,
   { runtime }: PreStopDeps,

@@ -24,7 +24,7 @@ export interface HookDeps {
   readonly network: NetworkClient;
   readonly exec: ExecInContainer;
   readonly events: PodEvents;
-  /** Where a pod is reached now; `undefined` while it has no address. */
+  /** The current address of a pod; `undefined` while it has none. */
   podIP(uid: string): string | undefined;
 }
 
@@ -77,8 +77,8 @@ async function runHttp(
   if (outcome.kind === 'failed') {
     return failed(`HTTP lifecycle hook (${action.path ?? ''}) for ${containerInPod(subject)} failed - error: ${outcome.text}`);
   }
-  if (outcome.insteadOfTls !== undefined) {
-    const message = `request to HTTPS lifecycle hook ${outcome.insteadOfTls} got HTTP response, retry with HTTP succeeded`;
+  if (outcome.httpFallback !== undefined) {
+    const message = `request to HTTPS lifecycle hook ${outcome.httpFallback} got HTTP response, retry with HTTP succeeded`;
     events.record(pod, 'Warning', 'LifecycleHTTPFallback', message);
   }
   return { kind: 'done' };
@@ -93,7 +93,7 @@ function execErrorText(error: unknown, words: string): string {
   return goErrorText(error);
 }
 
-/** No more of what a command says than probes keep: it ends up in the pod's status. */
+/** Limits the output as for probes: it becomes part of the pod's status. */
 function outputText(...parts: readonly Uint8Array[]): string {
   return Buffer.concat(parts).toString('utf8', 0, MAX_OUTPUT_BYTES);
 }

@@ -169,7 +169,7 @@ test('pullImage() writes down each name under which an image is being pulled', a
 
 test('pullImage() does not pull what it cannot write down', async () => {
   const runtime = new ImageRuntime({ policy: PRELOADED });
-  runtime.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  runtime.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
   const { reason, message } = (await runtime.ensure(IMAGE, 'IfNotPresent')) as PodError;
   assert.equal(reason, 'ErrImagePull');
   assert.match(

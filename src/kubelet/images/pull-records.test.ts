@@ -109,7 +109,7 @@ test('PullRecords goes on with what it knows when an old intent cannot be settle
   await disk.put(PULLED, 'other', encodePulled({ lastUpdatedTime: 'then', imageRef: 'other' }));
   await disk.records().recordIntent('gcr.io/app:1');
   disk.present.push(Image.fromPartial({ id: 'sha256:1', repoTags: ['gcr.io/app:1'] }));
-  disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  disk.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
   const records = disk.records();
   assert.equal((await records.evidence('x', 'other')).kind, 'pulled');
   assert.deepEqual(await records.evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
@@ -119,7 +119,7 @@ test('PullRecords keeps the intent when the record cannot be written', async () 
   const disk = new Disk();
   const records = disk.records();
   await records.recordIntent('a');
-  disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  disk.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
   await records.pulled('a', 'r', everyPod);
   assert.deepEqual(await records.evidence('a', 'r'), { kind: 'intent' });
   assert.deepEqual(await disk.records().evidence('a', 'r'), { kind: 'intent' });
@@ -127,7 +127,7 @@ test('PullRecords keeps the intent when the record cannot be written', async () 
 
 test('PullRecords says so when the intent cannot be written', async () => {
   const disk = new Disk();
-  disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  disk.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
   await assert.rejects(disk.records().recordIntent('a'), { code: 'ENOSPC' });
 });
 
@@ -149,7 +149,7 @@ test('PullRecords takes a file that cannot be read for no reason to distrust the
   const disk = new Disk();
   for (const imageRef of ['r', 's'])
     await disk.put(PULLED, imageRef, encodePulled({ lastUpdatedTime: 'then', imageRef }));
-  disk.host.fs.faults.failNext('readText', 'EIO', `${PULLED}/${recordFileName('r')}`);
+  disk.host.fs.errors.failNext('readText', 'EIO', `${PULLED}/${recordFileName('r')}`);
   const records = disk.records();
   assert.equal((await records.evidence('a', 'r')).kind, 'unreadable');
   assert.equal((await records.evidence('a', 's')).kind, 'pulled');
@@ -158,7 +158,7 @@ test('PullRecords takes a file that cannot be read for no reason to distrust the
 test('PullRecords tries again when the disk could not be read', async () => {
   const disk = new Disk();
   await disk.put(PULLED, 'r', encodePulled({ lastUpdatedTime: 'then', imageRef: 'r' }));
-  disk.host.fs.faults.failNext('readDirectory', 'EIO');
+  disk.host.fs.errors.failNext('readDirectory', 'EIO');
   const records = disk.records();
   assert.deepEqual(await records.evidence('a', 'r'), { kind: 'unreadable' });
   assert.equal((await records.evidence('a', 'r')).kind, 'pulled');

@@ -1,10 +1,10 @@
 import { ExpectedError } from '../../base/expected-error.ts';
-/** What can be wrong with a request to the local API, and the HTTP status that says so. */
+/** Error codes of the local API with their HTTP status. */
 const STATUS = { BadRequest: 400, NotFound: 404, Conflict: 409, Internal: 500, Unavailable: 503 } as const;
 
 export type ApiErrorCode = keyof typeof STATUS;
 
-/** An answer that is a refusal; `message` is for the user. */
+/** An error response; `message` is for the user. */
 export class ApiError extends ExpectedError {
   override readonly name = 'ApiError';
   readonly code: ApiErrorCode;

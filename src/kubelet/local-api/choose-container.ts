@@ -5,11 +5,11 @@ const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
 export interface ChosenContainer {
   readonly name: string;
-  /** Set when the choice was ours and could have been another. */
+  /** Set when the container was chosen by default among several. */
   readonly note: string | undefined;
 }
 
-/** The container that `kubectl logs` and `kubectl exec` would take; throws an `ApiError` when there is no such one. */
+/** Chooses the container as `kubectl logs` and `kubectl exec` do; throws an `ApiError` when there is none. */
 export function chooseContainer({ metadata, spec }: Pod, wanted: string | undefined): ChosenContainer {
   const names = spec.containers.map(({ name }) => name);
   const initNames = (spec.initContainers ?? []).map(({ name }) => name);

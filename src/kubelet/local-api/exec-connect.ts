@@ -5,14 +5,14 @@ import { execOverWebSocket } from './exec-over-web-socket.ts';
 import { EXEC_PROTOCOL } from './exec-protocol.ts';
 
 export interface ExecRequest {
-  /** Keys of a terminal, whose end nobody waits for; or bytes, whose end the command has to be told. */
+  /** `keys` of a terminal have no end; the end of `bytes` is passed to the command. */
   readonly input: 'none' | 'keys' | 'bytes';
   readonly tty: boolean;
 }
 
 /**
- * Starts the command that `address` stands for: by WebSocket, or by SPDY where that cannot say what has to be said (containerd
- * before 2.0 has no v5). An address is good for one attempt only, so each attempt asks for its own.
+ * Starts the command of `address` over WebSocket, or over SPDY where the runtime's WebSocket protocol cannot end standard
+ * input (containerd before 2.0 has no v5). An address serves one attempt, so each attempt requests its own.
  */
 export async function connectExec(
   network: Pick<Network, 'webSocket' | 'upgrade'>,

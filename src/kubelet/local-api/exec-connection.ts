@@ -1,12 +1,12 @@
 import type { ExecEnd, WindowSize } from './exec-protocol.ts';
 
-/** A command that was started, from the side of who started it, whatever carries its streams. */
+/** The client's side of a running command, independent of the protocol of its streams. */
 export interface ExecConnection {
-  /** Hands all output on, each in its order, then tells how the command ended. Once. */
+  /** Passes on all output in order, then returns how the command ended. To be called once. */
   receive(output: ExecOutput): Promise<ExecEnd>;
-  /** Resolves when the connection has taken it: the way to wait for a slow command. */
+  /** Resolves when the connection has accepted the data: backpressure of a slow command. */
   stdin(data: Uint8Array): Promise<void>;
-  /** The command finds the end of its input; nothing of the sort where the protocol has no word for it. */
+  /** Ends the command's standard input; does nothing where the protocol cannot. */
   endStdin(): Promise<void>;
   resize(size: WindowSize): Promise<void>;
 }

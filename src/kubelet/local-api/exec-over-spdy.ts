@@ -7,12 +7,12 @@ import { CONNECTION_LOST, decodeExecEnd, EXEC_PROTOCOL, type ExecEnd, encodeSize
 
 const PROTOCOL_HEADER = 'X-Stream-Protocol-Version';
 
-/** What to ask a runtime for. */
+/** The upgrade request to the runtime. */
 export function spdyUpgrade({ target, path }: Pick<UpgradeRequest, 'target' | 'path'>): UpgradeRequest {
   return { target, path, method: 'POST', upgrade: 'SPDY/3.1', headers: [[PROTOCOL_HEADER, EXEC_PROTOCOL.v4]] };
 }
 
-/** Resolves when the runtime has all streams that it waits for: it starts the command then. */
+/** Resolves when all streams are open: the runtime starts the command then. */
 export async function execOverSpdy(
   { headers, stream }: UpgradedConnection,
   { stdin, tty }: { readonly stdin: boolean; readonly tty: boolean },
@@ -51,12 +51,12 @@ interface Outputs {
 }
 
 async function receive({ end, out, err }: Outputs, output: ExecOutput): Promise<ExecEnd> {
-  const [said] = await Promise.all([
+  const [status] = await Promise.all([
     collectText(end.chunks),
     forward(out, (data) => output.stdout(data)),
     err && forward(err, (data) => output.stderr(data)),
   ]);
-  return said === '' ? CONNECTION_LOST : decodeExecEnd(said);
+  return status === '' ? CONNECTION_LOST : decodeExecEnd(status);
 }
 
 async function forward({ chunks }: SpdyStream, take: (data: Uint8Array) => Promise<void>): Promise<void> {

@@ -1,22 +1,22 @@
 import { CHANNEL } from '../../streams/command-channels.ts';
 
 /**
- * How exec speaks. Over WebSocket in messages: one byte that names a channel, then its data; v5 adds a message that ends a
- * channel, without which standard input has no end. Over SPDY, where v5 is not needed, each channel is a stream.
+ * The protocol of exec. A WebSocket message is one byte for the channel, then its data; v5 adds a message that closes a
+ * channel, without which standard input cannot end. Over SPDY, where v5 is not needed, each channel is a stream.
  */
 export const EXEC_PROTOCOL = { v4: 'v4.channel.k8s.io', v5: 'v5.channel.k8s.io' } as const;
 
-/** What the runtime sends. */
+/** A message of the runtime. */
 export type ExecMessage =
   | { readonly kind: 'stdout' | 'stderr'; readonly data: Uint8Array }
   | { readonly kind: 'end'; readonly end: ExecEnd }
-  /** On a channel that we do not know, or without data: servers open every channel with an empty message. */
+  /** An unknown channel, or no data: servers open every channel with an empty message. */
   | { readonly kind: 'nothing' };
 
-/** How a command ended: with an exit code, or not at all. */
+/** How a command ended: with an exit code, or with an error. */
 export type ExecEnd = { readonly exitCode: number } | { readonly failure: string };
 
-/** Nobody told how it ended. */
+/** The connection ended before the command's status arrived. */
 export const CONNECTION_LOST: ExecEnd = { failure: 'the connection to the container was lost' };
 
 export function decodeExecMessage(message: Uint8Array): ExecMessage {
@@ -47,7 +47,7 @@ export interface WindowSize {
   readonly rows: number;
 }
 
-/** As it is on a channel or a stream of its own. */
+/** The size as the resize channel or stream carries it. */
 export function encodeSize({ columns, rows }: WindowSize): Uint8Array {
   return Buffer.from(JSON.stringify({ Width: columns, Height: rows }));
 }
@@ -75,6 +75,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? { ...value } : undefined;
   } catch {
-    return undefined; // older servers send plain text, which is shown as it is
+    return undefined; // older servers send plain text, which is shown unchanged
   }
 }

@@ -8,7 +8,7 @@ import { findPod, isManuallyStopped, type PodReference } from './find-pod.ts';
 import type { TimelineAnswer, WhyAnswer } from './local-api-types.ts';
 import { manifestErrorText } from './manifest-error-text.ts';
 
-/** Why the pod is where it is. Throws an `ApiError` when it is not there. */
+/** Explains the state of the pod. Throws an `ApiError` when it does not exist. */
 export async function explainPod(
   view: AgentView,
   reference: PodReference,
@@ -16,19 +16,19 @@ export async function explainPod(
 ): Promise<WhyAnswer> {
   const fullDisks = await view.fullDisks();
   const report = podOrManifestErrors(view, reference);
-  const [verdict = '', ...reasons] = why(report, clock.now());
-  // A full disk explains whatever else goes wrong.
-  return { pod: qualifiedName(report), sentences: [verdict, ...fullDisks.map(sentence), ...reasons] };
+  const [summary = '', ...reasons] = why(report, clock.now());
+  // A full disk explains most other errors.
+  return { pod: qualifiedName(report), sentences: [summary, ...fullDisks.map(sentence), ...reasons] };
 }
 
-/** What was done for the pod, and when. Throws an `ApiError` when it is not there. */
+/** Returns the steps and waits of the pod. Throws an `ApiError` when it does not exist. */
 export function podTimeline(view: AgentView, reference: PodReference, clock: Pick<Clock, 'now'>): TimelineAnswer {
   const report = findPod(view, reference);
   const nowMs = clock.now();
   return { pod: qualifiedName(report), nowMs, steps: report.steps, waits: podWaits(report, nowMs) };
 }
 
-/** A pod that is not there may stand in a manifest that cannot be used. */
+/** A missing pod may be in a manifest with errors: they are part of the message. */
 function podOrManifestErrors(view: AgentView, reference: PodReference): PodReport {
   try {
     return findPod(view, reference);

@@ -4,7 +4,7 @@ import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { manifestName } from '../pod/manifest-name.ts';
 import { ApiError } from './api-error.ts';
 
-/** How a user names a pod. Without a namespace every namespace is looked at. */
+/** A pod as the user names it. Without a namespace all namespaces are searched. */
 export interface PodReference {
   /** The pod's own name, or that of its manifest. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface PodReference {
 
 type PodsOfAgent = Pick<AgentView, 'pods' | 'manuallyStopped' | 'nodeName'>;
 
-/** The one pod that is meant; throws an `ApiError` when there is none, or more than one. */
+/** Finds the referenced pod; throws an `ApiError` when there is none, or more than one. */
 export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
   const { name } = reference;
   const named = view.pods().filter(({ pod }) => isMeant(pod, reference, view));
@@ -31,17 +31,17 @@ export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
   return only;
 }
 
-/** Whether the pod is wanted, and was ended by hand. */
+/** Whether the pod is desired, and was stopped manually. */
 export function isManuallyStopped(view: PodsOfAgent, reference: PodReference): boolean {
   return view.manuallyStopped().some((pod) => isMeant(pod, reference, view));
 }
 
 function isMeant(pod: Pod, { name, namespace }: PodReference, { nodeName }: Pick<AgentView, 'nodeName'>): boolean {
-  const isThere = namespace === undefined || pod.metadata.namespace === namespace;
-  return isThere && (pod.metadata.name === name || manifestName(pod, nodeName) === name);
+  const isInNamespace = namespace === undefined || pod.metadata.namespace === namespace;
+  return isInNamespace && (pod.metadata.name === name || manifestName(pod, nodeName) === name);
 }
 
-/** While a pod is replaced, the old one is still ending when the new one is there already. */
+/** While a pod is replaced, the old one may still be ending when the new one exists. */
 function newestOfEach(reports: readonly PodReport[]): PodReport[] {
   const byName = new Map<string, PodReport>();
   for (const report of reports) {

@@ -2,7 +2,7 @@ import { byCodePoint } from '../../base/code-point-order.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import type { PodList } from './local-api-types.ts';
 
-/** Every pod with its status, ordered by namespace and name, the manifests that could not be used, and what is wrong with the node. */
+/** All pods with their status, ordered by namespace and name, and the errors of manifests and of the node. */
 export async function listPods(view: AgentView, namespace: string | undefined): Promise<PodList> {
   const pods = view
     .pods()

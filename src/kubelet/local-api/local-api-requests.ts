@@ -4,7 +4,7 @@ import { ApiError } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';
 import type { ExecQuery, LogsQuery } from './local-api-types.ts';
 
-/** A command line is short; whoever sends more is no client of ours. */
+/** Largest request body: a command line is short. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** The pod of `/v1/pods/NAME/…?namespace=`. */

@@ -5,7 +5,7 @@ import type { ManifestReport, WorkerPhase } from '../explain/agent-view.ts';
 import type { PodWait } from '../explain/pod-waits.ts';
 import type { PodReference } from './find-pod.ts';
 
-/** What goes over the local socket, as JSON. */
+/** Messages of the local API, as JSON. */
 
 export interface VersionInfo {
   readonly version: string;
@@ -24,7 +24,7 @@ export interface PodList {
   readonly nodeName: string;
   readonly pods: readonly PodItem[];
   readonly manifests: readonly ManifestReport[];
-  /** What is wrong with the node as a whole. */
+  /** Errors of the node as a whole. */
   readonly nodeErrors: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface LogsQuery {
   readonly pod: PodReference;
   readonly container: string | undefined;
   readonly follow: boolean;
-  /** Of the container before the one that runs now. */
+  /** The log of the previous container. */
   readonly previous: boolean;
   readonly timestamps: boolean;
   readonly tailLines: number | undefined;
@@ -50,7 +50,7 @@ export interface ExecQuery {
 }
 
 export interface ExecAnswer {
-  /** Where the runtime waits for one streaming connection. */
+  /** The runtime's address for one streaming connection. */
   readonly url: string;
   /** Set when the container was chosen by default. */
   readonly note: string | undefined;
@@ -59,14 +59,14 @@ export interface ExecAnswer {
 export interface WhyAnswer {
   /** `namespace/name` */
   readonly pod: string;
-  /** The verdict, then its reasons, the most telling first. */
+  /** The summary, then its reasons, the most important first. */
   readonly sentences: readonly string[];
 }
 
 export interface TimelineAnswer {
   /** `namespace/name` */
   readonly pod: string;
-  /** The moment of the answer, in wall-clock milliseconds. */
+  /** Time of the response, in wall-clock milliseconds. */
   readonly nowMs: number;
   /** Ordered by start. */
   readonly steps: readonly Step[];
@@ -75,7 +75,7 @@ export interface TimelineAnswer {
 }
 
 export interface StopAnswer {
-  /** `namespace/name` of what is gone now. */
+  /** `namespace/name` of the removed pods. */
   readonly stopped: readonly string[];
 }
 
@@ -84,5 +84,5 @@ export interface ErrorAnswer {
   readonly code: string;
 }
 
-/** Carries the note about a default container where the body is the logs themselves. */
+/** Header with the note about a default container, where the body is the log. */
 export const NOTE_HEADER = 'x-nodelet-note';

@@ -13,7 +13,7 @@ import type { ErrorAnswer, StopAnswer, VersionInfo } from './local-api-types.ts'
 import { serveExec } from './serve-exec.ts';
 import { serveLogs } from './serve-logs.ts';
 
-/** The socket that answers is the lock of an agent, so it stands before the agent does. */
+/** A started agent. The socket is the lock of the agent, so it is served before the agent has started. */
 export interface RunningAgent {
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec'>;
@@ -23,11 +23,11 @@ export interface LocalApiDeps {
   readonly identity: VersionInfo;
   readonly fs: FileSystem;
   readonly clock: Pick<Clock, 'now'>;
-  /** `undefined` until it has started. */
+  /** `undefined` until the agent has started. */
   agent(): RunningAgent | undefined;
   /**
-   * Begins the end of the program and resolves when its pods are gone. Absent where ending the program must not end
-   * its pods.
+   * Shuts the program down and resolves when its pods are removed. Absent where the end of the program must not end its
+   * pods.
    */
   readonly shutdown?: (graceSeconds: number | undefined) => Promise<void>;
 }
@@ -43,9 +43,9 @@ export interface LocalApiDeps {
  *   POST /v1/pods/NAME/exec?namespace=     {container, command, stdin, tty} → {url, note}
  *   POST /v1/pods/NAME/stop?namespace=&grace=     answers when nothing of the pod is left
  *   POST /v1/shutdown?grace=     answers when nothing of any pod is left
- *   GET  /v1/end     an answer that says nothing, and ends with the agent
+ *   GET  /v1/end     an empty response that ends with the agent
  *
- * A refusal is `{message, code}` with a status of 400, 404, 409 or 503.
+ * An error is `{message, code}` with a status of 400, 404, 409 or 503.
  */
 export function createLocalApi(parts: LocalApiDeps): HttpHandler {
   return async (request) => {
@@ -85,7 +85,7 @@ async function route(parts: LocalApiDeps, request: ServerRequest): Promise<Serve
   }
 }
 
-/** For as long as the connection stands. */
+/** A body without data that ends with the connection. */
 async function* emptyBody(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   yield* [];

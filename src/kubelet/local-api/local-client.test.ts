@@ -15,7 +15,7 @@ test('the client says how to start an agent when there is none', async (t) => {
 
 test('the client says who may talk to the agent', async (t) => {
   const { network } = createMemoryHost();
-  network.faults.failNext('request', 'EACCES');
+  network.errors.failNext('request', 'EACCES');
   await assert.rejects(createLocalClient({ network, socketPath }).version(t.signal), {
     name: 'NoAgentError',
     message: 'permission denied on /run/nodelet/nodelet.sock: only root may talk to the agent',

@@ -15,7 +15,7 @@ import {
   type WhyAnswer,
 } from './local-api-types.ts';
 
-/** The other end of the local API. Rejects with an `ApiError`, or with a `NoAgentError` when nobody answers. */
+/** The client of the local API. Rejects with an `ApiError`, or with a `NoAgentError` when no agent is listening. */
 export interface LocalClient {
   version(signal: AbortSignal): Promise<VersionInfo>;
   pods(namespace: string | undefined, signal: AbortSignal): Promise<PodList>;
@@ -25,14 +25,14 @@ export interface LocalClient {
   exec(query: ExecQuery, signal: AbortSignal): Promise<ExecAnswer>;
   /** Resolves when nothing of the pod is left. */
   stop(pod: PodReference, graceSeconds: number | undefined, signal: AbortSignal): Promise<StopAnswer>;
-  /** Resolves when nothing of any pod is left; the agent ends. */
+  /** Resolves when nothing of any pod is left; then the agent ends. */
   shutdown(graceSeconds: number | undefined, signal: AbortSignal): Promise<StopAnswer>;
-  /** Holds on to the agent, until the signal aborts. */
+  /** Watches for the end of the agent, until the signal aborts. */
   hold(signal: AbortSignal): Promise<HeldAgent>;
 }
 
 export interface HeldAgent {
-  /** Resolves when the agent has let go of its socket, however it ended. */
+  /** Resolves when the agent has closed its socket, however it ended. */
   readonly ended: Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface LogsAnswer {
   readonly text: AsyncIterable<Uint8Array>;
 }
 
-/** Nobody listens on the socket, or not for us. */
+/** No agent listens on the socket, or the user has no permission. */
 export class NoAgentError extends ExpectedError {
   override readonly name = 'NoAgentError';
 
@@ -74,7 +74,7 @@ export function createLocalClient({
   async function ask<Answer>(request: Omit<HttpRequest, 'target'>, signal: AbortSignal): Promise<Answer> {
     const { body } = await send(request, signal);
     const text = await collectText(body);
-    return JSON.parse(text) as Answer; // both ends are of one version: the socket is the running agent's own
+    return JSON.parse(text) as Answer; // client and agent are of one version
   }
   return {
     version: (signal) => ask({ method: 'GET', path: '/v1/version' }, signal),
@@ -92,7 +92,7 @@ export function createLocalClient({
     hold: async (signal) => {
       const response = await send({ method: 'GET', path: '/v1/end' }, signal);
       const over = (): void => undefined;
-      return { ended: collectText(response.body).then(over, over) }; // a connection that is cut off is an end like any other
+      return { ended: collectText(response.body).then(over, over) }; // a broken connection is an end too
     },
   };
 }
@@ -124,6 +124,6 @@ function parseAnswer(text: string): { readonly code?: unknown; readonly message?
     const answer: unknown = JSON.parse(text);
     return typeof answer === 'object' && answer !== null ? answer : {};
   } catch {
-    return {}; // not from our handler: the text itself is shown
+    return {}; // not from our handler: the text is shown
   }
 }

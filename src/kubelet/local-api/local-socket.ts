@@ -1,4 +1,4 @@
-/** Where the agent of a state folder answers its commands. */
+/** The socket of the local API of the agent with this state folder. */
 export function localSocket(stateDir: string): string {
   return `${stateDir}/nodelet.sock`;
 }

@@ -1,4 +1,4 @@
-/** A problem of a manifest with the place that it is about, which most messages name themselves. */
+/** An error of a manifest with its location, which most messages contain already. */
 export function manifestErrorText(location: string, message: string): string {
   return message.startsWith(location) ? message : `${location}: ${message}`;
 }

@@ -7,7 +7,7 @@ import { findPod } from './find-pod.ts';
 import type { ExecAnswer, ExecQuery } from './local-api-types.ts';
 import { throwIfEnded, waitingReason } from './serve-logs.ts';
 
-/** Asks the runtime for an address at which the command's streams can be had. */
+/** Requests the runtime's address for the streams of the command. */
 export async function serveExec(
   { view, runtime }: { readonly view: AgentView; readonly runtime: Pick<RuntimeService, 'exec'> },
   query: ExecQuery,

@@ -13,7 +13,7 @@ import { waitForContainerEnd } from './wait-for-container-end.ts';
 import { findPod } from './find-pod.ts';
 import { type LogsQuery, NOTE_HEADER } from './local-api-types.ts';
 
-/** Streams the log of one container. One that is followed while it runs may have its log file later. */
+/** Streams the log of one container. The log file of a running container that is followed may not exist yet. */
 export async function serveLogs(
   { view, fs }: { readonly view: AgentView; readonly fs: FileSystem },
   query: LogsQuery,
@@ -39,7 +39,7 @@ export async function serveLogs(
   };
 }
 
-/** However the iteration ends, nothing goes on behind it. */
+/** Aborts `end` when the iteration ends, however it ends. */
 async function* abortAfter<T>(items: AsyncIterable<T>, end: AbortController): AsyncGenerator<T, void, void> {
   try {
     yield* items;
@@ -61,7 +61,7 @@ function startedContainer(report: PodReport, name: string): ObservedContainer {
 
 function previousContainer(report: PodReport, name: string): ObservedContainer {
   const [newest, previous] = report.observed?.containers.filter((container) => container.name === name) ?? [];
-  // A container that ended and waits for its restart is itself the one before the next.
+  // A container that ended and waits for its restart is the previous one itself.
   const isBetween = newest?.state === 'exited' && waitingReason(report, name) !== undefined;
   const found = isBetween ? newest : previous;
   if (found !== undefined) return found;
@@ -71,7 +71,7 @@ function previousContainer(report: PodReport, name: string): ObservedContainer {
   );
 }
 
-/** Throws for a pod that has ended, or was rejected: a container that it does not have is not one that still comes. */
+/** Throws for a pod that has ended or was rejected: a container that it does not have will not be created. */
 export function throwIfEnded({ pod, status }: PodReport): void {
   if (!isTerminal(status.phase)) return;
   const { reason, message = '' } = status;
@@ -81,7 +81,7 @@ export function throwIfEnded({ pod, status }: PodReport): void {
   throw new ApiError('Conflict', `pod "${pod.metadata.name}" ${what}${why === '' ? '' : `: ${why}`}`);
 }
 
-/** Why a container waits, as the pod's status says it. */
+/** The waiting reason of a container in the pod's status. */
 export function waitingReason({ status }: PodReport, name: string): string | undefined {
   const statuses = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   return statuses.find((container) => container.name === name)?.state?.waiting?.reason;

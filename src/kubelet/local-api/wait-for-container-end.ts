@@ -1,6 +1,6 @@
 import type { AgentView } from '../explain/agent-view.ts';
 
-/** Resolves when the container does not run any more, as far as the agent knows; never, once the signal has aborted. */
+/** Resolves when the agent has observed the end of the container; never, once the signal has aborted. */
 export function waitForContainerEnd(
   view: Pick<AgentView, 'pods' | 'subscribe'>,
   uid: string,
@@ -13,15 +13,15 @@ export function waitForContainerEnd(
     return container !== undefined && (container.state === 'running' || container.state === 'created');
   };
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       if (isRunning()) return;
       unsubscribe();
       resolve();
     };
     const unsubscribe = view.subscribe((event) => {
-      if (event.kind !== 'manifest' && event.pod.metadata.uid === uid) look();
+      if (event.kind !== 'manifest' && event.pod.metadata.uid === uid) check();
     });
     signal.addEventListener('abort', unsubscribe, { once: true });
-    look();
+    check();
   });
 }

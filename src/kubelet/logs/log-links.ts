@@ -25,7 +25,7 @@ export interface LogLinksDeps {
 /**
  * Links to container logs in one flat directory, /var/log/containers, where log collectors find them. The directory is
  * not listed per pod: a link is removed by name with its container (`remove-dead-container.ts`), and dangling links are
- * collected each minute (`dead-log-links.ts`), as in kubelet.
+ * collected each minute (`container-collector.ts`), as in kubelet.
  */
 export class LogLinks implements PodStep {
   readonly name = 'log links';

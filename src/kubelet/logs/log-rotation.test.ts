@@ -192,13 +192,13 @@ const failures: Record<string, { fail: (world: Awaited<ReturnType<typeof setUp>>
     warning: /late/,
   },
   'the log cannot be renamed': {
-    fail: ({ fs }) => fs.faults.failNext('renameUnlessTaken', 'EIO'),
+    fail: ({ fs }) => fs.errors.failNext('renameUnlessTaken', 'EIO'),
     warning: /EIO/,
   },
-  'the directory cannot be read': { fail: ({ fs }) => fs.faults.failNext('readDirectory', 'EIO'), warning: /EIO/ },
-  'the disk is full': { fail: ({ fs }) => fs.faults.failNext('compressFile', 'ENOSPC'), warning: /ENOSPC/ },
-  'the compressed log cannot get its name': { fail: ({ fs }) => fs.faults.failNext('rename', 'EIO'), warning: /EIO/ },
-  'a compressed log cannot be removed': { fail: ({ fs }) => fs.faults.failNext('remove', 'EIO'), warning: /EIO/ },
+  'the directory cannot be read': { fail: ({ fs }) => fs.errors.failNext('readDirectory', 'EIO'), warning: /EIO/ },
+  'the disk is full': { fail: ({ fs }) => fs.errors.failNext('compressFile', 'ENOSPC'), warning: /ENOSPC/ },
+  'the compressed log cannot get its name': { fail: ({ fs }) => fs.errors.failNext('rename', 'EIO'), warning: /EIO/ },
+  'a compressed log cannot be removed': { fail: ({ fs }) => fs.errors.failNext('remove', 'EIO'), warning: /EIO/ },
 };
 
 for (const [name, { fail, warning }] of Object.entries(failures)) {

@@ -2,9 +2,8 @@ import type { Log } from '../../base/log.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
-import { type LogSize, nextSizeCheckMs } from './next-look.ts';
 import { type ContainerLog, type RotateLogDeps, restoreLog, rotateLog } from './rotate-log.ts';
-import type { LogRotationPolicy } from './rotation-plan.ts';
+import { type LogRotationPolicy, type LogSize, nextSizeCheckMs } from './rotation-plan.ts';
 
 export interface LogRotationDeps extends RotateLogDeps {
   readonly clock: Clock;
@@ -13,7 +12,7 @@ export interface LogRotationDeps extends RotateLogDeps {
   readonly policy: LogRotationPolicy;
 }
 
-interface Watched {
+interface WatchedLog {
   readonly uid: string;
   readonly end: AbortController;
   readonly done: Promise<void>;
@@ -29,7 +28,7 @@ export class LogRotation {
   readonly #deps: LogRotationDeps;
   readonly #rotations: Semaphore;
   /** By container id. */
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedLog>();
   #life: AbortSignal | undefined;
 
   constructor(deps: LogRotationDeps) {

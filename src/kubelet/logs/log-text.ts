@@ -28,7 +28,7 @@ export async function* logText(
 function formatLines(lines: readonly LogLine[], timestamps: boolean): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const { time, text, begins, ends } of lines) {
-    if (timestamps && begins) parts.push(Buffer.from(`${shownTime(time)} `));
+    if (timestamps && begins) parts.push(Buffer.from(`${formatLogTime(time)} `));
     parts.push(text);
     if (ends) parts.push(LINE_FEED);
   }
@@ -36,7 +36,7 @@ function formatLines(lines: readonly LogLine[], timestamps: boolean): Uint8Array
 }
 
 /** Formats the time with nine fractional digits, so that lines align; runtimes omit trailing zeros. */
-export function shownTime(time: string): string {
+export function formatLogTime(time: string): string {
   const [, seconds = time, fraction = '', zone = ''] = /^([^.,]{19})(?:[.,](\d+))?(.*)$/.exec(time) ?? [];
   return `${seconds}.${fraction.slice(0, 9).padEnd(9, '0')}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;
 }

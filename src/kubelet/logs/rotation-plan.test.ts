@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTime } from '../../base/rfc3339.ts';
-import { planRotation, type RotationPlan } from './rotation-plan.ts';
+import { type LogSize, nextSizeCheckMs, planRotation, type RotationPlan } from './rotation-plan.ts';
 
 const NOW = parseTime('2026-11-15T10:00:00.7Z');
 const NEXT = '0.log.20261115-100000';
@@ -63,3 +63,54 @@ for (const [name, { folder, maxFiles = 5, plan }] of Object.entries(cases)) {
     assert.deepEqual(planRotation('0.log', folder, maxFiles, NOW), whole);
   });
 }
+
+const policy = { maxBytes: 10_000_000, monitorIntervalMs: 10_000 };
+
+const sizeChecks: Record<string, { before?: LogSize; now: LogSize; ms: number }> = {
+  'checks a new log again soon': { now: { atMs: 0, size: 0 }, ms: 1000 },
+  'checks a log without growth after the interval': {
+    before: { atMs: 0, size: 5 },
+    now: { atMs: 1000, size: 5 },
+    ms: 10_000,
+  },
+  'checks a slow log after the interval': {
+    before: { atMs: 0, size: 0 },
+    now: { atMs: 10_000, size: 1000 },
+    ms: 10_000,
+  },
+  'checks a growing log when it reaches its limit': {
+    before: { atMs: 0, size: 0 },
+    now: { atMs: 1000, size: 2_000_000 },
+    ms: 4000,
+  },
+  'checks a fast log at most once per second': {
+    before: { atMs: 0, size: 0 },
+    now: { atMs: 1000, size: 9_900_000 },
+    ms: 1000,
+  },
+  'checks a log beyond its limit, which could not be rotated, after a second': {
+    before: { atMs: 0, size: 0 },
+    now: { atMs: 1000, size: 50_000_000 },
+    ms: 1000,
+  },
+  'treats a log that shrank as one without growth': {
+    before: { atMs: 0, size: 9 },
+    now: { atMs: 1000, size: 1 },
+    ms: 10_000,
+  },
+  'treats two checks at the same time as no growth': {
+    before: { atMs: 0, size: 0 },
+    now: { atMs: 0, size: 0 },
+    ms: 10_000,
+  },
+};
+
+for (const [name, { before, now, ms }] of Object.entries(sizeChecks)) {
+  test(`nextSizeCheckMs() ${name}`, () => {
+    assert.equal(nextSizeCheckMs(before, now, policy), ms);
+  });
+}
+
+test('nextSizeCheckMs() is never longer than the interval', () => {
+  assert.equal(nextSizeCheckMs(undefined, { atMs: 0, size: 0 }, { ...policy, monitorIntervalMs: 200 }), 200);
+});

@@ -55,3 +55,29 @@ function timeOf(stamp: string): number | undefined {
     throw error;
   }
 }
+
+/** The size of a log at a monotonic time. */
+export interface LogSize {
+  readonly atMs: number;
+  readonly size: number;
+}
+
+/** Minimum time between two size checks of a log. */
+const MIN_CHECK_MS = 1_000;
+
+/**
+ * Milliseconds until the next size check of a log. kubelet checks every log once per interval, in which a busy container
+ * writes many times the limit; here the interval is the maximum. The growth between the last two checks predicts when the
+ * log reaches its limit. A new log is checked again soon: its growth is unknown.
+ */
+export function nextSizeCheckMs(
+  before: LogSize | undefined,
+  now: LogSize,
+  { maxBytes, monitorIntervalMs }: Pick<LogRotationPolicy, 'maxBytes' | 'monitorIntervalMs'>,
+): number {
+  const shortest = Math.min(MIN_CHECK_MS, monitorIntervalMs);
+  if (before === undefined) return shortest;
+  const bytesPerMs = (now.size - before.size) / (now.atMs - before.atMs);
+  if (!(bytesPerMs > 0)) return monitorIntervalMs;
+  return Math.min(Math.max((maxBytes - now.size) / bytesPerMs, shortest), monitorIntervalMs);
+}

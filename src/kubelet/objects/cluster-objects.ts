@@ -8,13 +8,13 @@ import { WatchedObject, type WatchedObjectDeps } from './watched-object.ts';
 
 export interface ClusterObjectsDeps extends ReflectorDeps {
   readonly api: ApiServer;
-  /** One of the objects that the pod refers to is another than before. */
+  /** Called when an object that the pod refers to has changed. */
   readonly onChange: (uid: string) => void;
 }
 
 /**
- * ConfigMaps and Secrets of the API server: each that a followed pod refers to has a watch of its own, which ends when
- * the last such pod is forgotten. What nobody refers to is asked for each time.
+ * ConfigMaps and Secrets of the API server. Each object that a followed pod refers to has its own watch, which ends
+ * when the last such pod is forgotten. Other objects are requested each time.
  */
 export class ClusterObjects implements PodObjects {
   readonly #deps: ClusterObjectsDeps;
@@ -22,7 +22,7 @@ export class ClusterObjects implements PodObjects {
   readonly #configMaps: ObjectWatches<'configmaps'>;
   readonly #secrets: ObjectWatches<'secrets'>;
 
-  /** Watches end with `life`. */
+  /** Watches end when `life` aborts. */
   constructor(deps: ClusterObjectsDeps, life: AbortSignal) {
     this.#deps = deps;
     this.#configMaps = new ObjectWatches('configmaps', deps, life);

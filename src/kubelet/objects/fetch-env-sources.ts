@@ -6,20 +6,20 @@ import { ObjectError, type PodObjects } from './pod-objects.ts';
 import { referencedByEnv } from './referenced-objects.ts';
 import type { Services } from './services.ts';
 
-/** What is larger cannot be meant for an environment: the kernel takes no more than 128 KiB for a variable. */
+/** The kernel allows at most 128 KiB for a variable, so a larger file is a mistake. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 export interface EnvSourcesDeps {
   readonly objects: PodObjects;
-  /** Absent: there is no cluster, and nobody offers anything. */
+  /** Absent: standalone, without services. */
   readonly services: Services | undefined;
   readonly fs: FileSystem;
   readonly log: Log;
 }
 
 /**
- * Everything that the environment of a container refers to. What could not be had is among the answers; only when it is
- * not known which services there are is nothing answered at all.
+ * Looks up everything that the environment of a container refers to. A failed lookup is part of the result; the call
+ * rejects only when the services are not known.
  */
 export async function fetchEnvSources(
   pod: Pod,

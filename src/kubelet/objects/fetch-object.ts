@@ -4,7 +4,7 @@ import { isApiError } from '../api-client/is-api-error.ts';
 import type { ObjectRef } from './object-references.ts';
 import { objectNotFound, ObjectError } from './pod-objects.ts';
 
-/** Asks the API server for an object. Rejects with an `ObjectError`. */
+/** Requests an object from the API server. Rejects with an `ObjectError`. */
 export async function fetchObject<R extends 'configmaps' | 'secrets'>(
   resource: R,
   ref: ObjectRef,

@@ -14,16 +14,16 @@ export type ChangeDetection = 'Watch' | 'Cache' | 'Get';
 export interface FetchedObjectsDeps {
   readonly api: Pick<ApiServer, 'get'>;
   readonly clock: Clock;
-  /** For how long an answer is good, at this moment; 0: each time the server is asked. */
+  /** How long a cached object is valid; 0: every access is a request. */
   readonly ttlMs: () => number;
 }
 
-/** What the server answered last, and when. */
+/** The last response of the server and its time. */
 type Answer<T> = { readonly atMs: number } & ({ readonly object: T } | { readonly missing: ObjectError });
 
 /**
- * ConfigMaps and Secrets of the API server, asked for when a pod looks at them and not more often than necessary. Nobody
- * is woken by a change: a pod finds it at its next look. What nobody refers to is asked for each time.
+ * ConfigMaps and Secrets of the API server, requested when a pod needs them and cached for `ttlMs`. Pods are not woken
+ * by changes: they see them at their next sync. Objects that no pod refers to are requested each time.
  */
 export class FetchedObjects implements PodObjects {
   readonly #deps: FetchedObjectsDeps;
@@ -45,7 +45,7 @@ export class FetchedObjects implements PodObjects {
     return this.#value(ref, this.#secrets, () => fetchObject('secrets', ref, this.#deps.api, signal));
   }
 
-  /** A pod begins with what is true then. */
+  /** Drops cached objects that are new to the pod, so that it starts with current values. */
   follow(pod: Pod): void {
     const { gained, dropped } = this.#references.follow(pod);
     this.#drop([...gained, ...dropped]);
@@ -59,7 +59,7 @@ export class FetchedObjects implements PodObjects {
     for (const { kind, id } of refs) (kind === 'configmap' ? this.#configMaps : this.#secrets).delete(id);
   }
 
-  /** What is missing is looked for each time; while it cannot be asked for, an object is what it was. */
+  /** A missing object is requested each time. While the server is not available, the cached object is used. */
   async #value<T>(ref: ObjectRef, answers: Map<string, Answer<T>>, fetch: () => Promise<T>): Promise<T> {
     const { clock, ttlMs } = this.#deps;
     const last = answers.get(ref.id);
@@ -81,7 +81,7 @@ export class FetchedObjects implements PodObjects {
   }
 }
 
-/** How long the cluster's controllers want nodes to be content with an answer: longer where there are many nodes. */
+/** The cache lifetime that the cluster's controllers ask for in a node annotation: longer in large clusters. */
 export function objectTtlMs(node: Node | undefined): number {
   const text = node?.metadata.annotations?.[TTL_ANNOTATION] ?? '';
   return /^[+-]?\d+$/.test(text) ? Number(text) * 1000 : DEFAULT_TTL_MS;

@@ -5,13 +5,13 @@ import { type ObjectKind, type ObjectRef, ObjectReferences, objectRef } from './
 import { objectNotFound, ObjectError, type PodObjects } from './pod-objects.ts';
 
 export interface ManifestObjectsDeps {
-  /** One of the objects that the pod refers to is another than before. */
+  /** Called when an object that the pod refers to has changed. */
   readonly onChange: (uid: string) => void;
 }
 
 /**
- * ConfigMaps and Secrets that stand in the manifests beside the pods. Where no source has any to tell of, static pods
- * find what a kubelet without an API server has for them: nothing.
+ * ConfigMaps and Secrets from the manifests. While no source supports objects, lookups fail as in a kubelet without an
+ * API server.
  */
 export class ManifestObjects implements PodObjects {
   readonly #deps: ManifestObjectsDeps;
@@ -24,7 +24,7 @@ export class ManifestObjects implements PodObjects {
     this.#deps = deps;
   }
 
-  /** All objects that a source has; they replace what it had before. Pods that refer to others than before are woken. */
+  /** Replaces all objects of a source. Pods that refer to a changed object are woken. */
   set(source: SourceName, objects: SourceObjects): void {
     this.#bySource.set(source, objects);
     const { configMaps, secrets } = joinObjects([...this.#bySource.values()]);
@@ -61,7 +61,7 @@ export class ManifestObjects implements PodObjects {
   }
 }
 
-/** Of two with one name the first counts. */
+/** Of two objects with the same name the first one wins. */
 function byId<T extends ConfigMap | Secret>(kind: ObjectKind, objects: readonly T[]): ReadonlyMap<string, T> {
   const withIds = objects.map((object) => {
     const { namespace = '', name } = object.metadata;

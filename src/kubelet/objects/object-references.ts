@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { referencedObjects } from './referenced-objects.ts';
 
-/** As kubelet's messages name them. */
+/** As kubelet's messages spell them. */
 export type ObjectKind = 'configmap' | 'secret';
 
-/** Names one object; `id` is the same for the same object only. */
+/** Names one object. `id` is unique. */
 export interface ObjectRef {
   readonly kind: ObjectKind;
   readonly namespace: string;
@@ -17,20 +17,20 @@ export function objectRef(kind: ObjectKind, namespace: string, name: string): Ob
 }
 
 export interface ReferenceChange {
-  /** Those that nobody referred to before. */
+  /** Objects that no pod referred to before. */
   readonly added: readonly ObjectRef[];
-  /** Those that the pod itself did not refer to before. */
+  /** Objects that this pod did not refer to before. */
   readonly gained: readonly ObjectRef[];
-  /** Those that nobody refers to any more. */
+  /** Objects that no pod refers to any more. */
   readonly dropped: readonly ObjectRef[];
 }
 
-/** Which pods refer to which objects. */
+/** Records which pods refer to which objects. */
 export class ObjectReferences {
   readonly #byPod = new Map<string, ReadonlyMap<string, ObjectRef>>();
   readonly #byObject = new Map<string, Set<string>>();
 
-  /** What this version of the pod refers to replaces what the version before did. */
+  /** Replaces the references of the pod's previous version. */
   follow(pod: Pod): ReferenceChange {
     const { uid, namespace } = pod.metadata;
     const { configMaps, secrets } = referencedObjects(pod);
@@ -47,7 +47,7 @@ export class ObjectReferences {
     return { added, gained, dropped: lost.filter(({ id }) => this.#remove(id, uid)) };
   }
 
-  /** The objects that nobody refers to any more. */
+  /** Returns the objects that no pod refers to any more. */
   forget(uid: string): readonly ObjectRef[] {
     const lost = [...(this.#byPod.get(uid)?.values() ?? [])];
     this.#byPod.delete(uid);
@@ -58,7 +58,7 @@ export class ObjectReferences {
     return [...(this.#byObject.get(id) ?? [])];
   }
 
-  /** Whether nobody referred to it before. */
+  /** Returns whether this is the first reference to the object. */
   #add(id: string, uid: string): boolean {
     const pods = this.#byObject.get(id);
     if (pods) pods.add(uid);
@@ -66,7 +66,7 @@ export class ObjectReferences {
     return pods === undefined;
   }
 
-  /** Whether nobody refers to it now. */
+  /** Returns whether this was the last reference to the object. */
   #remove(id: string, uid: string): boolean {
     const pods = this.#byObject.get(id);
     pods?.delete(uid);

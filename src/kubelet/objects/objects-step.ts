@@ -1,7 +1,7 @@
 import type { PodStep } from '../pod/pod-step.ts';
 import type { PodObjects } from './pod-objects.ts';
 
-/** From its first preparation until nothing of it runs any more, what a pod refers to is kept at hand. */
+/** Follows the objects of a pod from its first `prepare` until none of its containers runs. */
 export function objectsStep(objects: PodObjects): PodStep {
   return {
     async prepare(pod) {

@@ -3,27 +3,27 @@ import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
 import type { ObjectRef } from './object-references.ts';
 
 /**
- * The ConfigMaps and Secrets that pods refer to, wherever they come from.
+ * The ConfigMaps and Secrets that pods refer to.
  *
- * 1. What a followed pod refers to is kept at hand: asking for it again costs no request.
- * 2. When one of them changes, appears or disappears, every followed pod that refers to it is woken.
- * 3. Who was answered holds a value: it never changes under its reader.
+ * 1. Objects of followed pods are cached: reading them again costs no request.
+ * 2. When such an object changes, appears or disappears, every followed pod that refers to it is woken.
+ * 3. Returned objects are immutable values.
  */
 export interface PodObjects {
-  /** Waits for the first answer, no longer than kubelet would. Rejects with an `ObjectError`. */
+  /** Waits for the first list, as long as kubelet does. Rejects with an `ObjectError`. */
   configMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap>;
   secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret>;
 
-  /** The pod in this version is to run; it replaces the version before. */
+  /** Called for each version of a pod that is to run; replaces the previous version. */
   follow(pod: Pod): void;
-  /** Nothing of the pod runs any more. */
+  /** Called when no container of the pod runs any more. */
   forget(uid: string): void;
 }
 
-/** Why an object could not be had; the message is kubelet's own: `configmap "settings" not found`. */
+/** A failed lookup of an object. The message is kubelet's: `configmap "settings" not found`. */
 export class ObjectError extends CausedError {
   override readonly name = 'ObjectError';
-  /** There is none of that name, as opposed to: it could not be found out. What is optional may be missing. */
+  /** The object does not exist, as opposed to: the server could not be asked. Optional objects may be missing. */
   readonly isMissing: boolean;
 
   constructor(
@@ -35,7 +35,7 @@ export class ObjectError extends CausedError {
   }
 }
 
-/** What kubelet says of an object that is not there. */
+/** kubelet's error for an object that does not exist. */
 export function objectNotFound({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): ObjectError {
   const podCause = { kind: 'objectNotFound', object: kind, name } as const;
   return new ObjectError(`${kind} ${JSON.stringify(name)} not found`, { isMissing: true, podCause });

@@ -1,13 +1,13 @@
 import { containersWithPath } from '../../api/containers-with-path.ts';
 import type { Container, Pod, Volume } from '../../api/generated/core-v1.ts';
 
-/** Names of objects in the pod's own namespace, each once. */
+/** Names of objects in the pod's namespace, without duplicates. */
 export interface ReferencedObjects {
   readonly configMaps: ReadonlySet<string>;
   readonly secrets: ReadonlySet<string>;
 }
 
-/** Every ConfigMap and Secret that a pod's spec names, whether it is optional or not. */
+/** All ConfigMaps and Secrets that a pod's spec refers to, including optional ones. */
 export function referencedObjects({ spec }: Pod): ReferencedObjects {
   const environments = containersWithPath(spec).map(({ container }) => referencedByEnv(container));
   const { imagePullSecrets = [], volumes = [] } = spec;
@@ -21,7 +21,7 @@ export function referencedObjects({ spec }: Pod): ReferencedObjects {
   };
 }
 
-/** Those of a container's environment alone. */
+/** The references of one container's environment. */
 export function referencedByEnv({ env = [], envFrom = [] }: Container): ReferencedObjects {
   return {
     configMaps: named([

@@ -4,26 +4,26 @@ import type { Clock } from '../../host/clock.ts';
 import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import { CausedError } from '../pod/pod-cause.ts';
 
-/** How long a pod waits for an API server that has not told of its classes yet; then it fails, and is tried again. */
+/** How long a pod waits for the first list of runtime classes; then its sync fails and is retried. */
 const FIRST_LIST_MS = 10_000;
 
-/** Which of the runtime's handlers runs a pod. */
+/** Maps pods to the runtime handler of their runtime class. */
 export interface RuntimeHandlers {
-  /** Empty: the runtime's own choice. Rejects in kubelet's words for a class that nobody knows. */
+  /** Empty: the runtime's default handler. Rejects with kubelet's message for an unknown class. */
   lookupHandler(pod: Pod, signal: AbortSignal): Promise<string>;
-  /** The same without waiting; `undefined` for a class that nobody knows (yet). */
+  /** The same without waiting; `undefined` for a class that is not known (yet). */
   cachedHandler(pod: Pod): string | undefined;
 }
 
 export interface RuntimeClassesDeps {
   readonly clock: Clock;
-  /** The class of this name is another than before, is new or has gone. */
+  /** Called when the class of this name is added, changed or deleted. */
   readonly onChange: (name: string) => void;
 }
 
 /**
- * The runtime classes that pods may name. Whoever tells of them tells of all that it has; before that has happened once,
- * nothing is concluded from the absence of one.
+ * The runtime classes of all origins. Each origin sets its complete list; before the first list, a missing class is not
+ * an error but waited for.
  */
 export class RuntimeClasses implements RuntimeHandlers {
   readonly #deps: RuntimeClassesDeps;
@@ -34,7 +34,7 @@ export class RuntimeClasses implements RuntimeHandlers {
     this.#deps = deps;
   }
 
-  /** All classes that come from there; they replace those of before. */
+  /** Replaces all classes of the origin. */
   set(origin: string, classes: readonly RuntimeClass[]): void {
     const before = this.#byOrigin.get(origin) ?? new Map();
     const now = new Map(classes.map((each) => [each.metadata.name, each]));
@@ -68,7 +68,7 @@ export class RuntimeClasses implements RuntimeHandlers {
   }
 }
 
-/** Keeps the classes those of the API server until the signal aborts. */
+/** Keeps the classes in sync with the API server until the signal aborts. */
 export async function watchRuntimeClasses(
   classes: RuntimeClasses,
   deps: ReflectorDeps,

@@ -1,15 +1,15 @@
 import type { Service, ServicePort } from '../../api/generated/core-v1.ts';
 
-/** Which pods learn where the API server is, whatever they say of other services. */
+/** The API server's service: its variables are always set. */
 const MASTER = { namespace: 'default', name: 'kubernetes' };
 
 export interface ServiceLinks {
   readonly namespace: string;
-  /** Those of the pod's own namespace too, not only the API server's. */
+  /** Adds the variables of the services in the pod's namespace. */
   readonly enableServiceLinks: boolean;
 }
 
-/** The variables that tell a pod where services are. */
+/** The environment variables that describe services to a pod. */
 export function serviceVariables(
   services: Iterable<Service>,
   { namespace, enableServiceLinks }: ServiceLinks,
@@ -19,7 +19,7 @@ export function serviceVariables(
     if (!hasAddress(service)) continue;
     const { metadata } = service;
     const isMaster = metadata.namespace === MASTER.namespace && metadata.name === MASTER.name;
-    // One of the pod's own namespace that has the name of the API server's takes its place.
+    // A service of the same name in the pod's namespace has precedence.
     if (isMaster) seen.set(metadata.name, seen.get(metadata.name) ?? service);
     else if (enableServiceLinks && metadata.namespace === namespace) seen.set(metadata.name, service);
   }
@@ -48,7 +48,7 @@ function variablesForService({ metadata, spec }: Service): [string, string][] {
   ];
 }
 
-/** What Docker's links told of a port. */
+/** The variables of Docker's legacy links. */
 function linkVariables(prefix: string, address: string, port: ServicePort): [string, string][] {
   const protocol = protocolOf(port);
   const name = `${prefix}_PORT_${port.port}_${protocol.toUpperCase()}`;

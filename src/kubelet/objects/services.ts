@@ -5,15 +5,15 @@ import { type ReflectorDeps, runReflector, type ObjectChange } from '../api-clie
 import { CausedError } from '../pod/pod-cause.ts';
 import { serviceVariables } from './service-variables.ts';
 
-/** How long a first list is waited for, as for what else a pod refers to. */
+/** How long a pod waits for the first list, as for other objects. */
 const FIRST_LIST_MS = 1_000;
 
 export interface ServicesDeps extends ReflectorDeps {
-  /** The services that this pod could not learn of are known now. */
+  /** Called when services are known for a pod that had to start without them. */
   readonly onChange: (uid: string) => void;
 }
 
-/** The services of the cluster, for the variables that tell pods of them. */
+/** The services of the cluster, for the environment variables of pods. */
 export class Services {
   readonly #deps: ServicesDeps;
   readonly #firstList = Promise.withResolvers<void>();
@@ -33,8 +33,7 @@ export class Services {
   }
 
   /**
-   * What the pod is told. One of the API server can wait for the services to be known, and has to: a static pod may be
-   * what makes the API server answer.
+   * A pod of the API server waits for the first list. A static pod does not: the API server itself may be a static pod.
    */
   async variables(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     if (this.#services === undefined && !isStaticPod(pod)) await this.#waitForFirstList(pod, signal);

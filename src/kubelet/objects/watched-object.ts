@@ -4,15 +4,15 @@ import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import type { ObjectRef } from './object-references.ts';
 import { objectNotFound, ObjectError } from './pod-objects.ts';
 
-/** How long a first list is waited for: kubelet's time. */
+/** How long a reader waits for the first list, as in kubelet. */
 const FIRST_LIST_MS = 1_000;
 
 export interface WatchedObjectDeps extends ReflectorDeps {
-  /** It is another than the one that was answered, or the answer that was waited for in vain is there. */
+  /** Called when the object has changed, or when it arrives after a reader's wait has timed out. */
   readonly onChange: () => void;
 }
 
-/** One object of the API server and what becomes of it. An immutable one is not watched any more once it is known. */
+/** A watch on one object of the API server. The watch ends once an immutable object has been read. */
 export class WatchedObject<R extends 'configmaps' | 'secrets'> {
   readonly #resource: R;
   readonly #ref: ObjectRef;

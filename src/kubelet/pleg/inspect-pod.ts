@@ -16,7 +16,7 @@ import type {
   ObservedUser,
 } from '../pod/observed-pod.ts';
 import { stopSignalName } from '../sync/config/stop-signal.ts';
-import { containerState, type ListedContainer, type PodParts } from './list-pods.ts';
+import { containerState, type ListedContainer, type ListedPod } from './list-pods.ts';
 import { terminationMessage } from './termination-message.ts';
 
 export interface InspectDeps {
@@ -29,7 +29,7 @@ export interface InspectDeps {
  * were observed as exited are not queried again: they do not change.
  */
 export async function inspectPod(
-  parts: PodParts,
+  parts: ListedPod,
   before: ObservedPod | undefined,
   inspectedAt: number,
   deps: InspectDeps,

@@ -3,7 +3,7 @@ import type { RuntimeService } from '../../cri/services.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 
 /** One pod in the runtime's lists: enough to decide whether it has to be inspected. */
-export interface PodParts {
+export interface ListedPod {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
@@ -27,7 +27,7 @@ const NAME = 'io.kubernetes.pod.name';
 const NAMESPACE = 'io.kubernetes.pod.namespace';
 
 /** All pods in the runtime, by UID. Sandboxes and containers without Kubernetes labels are ignored. */
-export async function listPods(runtime: RuntimeService, signal: AbortSignal): Promise<ReadonlyMap<string, PodParts>> {
+export async function listPods(runtime: RuntimeService, signal: AbortSignal): Promise<ReadonlyMap<string, ListedPod>> {
   return list(runtime, undefined, signal);
 }
 
@@ -35,7 +35,7 @@ export async function listPod(
   runtime: RuntimeService,
   uid: string,
   signal: AbortSignal,
-): Promise<PodParts | undefined> {
+): Promise<ListedPod | undefined> {
   return (await list(runtime, uid, signal)).get(uid);
 }
 
@@ -43,7 +43,7 @@ async function list(
   runtime: RuntimeService,
   uid: string | undefined,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, PodParts>> {
+): Promise<ReadonlyMap<string, ListedPod>> {
   const labelSelector: Record<string, string> = uid === undefined ? {} : { [UID]: uid };
   // Containers first: a listed sandbox may lack its newest containers, but a listed container never lacks its sandbox.
   const { containers } = await runtime.listContainers(

@@ -4,7 +4,7 @@ import type { RuntimeEvent } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import { type InspectDeps, inspectPod } from './inspect-pod.ts';
-import { listPod, listPods, type PodParts } from './list-pods.ts';
+import { listPod, listPods, type ListedPod } from './list-pods.ts';
 
 /** Maximum number of stop events that are kept for containers not observed yet. */
 const EARLY_STOPS = 1000;
@@ -158,7 +158,7 @@ interface Inspection {
 }
 
 /** Whether the lists differ from the observed pod. */
-function differs(parts: PodParts, seen: ObservedPod | undefined): boolean {
+function differs(parts: ListedPod, seen: ObservedPod | undefined): boolean {
   if (!seen) return true;
   if (parts.sandboxes.length !== seen.sandboxes.length || parts.containers.length !== seen.containers.length)
     return true;

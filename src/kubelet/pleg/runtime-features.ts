@@ -8,7 +8,7 @@ export interface HandlerFeatures {
 }
 
 /** The features of a handler; `unlisted` when the runtime lists its handlers but not this one. */
-export type HandlerKnowledge = HandlerFeatures | 'unlisted';
+export type KnownHandlerFeatures = HandlerFeatures | 'unlisted';
 
 const NONE: HandlerFeatures = { recursiveReadOnlyMounts: false, userNamespaces: false };
 
@@ -25,13 +25,13 @@ export class RuntimeFeatures {
     this.#handlers = handlersOf(first);
   }
 
-  async refresh(handler: string, signal: AbortSignal): Promise<HandlerKnowledge> {
+  async refresh(handler: string, signal: AbortSignal): Promise<KnownHandlerFeatures> {
     this.#handlers = handlersOf(await this.#runtime.status({ verbose: false }, signal));
     return this.known(handler);
   }
 
   /** As of the last status. Runtimes that list no handlers have no features. */
-  known(handler: string): HandlerKnowledge {
+  known(handler: string): KnownHandlerFeatures {
     return this.#handlers.get(handler) ?? (this.#handlers.size === 0 ? NONE : 'unlisted');
   }
 }

@@ -95,7 +95,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     outcome: { kind: 'failure', output: 'dial tcp [fd00::2]:80: connect: connection refused' },
   },
   'tcp: failure when there is no way': {
-    given: { probe: tcp(80), network: (network) => network.faults.failNext('dial', 'EHOSTUNREACH') },
+    given: { probe: tcp(80), network: (network) => network.errors.failNext('dial', 'EHOSTUNREACH') },
     outcome: { kind: 'failure', output: 'dial tcp 10.0.0.2:80: connect: no route to host' },
   },
   'tcp: failure when nobody answers in time': {

@@ -39,7 +39,7 @@ export async function checkProbe(
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
-  const check = HANDLERS.map((find) => find(probe)).find((found) => found !== undefined);
+  const check: BoundHandler | undefined = HANDLERS.map((find) => find(probe)).find((found) => found !== undefined);
   if (check === undefined) return unknownResult('missing probe handler');
   const limit = startTimeLimit(timeoutMs, deps.clock, signal);
   try {

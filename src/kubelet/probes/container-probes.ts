@@ -109,7 +109,7 @@ export class ContainerProbes {
       first: initialState(this.#results.get(kind)),
       delayMs: Math.max(firstCheckDelay(spec, clock.now() - startedMs), jitterMs(spec.periodMs)),
       check: (isEarly: boolean, signal: AbortSignal) => check(kind, probe, isEarly, signal),
-      moved: (state: ProbeState) => this.#onState(kind, state),
+      onState: (state: ProbeState) => this.#onState(kind, state),
     };
     own(runProbeLoop(loop, clock, controller.signal), controller.signal);
   }

@@ -5,13 +5,13 @@ import { pathSafeUid } from '../pod/pod-paths.ts';
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 export interface CgroupSettings {
-  /** Below which `kubepods` is made: `/` for kubelet's own layout. */
+  /** The parent of `kubepods`: `/` for kubelet's own layout. */
   readonly cgroupRoot: string;
   /** Absent: `cgroupfs`. */
   readonly cgroupDriver?: CgroupDriver | undefined;
 }
 
-/** A control group as the steps to it from the root, independent of who makes it. */
+/** A cgroup as its path components from the root, independent of the cgroup driver. */
 export type CgroupName = readonly string[];
 
 export function kubepodsCgroup({ cgroupRoot }: CgroupSettings): CgroupName {
@@ -24,12 +24,12 @@ export function qosCgroup(qos: QosClass, settings: CgroupSettings): CgroupName {
   return qos === 'Guaranteed' ? root : [...root, qos.toLowerCase()];
 }
 
-/** The group of a pod, were it of that class. */
+/** The cgroup of a pod of this QoS class. */
 export function podCgroup(uid: string, qos: QosClass, settings: CgroupSettings): CgroupName {
   return [...qosCgroup(qos, settings), `pod${pathSafeUid(uid)}`];
 }
 
-/** What the runtime gets as the parent of the sandbox and its containers. */
+/** The parent cgroup of the sandbox and its containers, as the runtime gets it. */
 export function podCgroupPath(pod: Pod, settings: CgroupSettings): string {
   return cgroupPath(podCgroup(pod.metadata.uid, qosClass(pod), settings), settings);
 }
@@ -40,7 +40,7 @@ export function cgroupPath(name: CgroupName, { cgroupDriver }: CgroupSettings): 
 }
 
 /**
- * A slice's name holds those of all its parents, joined by dashes:
+ * A slice's name contains the names of all its parents, joined by dashes:
  * `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1234_5678.slice`.
  */
 function systemdPath(name: CgroupName): string {
@@ -48,7 +48,10 @@ function systemdPath(name: CgroupName): string {
   return `/${parts.map((_, index) => `${parts.slice(0, index + 1).join('-')}.slice`).join('/')}`;
 }
 
-/** The pod whose control group a folder is. A slice's name repeats those above it: `kubepods-pod1234_5678.slice`. */
+/**
+ * The UID of the pod that a cgroup directory belongs to. A slice's name repeats its parents:
+ * `kubepods-pod1234_5678.slice`.
+ */
 export function podUidOfCgroup(folder: string, { cgroupDriver }: CgroupSettings): string | undefined {
   const isSlice = cgroupDriver === 'systemd';
   const step = isSlice

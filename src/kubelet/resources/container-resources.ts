@@ -11,11 +11,11 @@ import { type SwapSettings, swapLimit } from './swap-limit.ts';
 export interface ResourceSettings extends SwapSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
-  /** Cgroup v2 only; absent: out of memory, a container dies as a whole. */
+  /** Cgroup v2 only. Absent: an OOM kill ends all processes of the container. */
   readonly singleProcessOOMKill?: boolean | undefined;
 }
 
-/** What a container may use of the machine. */
+/** The resources of a container in CRI terms. */
 export function containerResources(
   pod: Pod,
   container: Container,
@@ -40,7 +40,7 @@ export function containerResources(
   });
 }
 
-/** The pod as a whole, without what its runtime needs for itself. */
+/** The resources of the whole pod, without its overhead. */
 export function sandboxResources(pod: Pod, settings: ResourceSettings, host: HostFacts): LinuxContainerResources {
   const bare = { ...pod, spec: { ...pod.spec, overhead: undefined } };
   const requests = podRequests(bare);
@@ -53,7 +53,7 @@ export function sandboxResources(pod: Pod, settings: ResourceSettings, host: Hos
   return LinuxContainerResources.fromPartial(linuxResources(amounts, settings, host));
 }
 
-/** What the runtime itself needs for the pod; counted as both request and limit. */
+/** The pod's overhead, which counts as both request and limit. */
 export function overheadResources({ spec }: Pod, settings: ResourceSettings, host: HostFacts): LinuxContainerResources {
   const { overhead } = spec;
   if (!overhead) return LinuxContainerResources.fromPartial({});
@@ -63,7 +63,7 @@ export function overheadResources({ spec }: Pod, settings: ResourceSettings, hos
 }
 
 interface Amounts {
-  /** Thousandths of a CPU; absent: as much as the limit. */
+  /** Thousandths of a CPU. Absent: the limit. */
   readonly cpuRequest: bigint | undefined;
   readonly cpuLimit: bigint;
   readonly memoryLimit: bigint;
@@ -90,14 +90,14 @@ function linuxResources(amounts: Amounts, settings: ResourceSettings, { cgroupVe
   };
 }
 
-/** Memory and swap together on v1, swap alone on v2. */
+/** v1 limits memory and swap together, v2 limits swap alone. */
 function withSwap(resources: BaseResources, swapBytes: number, host: HostFacts) {
   if (!host.swapControllerAvailable) return resources;
   if (host.cgroupVersion === 'v1') return { ...resources, memorySwapLimitInBytes: resources.memoryLimitInBytes };
   return { ...resources, unified: { ...resources.unified, 'memory.swap.max': String(swapBytes) } };
 }
 
-/** One entry for each size that the machine has: what is not asked for is not to be had. */
+/** One entry for each page size of the machine. Sizes without a limit get 0. */
 function hugepageLimits(limits: ResourceList, { hugePageSizes }: HostFacts) {
   const asked = new Map<string, bigint>();
   for (const [name, limit] of Object.entries(limits)) {

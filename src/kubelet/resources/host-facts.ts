@@ -2,16 +2,16 @@ import type { Cgroups } from '../../host/cgroups.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { hugePagePools, hugePageSizeText } from './huge-pages.ts';
 
-/** What this machine is like, as far as requests to the runtime depend on it. It does not change while we run. */
+/** Facts of the machine that requests to the runtime depend on. They do not change while the agent runs. */
 export interface HostFacts {
   readonly cgroupVersion: 'v1' | 'v2';
-  /** `2MB`, `1GB`: the sizes for which the kernel keeps pools. */
+  /** The page sizes for which the kernel has pools: `2MB`, `1GB`. */
   readonly hugePageSizes: readonly string[];
-  /** Swap can be limited by control group. */
+  /** The kernel can limit swap per cgroup. */
   readonly swapControllerAvailable: boolean;
   /** All swap space of the machine. */
   readonly swapBytes: number;
-  /** Counters of the CPUs that containers must not read. */
+  /** CPU counters that containers must not read. */
   readonly thermalThrottlePaths: readonly string[];
   readonly cpuCount: number;
   readonly appArmorEnabled: boolean;
@@ -29,7 +29,7 @@ export interface HostFactsDeps {
   readonly cgroups: Pick<Cgroups, 'version'>;
 }
 
-/** A file that is missing or unreadable means that the machine has no such thing. */
+/** A missing or unreadable file means that the machine does not have the feature. */
 export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<HostFacts> {
   const cpus = await cpuFolders(fs);
   return {
@@ -64,12 +64,12 @@ function parseKernelVersion(release: string): KernelVersion {
 
 async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<boolean> {
   if (version === 'v1') return exists(fs, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
-  // The root has no limits of its own, so the file is looked for in our own group.
+  // The root cgroup has no limits, so the file is looked up in the agent's own cgroup.
   const own = /^0::(.*)$/m.exec(await readIfExists(fs, '/proc/self/cgroup'))?.[1] ?? '/';
   return exists(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
 }
 
-/** A kernel that has it without a policy calls every process `kernel`. */
+/** A kernel with SELinux but without a policy labels every process `kernel`. */
 async function hasSeLinux(fs: FileSystem): Promise<boolean> {
   if (!(await exists(fs, '/sys/fs/selinux/enforce'))) return false;
   return (await readIfExists(fs, '/proc/self/attr/current')).replace(/\0.*$/s, '').trim() !== 'kernel';

@@ -4,14 +4,14 @@ import type { FileSystem } from '../../host/file-system.ts';
 
 const POOLS = '/sys/kernel/mm/hugepages';
 
-/** The sizes for which the kernel keeps pools, in KiB. */
+/** The page sizes for which the kernel has pools, in KiB. */
 export async function hugePagePools(fs: FileSystem): Promise<readonly string[]> {
   if (!(await fs.stat(POOLS))) return [];
   const entries = await fs.readDirectory(POOLS);
   return entries.flatMap(({ name }) => /^hugepages-(\d+)kB$/.exec(name)?.[1] ?? []);
 }
 
-/** Bytes of huge pages that the machine has set aside, by the name of the resource: `hugepages-2Mi`. */
+/** Bytes of allocated huge pages by resource name: `hugepages-2Mi`. */
 export async function hugePageCapacity(fs: FileSystem): Promise<ResourceList> {
   const pools = await hugePagePools(fs);
   const amounts = pools.map(async (kibibytes) => {

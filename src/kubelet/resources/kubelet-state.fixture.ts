@@ -1,6 +1,6 @@
 /**
- * Written by kubelet v1.36.4, of pods of all kinds: with nothing asked for, with init containers and a sidecar, with
- * resources of the whole pod, and a static one. Two of them were resized, one of these by a restart.
+ * Written by kubelet v1.36.4. The pods: without resources, with init containers and a sidecar, with pod-level
+ * resources, and a static pod. Two of them were resized, one of these by a restart.
  */
 export const ALLOCATED_BY_KUBELET = String.raw`{"data":"{\"entries\":{\"1daddd66-a699-4d45-94da-a5734df87d7b\":{\"ContainerResources\":{\"main\":{}},\"PodLevelResources\":null},\"4b29b571-61dc-4d62-89bc-ab2d2fafd5e2\":{\"ContainerResources\":{\"main\":{\"limits\":{\"memory\":\"64Mi\"},\"requests\":{\"cpu\":\"70m\",\"memory\":\"16Mi\"}}},\"PodLevelResources\":null},\"5ce2a4f1-0b4e-4f4e-9d5b-1f1a3c7e9b21\":{\"ContainerResources\":{\"main\":{\"requests\":{\"cpu\":\"50m\",\"memory\":\"16Mi\"}}},\"PodLevelResources\":null},\"9f2c80f2-929e-418e-a6b9-97814f0a988b\":{\"ContainerResources\":{\"main\":{}},\"PodLevelResources\":null},\"bb33d7a5-465b-4b69-a15d-b1949fdf6cce\":{\"ContainerResources\":{\"main\":{\"requests\":{\"cpu\":\"50m\"}}},\"PodLevelResources\":{\"limits\":{\"cpu\":\"200m\",\"memory\":\"64Mi\"},\"requests\":{\"cpu\":\"100m\",\"memory\":\"32Mi\"}}},\"e135d657-6cf4-4632-904b-a5e83c86b73d\":{\"ContainerResources\":{\"extra\":{},\"first\":{\"requests\":{\"cpu\":\"10m\"}},\"main\":{\"limits\":{\"memory\":\"80Mi\"},\"requests\":{\"cpu\":\"70m\",\"memory\":\"16Mi\"}},\"side\":{\"limits\":{\"memory\":\"32Mi\"},\"requests\":{\"memory\":\"32Mi\"}}},\"PodLevelResources\":null}}}","checksum":1681923077}`;
 

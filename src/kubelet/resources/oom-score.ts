@@ -6,12 +6,12 @@ import { isNodeCriticalPod } from './critical-pod.ts';
 
 const GUARANTEED = -997;
 const BEST_EFFORT = 1000;
-/** A Guaranteed pod that uses all memory scores 10; every other pod is to come before it. */
+/** A Guaranteed pod that uses all memory scores 10; every other pod must be killed before it. */
 const LOWEST_BURSTABLE = 1000 + GUARANTEED;
 
 /**
- * How much sooner the kernel kills the container when memory runs out. A Burstable container that stays within what
- * it asked for is safer, the more it asked for; a sidecar is never killed sooner than the containers that it serves.
+ * The `oom_score_adj` of a container. A Burstable container that stays within its memory request is safer the larger
+ * the request is. A sidecar is never killed before the containers that it serves.
  */
 export function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: number): number {
   if (isNodeCriticalPod(pod)) return GUARANTEED;
@@ -29,7 +29,7 @@ export function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes:
   return adjust === BEST_EFFORT ? BEST_EFFORT - 1 : adjust;
 }
 
-/** What the pod asked for beyond its containers, split evenly among them. */
+/** The pod-level memory request beyond that of its containers, split evenly among them. */
 function unassignedShare(pod: Pod): bigint {
   const ofPod = pod.spec.resources?.requests?.['memory'];
   if (ofPod === undefined || parseQuantity(ofPod).isZero()) return 0n;

@@ -2,21 +2,21 @@ import type { Container, Pod, ResourceRequirements } from '../../api/generated/c
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 
-/** The resources of a pod at one moment: those it was promised, or those that its containers were made with. */
+/** The resources of a pod: allocated, or actuated. */
 export interface PodResources {
-  /** By name; ephemeral containers have none. */
+  /** By container name, without ephemeral containers. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
-  /** Of the pod as a whole; absent: its containers alone count. */
+  /** Pod-level resources. Absent: only the containers have resources. */
   readonly pod?: ResourceRequirements | undefined;
 }
 
-/** What a pod that is admitted as it is gets. */
+/** The allocation of a pod that is admitted as it is. */
 export function allocationOf({ spec }: Pod): PodResources {
   const { resources } = spec;
   return { containers: resourcesByName(spec.initContainers, spec.containers), ...(resources && { pod: resources }) };
 }
 
-/** The pod with the resources that it was promised; the same object when these are the ones it asks for. */
+/** The pod with its allocated resources; the same object if the spec asks for exactly those. */
 export function withAllocation(pod: Pod, allocation: PodResources): Pod {
   const { spec } = pod;
   const isSamePod = isSameOrNone(spec.resources, allocation.pod);
@@ -31,12 +31,12 @@ export function withAllocation(pod: Pod, allocation: PodResources): Pod {
   };
 }
 
-/** The pod asks for other resources than it has. */
+/** The pod asks for resources that differ from its allocation. */
 export function isResized(pod: Pod, allocation: PodResources): boolean {
   return withAllocation(pod, allocation) !== pod;
 }
 
-/** What a container is made with: where it has no limit of its own, the limit of its pod is its limit. */
+/** The resources that a container is created with: a missing limit is the pod-level limit. */
 export function actuationOf({ spec }: Pod, container: Container): ResourceRequirements {
   const { limits, ...rest } = container.resources ?? {};
   const own: Record<string, string | number> = { ...limits };
@@ -47,7 +47,7 @@ export function actuationOf({ spec }: Pod, container: Container): ResourceRequir
   return { ...rest, ...(Object.keys(own).length > 0 && { limits: own }) };
 }
 
-/** What a container that runs has of CPU and memory; of anything else, what it was promised. */
+/** The actuated CPU and memory of a running container; for other resources its allocation. */
 export function actualResources(
   { name, resources = {} }: Container,
   actuated: PodResources | undefined,
@@ -56,7 +56,7 @@ export function actualResources(
   return has ? withActual(resources, has) : resources;
 }
 
-/** The pod as if it had been promised what its containers have. */
+/** The pod as if its allocation were what its containers run with. */
 export function actualPod(pod: Pod, actuated: PodResources | undefined): Pod {
   if (!actuated) return pod;
   const { initContainers = [], containers, resources } = pod.spec;
@@ -73,7 +73,7 @@ function withActual(allocated: ResourceRequirements, has: ResourceRequirements):
   return { ...allocated, ...(limits && { limits }), ...(requests && { requests }) };
 }
 
-/** Zero is what kubelet's record of a resize has where there is none. */
+/** kubelet's records of a resize have zero where there is no amount. */
 function listWithActual(allocated: ResourceList, has: ResourceList = {}): ResourceList {
   const actual = ['cpu', 'memory'].flatMap((name) => {
     const amount = has[name];
@@ -84,7 +84,7 @@ function listWithActual(allocated: ResourceList, has: ResourceList = {}): Resour
   return actual.length === 0 ? allocated : { ...allocated, ...Object.fromEntries(actual) };
 }
 
-/** The same amounts of the same resources, however they are written; what is not there is as good as empty. */
+/** Compares amounts, not spellings. Absent and empty lists are the same. */
 export function isSameResources(one: ResourceRequirements = {}, other: ResourceRequirements = {}): boolean {
   return (
     isSameList(one.requests, other.requests) &&

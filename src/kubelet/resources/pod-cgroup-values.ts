@@ -10,14 +10,14 @@ import { hugePageAmounts } from './huge-pages.ts';
 export interface PodCgroupSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
-  /** Not positive: no limit. */
+  /** Zero or negative: no limit. */
   readonly podPidsLimit: number;
 }
 
-/** What of the machine they depend on. */
+/** The facts of the machine that the values depend on. */
 export type PodCgroupHost = Pick<HostFacts, 'hugePageSizes'>;
 
-/** Limits of a pod as a whole. One container without a limit leaves the pod without that limit too. */
+/** The limits of a whole pod. If one container has no limit, the pod has none either. */
 export function podCgroupValues(
   pod: Pod,
   settings: PodCgroupSettings,
@@ -38,7 +38,9 @@ export function podCgroupValues(
   };
 }
 
-/** The larger of each; without a limit where one of them has none, which leaves the kernel with what it has. */
+/**
+ * The larger value of each limit. If one side has no limit, the limit is omitted and the kernel keeps its current one.
+ */
 export function maxCgroupValues(before: CgroupValues, after: CgroupValues): CgroupValues {
   const { cpuShares: weight = 0, cpuQuotaMicroseconds: quota, memoryLimitBytes: memory, ...rest } = after;
   const larger = (one: number | undefined, other: number | undefined): number | undefined =>
@@ -57,14 +59,14 @@ function pidsLimit({ podPidsLimit }: PodCgroupSettings): CgroupValues {
   return podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
 }
 
-/** What is not asked for is not to be had. */
+/** Page sizes that are not requested get 0. */
 function hugePages(pod: Pod, { hugePageSizes }: PodCgroupHost): CgroupValues {
   if (hugePageSizes.length === 0) return {};
   const asked = hugePageAmounts(podRequests(pod));
   return { hugePageLimits: Object.fromEntries(hugePageSizes.map((size) => [size, Number(asked.get(size) ?? 0n)])) };
 }
 
-/** Thousandths of a CPU, with what the runtime needs for itself. */
+/** Thousandths of a CPU, including the overhead. */
 export function podCpuRequest(pod: Pod): bigint {
   return podRequests(pod).get('cpu')?.milliValue() ?? 0n;
 }
@@ -77,7 +79,7 @@ function cpuTime(milliCpu: bigint, { cpuCfsQuota, cpuCfsQuotaPeriodMs }: PodCgro
   };
 }
 
-/** Init containers count with the sidecars that run beside them. */
+/** An init container without a limit counts unless a sidecar before it has one. */
 function everyContainerLimits({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
   if (isPositive(spec.resources?.limits?.[resource])) return true;
   if (!spec.containers.every((container) => hasLimit(container, resource))) return false;

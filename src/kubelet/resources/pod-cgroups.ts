@@ -30,17 +30,18 @@ export interface PodCgroupsDeps {
   readonly processes: Processes;
   readonly settings: CgroupSettings & PodCgroupSettings;
   readonly hostFacts: PodCgroupHost;
-  /** The pod with what its containers have; absent: they have what it was promised. */
+  /** The pod with its actuated resources. Absent: they equal the allocated ones. */
   readonly actuated?: (pod: Pod) => Pod;
 }
 
 /**
- * The control group of each pod: made before its sandbox, removed when nothing of the pod runs any more.
+ * The cgroup of each pod: created before the sandbox, removed when nothing of the pod runs.
  *
- * 1. `prepare` may be repeated; it sets the same values again. As long as containers have more than their pod was
- *    promised, the group has room for both: the kernel takes no limit that those below it exceed. `settle` ends that.
- * 2. `release` is safe without `prepare`. What still runs in the group is killed: nothing of a pod outlives it.
- * 3. The group of all Burstable pods weighs as much as they ask for together.
+ * 1. `prepare` may be repeated and sets the same values again. While containers still run with more than the
+ *    allocation, the cgroup has room for both, because the kernel rejects limits that children exceed. `applyAllocated`
+ *    ends that.
+ * 2. `release` is safe without `prepare`. Remaining processes are killed: nothing of a pod outlives its cgroup.
+ * 3. The CPU weight of the Burstable cgroup is the sum of the requests of its pods.
  */
 export class PodCgroups implements PodStep {
   readonly name = 'cgroup';
@@ -69,21 +70,21 @@ export class PodCgroups implements PodStep {
     await this.#cgroups.update(path, maxCgroupValues(this.#cgroupValues(this.#actuated(pod)), this.#cgroupValues(pod)));
   }
 
-  /** Its containers have what it was promised. */
+  /** Called once the containers run with the allocated resources. */
   async applyAllocated(pod: Pod): Promise<void> {
     await this.#cgroups.update(podCgroupPath(pod, this.#settings), this.#cgroupValues(pod));
   }
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
-    // Of an orphan nothing but its name is known, so it may be of any class.
+    // The spec of an orphan is unknown, so it may be of any QoS class.
     const classes = pod.spec.containers.length > 0 ? [qosClass(pod)] : QOS_CLASSES;
     for (const qos of classes) await this.#remove(this.#path(podCgroup(uid, qos, this.#settings)), signal);
     const wasCounted = this.#burstable.delete(uid);
     if (wasCounted) await this.#updateQosWeight('Burstable');
   }
 
-  /** UIDs of the pods that have a group, from this run or an earlier one. */
+  /** UIDs of all pods that have a cgroup, from this process or a previous one. */
   async existing(): Promise<readonly string[]> {
     const found = new Set<string>();
     for (const qos of QOS_CLASSES) {
@@ -95,7 +96,10 @@ export class PodCgroups implements PodStep {
     return [...found];
   }
 
-  /** Removes the groups above the pods once no pod is below them; `includingRoot` also the root, if that is ours. */
+  /**
+   * Removes the parent cgroups that have no pods left; with `includingRoot` also the configured root, if the agent
+   * created it.
+   */
   async removeAll({ includingRoot = false } = {}): Promise<void> {
     const kubepods = kubepodsCgroup(this.#settings);
     const parents = QOS_CLASSES.map((qos) => qosCgroup(qos, this.#settings));

@@ -17,7 +17,7 @@ export interface PodResizesDeps {
   readonly clock: Clock;
   readonly settings: SwapSettings;
   readonly hostFacts: HostFacts;
-  /** May it run here with what it asks for, beside those that do? `undefined`: yes. */
+  /** Admission of the resized pod beside the running ones. `undefined`: it is admitted. */
   readonly admit: (
     pod: Pod,
     others: readonly Pod[],
@@ -25,17 +25,17 @@ export interface PodResizesDeps {
 }
 
 /**
- * Pods that ask for other resources than they were promised while they run.
+ * In-place resizes of running pods.
  *
- * 1. A pod is promised what it asks for as soon as the node has it; until then it runs with what it has, and waits. What
- *    can never be had is not tried again.
- * 2. A pod that was promised something is resized until its running containers have it, whatever happens in between.
- * 3. What a pod was told before this life of the agent is not told again.
+ * 1. The requested resources are allocated as soon as the node has room. Until then the pod runs with its allocation
+ *    and the resize is pending. An infeasible resize is not retried.
+ * 2. An allocated resize is retried until the running containers have the resources.
+ * 3. Events that a previous process recorded are not recorded again.
  */
 export class PodResizes {
   readonly #deps: PodResizesDeps;
   readonly #conditions: ResizeConditions;
-  /** UIDs of pods that wait. */
+  /** UIDs of pods whose resize is pending. */
   readonly #pendingUids = new Set<string>();
 
   constructor(deps: PodResizesDeps) {
@@ -43,17 +43,17 @@ export class PodResizes {
     this.#conditions = new ResizeConditions(() => deps.clock.now());
   }
 
-  /** The pod as it is to run: with what it was promised. */
+  /** The pod with its allocated resources. */
   allocated(pod: Pod): Pod {
     return this.#deps.records.allocated(pod);
   }
 
-  /** A pod that was not here before runs with these resources from now on. */
+  /** Allocates the resources of a new pod. */
   onPodAdmitted(pod: Pod): void {
     this.#deps.records.allocate(pod);
   }
 
-  /** A source has the pod, as new or otherwise than before. */
+  /** Called when a source adds or updates the pod. */
   onPodUpdated(pod: Pod, isNew: boolean): void {
     const { uid } = pod.metadata;
     if (isNew) this.#conditions.restore(pod);
@@ -65,13 +65,13 @@ export class PodResizes {
     if (!isNew) this.#conditions.clear(uid, 'PodResizePending');
   }
 
-  /** It left its source. */
+  /** Called when the pod left its source. */
   forget(uid: string): void {
     this.#pendingUids.delete(uid);
     this.#deps.records.deallocate(uid);
   }
 
-  /** Every source has spoken: of other pods nothing is to be remembered. */
+  /** Called once all sources have reported: drops the records of other pods. */
   retainOnly(uids: ReadonlySet<string>): void {
     this.#deps.records.retainOnly(uids);
   }
@@ -81,8 +81,8 @@ export class PodResizes {
   }
 
   /**
-   * Promises what is asked for where it can be had. Returns the pods that were, and those whose conditions are other
-   * ones, as they are to run from now on.
+   * Allocates pending resizes that fit. Returns those pods, and pods whose conditions have changed, with their
+   * allocation.
    */
   retryPending(podByUid: ReadonlyMap<string, Pod>, running: readonly Pod[]): readonly Pod[] {
     const pending = [...this.#pendingUids].flatMap((uid) => this.#pending(podByUid.get(uid), running));
@@ -90,7 +90,9 @@ export class PodResizes {
     return pending.sort(byResizePriority).flatMap(({ pod }) => (this.#tryAllocate(pod, running) ? [this.allocated(pod)] : []));
   }
 
-  /** Tells how far the resize of a pod is; it may have been promised something else since the worker took the pod up. */
+  /**
+   * Updates the condition of the resize in progress. The allocation may be newer than the pod that the worker syncs.
+   */
   checkProgress(taken: Pod, seen: ObservedPod | undefined): void {
     const pod = this.allocated(taken);
     const { uid } = pod.metadata;
@@ -102,7 +104,7 @@ export class PodResizes {
     if (done) this.#recordEvent(pod, 'Normal', 'ResizeCompleted', 'Pod resize completed', done.observedGeneration);
   }
 
-  /** The containers could not be given what the pod was promised. */
+  /** Called when the containers could not be given the allocated resources. */
   onResizeFailed(pod: Pod, message: string): void {
     if (!this.#conditions.setInProgress(pod, { reason: 'Error', message })) return;
     const { observedGeneration } = this.#conditions.get(pod.metadata.uid, 'PodResizeInProgress') ?? {};
@@ -113,7 +115,7 @@ export class PodResizes {
     return this.#conditions.list(uid);
   }
 
-  /** It has ended: nothing is to be told of a resize any more. */
+  /** Called when the pod has ended: its conditions are dropped. */
   onPodEnded(uid: string): void {
     this.#pendingUids.delete(uid);
     this.#conditions.forget(uid);
@@ -125,7 +127,7 @@ export class PodResizes {
     return [{ pod, allocated: this.allocated(pod), since }];
   }
 
-  /** Whether there is anything to tell the worker. */
+  /** Returns whether the pod worker has to sync. */
   #tryAllocate(pod: Pod, running: readonly Pod[]): boolean {
     const { uid, generation = 0 } = pod.metadata;
     const allocated = this.allocated(pod);
@@ -150,7 +152,7 @@ export class PodResizes {
     return news !== undefined;
   }
 
-  /** The runtime cannot change how much of a running container may be swapped out. */
+  /** The runtime cannot change the swap limit of a running container. */
   #infeasibleReason(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
     const { settings, hostFacts } = this.#deps;
     const before = new Map(containersOf(allocated).map((container) => [container.name, container]));
@@ -163,7 +165,7 @@ export class PodResizes {
     return isSwapping ? { reason: INFEASIBLE, message } : undefined;
   }
 
-  /** Containers that do not run get theirs when they start. */
+  /** Containers that do not run get the resources when they start. */
   #isInProgress(pod: Pod, seen: ObservedPod | undefined): boolean {
     const { containers, pod: wholePod } = planResize(pod, this.#deps.records.actuated(pod.metadata.uid));
     if (wholePod) return true;
@@ -188,7 +190,7 @@ function containersOf({ spec }: Pod): Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers];
 }
 
-/** An init container that runs to its end is not waited for. */
+/** Init containers that run to completion are not resized. */
 function resizableContainers({ spec }: Pod): Container[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...sidecars, ...spec.containers];

@@ -3,16 +3,13 @@ import { formatTime } from '../../base/rfc3339.ts';
 
 type ResizeCondition = 'PodResizePending' | 'PodResizeInProgress';
 
-/** Why a resize waits, or does not get on. */
+/** Why a resize is pending or fails. */
 export interface ResizeDetail {
   readonly reason: string;
   readonly message: string;
 }
 
-/**
- * What the status of each pod tells of its resize. A condition that is there is true; the time of its last change is
- * that of its reason.
- */
+/** The resize conditions of each pod. A condition that exists is true; its transition time is that of its reason. */
 export class ResizeConditions {
   readonly #now: () => number;
   readonly #byPod = new Map<string, ReadonlyMap<ResizeCondition, PodCondition>>();
@@ -29,7 +26,7 @@ export class ResizeConditions {
     return this.#byPod.get(uid)?.get(type);
   }
 
-  /** What the status of the pod told before this life of the agent. */
+  /** Restores the conditions that a previous process wrote to the pod's status. */
   restore({ metadata, status }: Pod): void {
     for (const condition of status?.conditions ?? []) {
       const { type } = condition;
@@ -37,7 +34,7 @@ export class ResizeConditions {
     }
   }
 
-  /** What is another than before: the reason or the wish, or the message alone. The same word changes nothing. */
+  /** Returns what has changed: the reason or the requested generation, or only the message. `undefined`: nothing. */
   setPending({ metadata: { uid, generation = 0 } }: Pod, detail: ResizeDetail): 'reason' | 'message' | undefined {
     const before = this.get(uid, 'PodResizePending');
     const isSameRequest = before?.reason === detail.reason && (before.observedGeneration ?? 0) === generation;
@@ -47,8 +44,8 @@ export class ResizeConditions {
   }
 
   /**
-   * Keeps the generation of the wish that it began with, and its trouble unless there is another. Whether that is
-   * another than before.
+   * Keeps the generation that the resize started with, and its error unless there is a new one. Returns whether the
+   * condition has changed.
    */
   setInProgress({ metadata: { uid, generation = 0 } }: Pod, detail: Partial<ResizeDetail> = {}): boolean {
     const before = this.get(uid, 'PodResizeInProgress');
@@ -60,7 +57,7 @@ export class ResizeConditions {
     return true;
   }
 
-  /** The condition that was there. */
+  /** Removes a condition and returns it. */
   clear(uid: string, type: ResizeCondition): PodCondition | undefined {
     const before = this.get(uid, type);
     if (!before) return undefined;

@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { goJson } from '../../base/go/go-json.ts';
 import { requirementsText } from './resources-checkpoint.ts';
 
-/** The message of an event about a resize, as kubelet words it: what the pod is to have, in JSON. */
+/** kubelet's event message about a resize: the requested resources in JSON. */
 export function resizeMessage(what: string, { spec }: Pod, generation: number, error = ''): string {
   const fields = [
     ...listOf('initContainers', spec.initContainers),

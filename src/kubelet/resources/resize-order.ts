@@ -3,16 +3,16 @@ import { podRequests } from '../../api/pod-resources.ts';
 import { qosClass } from '../../api/qos.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
 
-/** A pod that asks for other resources than it has. */
+/** A pod whose requested resources differ from its allocation. */
 export interface PendingResize {
   readonly pod: Pod;
-  /** With what it was promised. */
+  /** The pod with its allocated resources. */
   readonly allocated: Pod;
-  /** Since when it waits, as its condition tells; absent: it was not tried yet. */
+  /** The transition time of its condition. Absent: it was not tried yet. */
   readonly since: string | undefined;
 }
 
-/** Who gives something back comes first, then who matters most, then who has waited longest. */
+/** Sort order: decreases first, then by priority, then Guaranteed pods, then by waiting time. */
 export function byResizePriority(one: PendingResize, other: PendingResize): number {
   return (
     Number(increasesRequests(one)) - Number(increasesRequests(other)) ||
@@ -31,7 +31,7 @@ function isGuaranteed({ pod }: PendingResize): boolean {
   return qosClass(pod) === 'Guaranteed';
 }
 
-/** One that was not tried yet has not waited either. */
+/** A resize that was not tried yet has waited for the shortest time. */
 function waitingSince({ since = 'not yet' }: PendingResize): string {
   return since;
 }

@@ -2,20 +2,23 @@ import type { Container, Pod, ResourceRequirements } from '../../api/generated/c
 import { parseQuantity } from '../../base/quantity.ts';
 import { actuationOf, type PodResources } from './pod-allocation.ts';
 
-/** How a container that runs comes to the resources that its pod was promised. */
+/** How a running container gets the allocated resources. */
 export type ContainerResize = 'update' | 'restart';
 
-/** What a pod needs to have what it was promised. */
+/** What is left to do until a pod runs with its allocation. */
 export interface ResizePlan {
-  /** By name, of the containers that do not have it. One that does not run gets it when it starts. */
+  /**
+   * Containers whose actuated resources differ from the allocation, by name. A container that does not run gets them at
+   * its start.
+   */
   readonly containers: ReadonlyMap<string, ContainerResize>;
-  /** The pod as a whole does not have it. */
+  /** The pod-level resources differ. */
   readonly pod: boolean;
 }
 
 const NO_RESIZE: ResizePlan = { containers: new Map(), pod: false };
 
-/** Of a pod with its allocation. What is not known of is as it should be. */
+/** `pod` has its allocation. Containers without a record count as up to date. */
 export function planResize(pod: Pod, actuated: PodResources | undefined): ResizePlan {
   if (!actuated) return NO_RESIZE;
   const { initContainers = [], containers, resources } = pod.spec;
@@ -40,7 +43,7 @@ function containerResize(pod: Pod, container: Container, actuated: PodResources)
   return restarts ? 'restart' : 'update';
 }
 
-/** Request and limit of what can be resized. */
+/** Requests and limits of the resizable resources. */
 interface Amounts {
   readonly cpu: string;
   readonly memory: string;

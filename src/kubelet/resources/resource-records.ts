@@ -12,15 +12,16 @@ export interface ResourceRecordsDeps {
 }
 
 /**
- * Which resources pods were promised (allocated), and which their containers have (actuated), in kubelet's own files,
- * so that either agent goes on where the other was killed.
+ * The allocated and actuated resources of pods, in kubelet's own checkpoint files, so that kubelet and this agent can
+ * take over from each other.
  *
- * 1. A pod is promised something when it is admitted, and something else only by a resize; whatever it asks for in
- *    between, it runs with what it was promised.
- * 2. Before a container is made, both are on disk. The writes begin when the pod is admitted and prepared, so a container
- *    rarely waits for them.
- * 3. What a container has changes only when it is made or when the runtime has taken other resources for it.
- * 4. A pod that left its source is promised nothing; one that is gone has nothing. That goes to disk in its own time.
+ * 1. Resources are allocated at admission, and changed only by a resize. Until then the pod runs with its allocation,
+ *    whatever its spec asks for.
+ * 2. Both are on disk before a container is created. The writes start when the pod is admitted and prepared, so a
+ *    container rarely waits for them.
+ * 3. Actuated resources change only when a container is created, or when the runtime has accepted an update.
+ * 4. A pod that left its source has no allocation, a removed pod has no record. These changes are written in the
+ *    background.
  */
 export class ResourceRecords implements PodStep {
   readonly #allocated: ResourcesFile;
@@ -33,37 +34,37 @@ export class ResourceRecords implements PodStep {
     this.#log = log;
   }
 
-  /** Rejects when one of the files cannot be trusted: kubelet does not start then either. */
+  /** Rejects for a corrupt file: kubelet does not start then either. */
   static async read({ fs, log, settings: { rootDir } }: ResourceRecordsDeps): Promise<ResourceRecords> {
     await fs.makeDirectory(rootDir, 0o755);
     const allocated = await ResourcesFile.read(`${rootDir}/allocated_pods_state`, fs);
     return new ResourceRecords(allocated, await ResourcesFile.read(`${rootDir}/actuated_pods_state`, fs), log);
   }
 
-  /** The pod with what it was promised; itself when that is what it asks for, or when it was promised nothing yet. */
+  /** The pod with its allocated resources; the same object if it asks for exactly those or has no allocation yet. */
   allocated(pod: Pod): Pod {
     const allocation = this.#allocated.get(pod.metadata.uid);
     return allocation ? withAllocation(pod, allocation) : pod;
   }
 
-  /** What its containers have; of none is anything known when `undefined`. */
+  /** The actuated resources; `undefined` if nothing is recorded. */
   actuated(uid: string): PodResources | undefined {
     return this.#actuated.get(uid);
   }
 
-  /** Promises the pod what it asks for. */
+  /** Allocates what the pod asks for. */
   allocate(pod: Pod): void {
     this.#allocated.set(pod.metadata.uid, allocationOf(pod));
     this.#flushInBackground(this.#allocated);
   }
 
-  /** It left its source. */
+  /** Called when the pod left its source. */
   deallocate(uid: string): void {
     this.#allocated.remove(uid);
     this.#flushInBackground(this.#allocated);
   }
 
-  /** Every source has spoken: what an earlier life promised to others is void. */
+  /** Called once all sources have reported: drops the records of other pods. */
   retainOnly(uids: ReadonlySet<string>): void {
     for (const file of [this.#allocated, this.#actuated]) {
       for (const uid of file.uids) if (!uids.has(uid)) file.remove(uid);
@@ -71,15 +72,15 @@ export class ResourceRecords implements PodStep {
     }
   }
 
-  /** The container has, or is about to have, what its pod gives it. Rejects when that cannot be written down. */
+  /** Records the resources that a container has, or is about to get. Rejects if they cannot be written. */
   async recordActuated(pod: Pod, container: Container): Promise<void> {
     this.#actuate(pod, new Map([[container.name, actuationOf(pod, container)]]));
-    // kubelet goes on without the one, and makes no container without the other.
+    // kubelet ignores an error of the first write, and creates no container after an error of the second.
     await this.#allocated.flush().catch(() => undefined);
     await this.#actuated.flush();
   }
 
-  /** The control group of the pod has what the pod as a whole is given. */
+  /** Records that the pod's cgroup has the pod-level resources. */
   async recordPodActuated(pod: Pod): Promise<void> {
     const { resources } = pod.spec;
     if (!resources?.limits && !resources?.requests) return;
@@ -90,8 +91,8 @@ export class ResourceRecords implements PodStep {
   }
 
   /**
-   * What is about to be made of a pod of which nothing is known is what it was promised. Containers that run already
-   * without a record are an earlier agent's that kept none, and never gave them anything else.
+   * Records the allocation as actuated for a pod without a record. Containers that already run were created by an agent
+   * without records, which never resized them.
    */
   async prepare(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;

@@ -10,15 +10,15 @@ import type { PodResources } from './pod-allocation.ts';
 export type ResourcesByPod = ReadonlyMap<string, PodResources>;
 
 /**
- * The text of kubelet's `allocated_pods_state` and `actuated_pods_state`, byte for byte: a JSON in a JSON, with the
- * hash of what Go prints for the inner text.
+ * The text of kubelet's `allocated_pods_state` and `actuated_pods_state`, byte for byte: JSON within JSON, with the
+ * hash of Go's print of the inner text.
  */
 export function encodeResources(pods: ResourcesByPod): string {
   const data = pods.size === 0 ? '{}' : objectText([['entries', mapText(pods, podText)]]);
   return goJson({ data, checksum: checksumOf(data) });
 }
 
-/** Throws in kubelet's words when it would not start with such a file either. Fields it does not know say nothing. */
+/** Throws kubelet's message for a file that kubelet rejects too. Unknown fields are ignored. */
 export function decodeResources(text: string): ResourcesByPod {
   const { data = '', checksum = 0 } = jsonFields(parseJson(text));
   if (typeof data !== 'string') throw new Error('data is not a text');
@@ -31,7 +31,7 @@ function checksumOf(data: string): number {
   return fnv1a32(`(string)${data}`);
 }
 
-/** A value never changes, so its text is made once: each write is of all pods, and mostly of what was written before. */
+/** Values are immutable, so each text is encoded once: every write contains all pods, and most are unchanged. */
 const texts = new WeakMap<PodResources, string>();
 
 function podText(resources: PodResources): string {
@@ -47,7 +47,7 @@ function newPodText({ containers, pod }: PodResources): string {
   ]);
 }
 
-/** As Go writes them: canonical, and without what is empty. */
+/** Go's encoding: canonical quantities, no empty lists. */
 export function requirementsText({ limits, requests, claims = [] }: ResourceRequirements): string {
   return objectText([
     ...listFields('limits', limits),
@@ -78,7 +78,7 @@ function field(key: string, json: string): Field {
   return [key, json];
 }
 
-/** In the order in which Go writes the keys of a map: `10` before `9`, where an object of ours has them by number. */
+/** Go's order of map keys: by code point, `10` before `9`. */
 function mapText<T>(map: ReadonlyMap<string, T>, text: (value: T) => string): string {
   const ordered = [...map].sort(([one], [other]) => (one < other ? -1 : 1));
   return objectText(ordered.map(([key, value]) => field(key, text(value))));
@@ -123,7 +123,7 @@ function decodeMap<T>(value: unknown, one: (inner: unknown) => T): Map<string, T
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Go takes what is null or not there for empty. */
+/** Go decodes null and absent values as empty. */
 function jsonFields(value: unknown, errorPrefix = ''): Fields {
   if (value === undefined || value === null) return {};
   if (!isFields(value)) throw new Error(`${errorPrefix}not a JSON object`);

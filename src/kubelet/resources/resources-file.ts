@@ -4,18 +4,18 @@ import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { PodResources } from './pod-allocation.ts';
 import { decodeResources, encodeResources } from './resources-checkpoint.ts';
 
-/** What an earlier agent wrote cannot be trusted; the message says what is to be done. */
+/** A checkpoint file is corrupt. The message says what the administrator has to do. */
 export class CheckpointError extends ExpectedError {
   override readonly name = 'CheckpointError';
 }
 
 /**
- * One of kubelet's two records of the resources of pods, as it is to be on disk.
+ * One of kubelet's two checkpoint files of pod resources.
  *
- * 1. Nobody else writes the file while the agent lives: what was read at the start counts.
- * 2. It is written as a whole, only when it would say something else than it does. One write is under way at most, and
- *    the next takes along all that has changed until it begins: many pods that start at once cost two writes.
- * 3. A write that fails fails for those who wait for it; the next one who waits has it tried again.
+ * 1. No other process writes the file while the agent runs: it is read once, at the start.
+ * 2. The file is written as a whole, and only if its text changes. At most one write is in flight; the next one
+ *    contains all changes until it begins, so many pods that start at once cost two writes.
+ * 3. A failed write rejects for all callers that wait for it; the next `flush` retries it.
  */
 export class ResourcesFile {
   readonly #fs: FileSystem;
@@ -23,7 +23,7 @@ export class ResourcesFile {
   readonly #pods: Map<string, PodResources>;
   #onDisk: string | undefined;
   #isDirty = false;
-  /** The write that is under way, or the last one. */
+  /** The write in flight, or the last one. */
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -34,7 +34,7 @@ export class ResourcesFile {
     this.#pods = new Map(text === undefined ? [] : decodeResources(text));
   }
 
-  /** Rejects, as kubelet does not start, when what is there cannot be trusted. No file is as good as an empty one. */
+  /** Rejects for a corrupt file: kubelet does not start then either. A missing file is empty. */
   static async read(path: string, fs: FileSystem): Promise<ResourcesFile> {
     const text = await readIfExists(path, fs);
     try {
@@ -63,7 +63,7 @@ export class ResourcesFile {
     if (this.#pods.delete(uid)) this.#isDirty = true;
   }
 
-  /** Resolves when all that was set until now is on disk. */
+  /** Resolves when all changes made so far are on disk. */
   flush(): Promise<void> {
     if (this.#next !== undefined) return this.#next;
     if (!this.#isDirty) return this.#current;

@@ -5,14 +5,14 @@ import type { HostFacts } from './host-facts.ts';
 import { isCriticalPod } from './critical-pod.ts';
 
 export interface SwapSettings {
-  /** Absent: nothing may be swapped out. */
+  /** Absent: no swap. */
   readonly swapBehavior?: 'NoSwap' | 'LimitedSwap' | undefined;
   readonly memoryCapacityBytes: number;
 }
 
 /**
- * Bytes that a container may have swapped out (cgroup v2). A Burstable one gets the share of the machine's swap that it
- * asked for of the memory; who asks for nothing, is guaranteed all, or must never be slow, gets none.
+ * Bytes of swap that a container may use (cgroup v2). A Burstable container gets a share of the machine's swap in
+ * proportion to its memory request. Containers without a request, Guaranteed and critical pods get none.
  */
 export function swapLimit(pod: Pod, container: Container, settings: SwapSettings, host: HostFacts): number {
   const { swapBehavior, memoryCapacityBytes: capacity } = settings;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SubjectAccessReviewSpec } from '../../api/generated/core-v1.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { requestedAccess, createAuthorize } from './authorize.ts';
+import { createAuthorize, requestedAccess } from './authorize.ts';
 
 const USER = { name: 'jane', groups: ['dev'] };
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { ServerResponse } from '../../host/network.ts';
-import { LINE_HEADERS, errorLine, plainText } from './responses.ts';
+import { errorLine, LINE_HEADERS, plainText } from './responses.ts';
 
 /** A check returns its error, or `undefined`. */
 export type HealthChecks = ReadonlyMap<string, () => string | undefined>;

@@ -366,7 +366,10 @@ test('an address that the runtime does not know any more is told in its words', 
   const give = async () => ({ url: `http://127.0.0.1:${gone.port}/cri/other` });
   const late = await setUp({ network, runtime: { exec: give, attach: give, portForward: give } });
   for (const each of [view, late.view]) each.show(running());
-  await assert.rejects(late.upgrade('/exec/default/hello-box/web?output=1'), { status: 404, bodyText: 'no such token' });
+  await assert.rejects(late.upgrade('/exec/default/hello-box/web?output=1'), {
+    status: 404,
+    bodyText: 'no such token',
+  });
   await upgrade('/exec/default/hello-box/web?output=1');
 });
 

@@ -1,23 +1,23 @@
 import { assertNever } from '../../base/assert-never.ts';
-import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
-import type { TlsResponse, TlsHandler, TlsRequest } from '../../host/tls-server.ts';
+import type { TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
-import { HttpError, json, jsonLine, NO_SNIFFING, errorLine, plainText } from './responses.ts';
 import type { Authenticate } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
-import { proxyStream } from './proxy-stream.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { metricsResponse } from './metrics-text.ts';
 import { openResponse } from './open-response.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { processMetrics } from './process-metrics.ts';
+import { proxyStream } from './proxy-stream.ts';
 import { RequestCounts } from './request-counts.ts';
-import { type GuardedRoute, type OpenRoute, type Route, findRoute } from './route.ts';
+import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './responses.ts';
+import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { type StreamAddressDeps, streamAddress } from './stream-address.ts';
 

@@ -43,7 +43,11 @@ export function logQuery(query: URLSearchParams, splitStreams: boolean): LogQuer
   };
 }
 
-function parseStream(asked: string | null, splitStreams: boolean, tailLines: number | undefined): LogStream | undefined {
+function parseStream(
+  asked: string | null,
+  splitStreams: boolean,
+  tailLines: number | undefined,
+): LogStream | undefined {
   if (asked === null) return undefined;
   const stream = STREAMS.get(asked);
   if (!STREAMS.has(asked) || (stream !== undefined && tailLines !== undefined)) throw invalid();

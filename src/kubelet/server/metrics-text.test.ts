@@ -95,4 +95,5 @@ for (const [name, { declare, text }] of Object.entries(cases)) {
   });
 }
 
-test('exponentialBuckets() multiplies by the factor', () => assert.deepEqual(exponentialBuckets(1, 2, 4), [1, 2, 4, 8]));
+test('exponentialBuckets() multiplies by the factor', () =>
+  assert.deepEqual(exponentialBuckets(1, 2, 4), [1, 2, 4, 8]));

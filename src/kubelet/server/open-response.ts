@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { ServerRequest, ServerResponse } from '../../host/network.ts';
-import { redirectTo, errorLine, plainText } from './responses.ts';
+import { errorLine, plainText, redirectTo } from './responses.ts';
 import type { OpenRoute } from './route.ts';
 
 /** The responses of Go's `ServeMux`. */

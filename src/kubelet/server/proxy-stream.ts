@@ -2,8 +2,8 @@ import { errorText } from '../../base/error-text.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { StreamResponse, TlsRequest } from '../../host/tls-server.ts';
 import { UpgradeRejectedError } from '../../host/upgrade-rejected-error.ts';
-import { HttpError, LINE_HEADERS } from './responses.ts';
 import { withoutToken } from './bearer-token.ts';
+import { HttpError, LINE_HEADERS } from './responses.ts';
 
 /** Hop-by-hop headers and those of our own connections: they are not forwarded. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Route, findRoute } from './route.ts';
+import { findRoute, type Route } from './route.ts';
 
 const SETTINGS = { debugging: true, checks: new Set(['ping']) };
 

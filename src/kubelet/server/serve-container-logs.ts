@@ -10,10 +10,10 @@ import { logText } from '../logs/log-text.ts';
 import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
-import { HttpError } from './responses.ts';
+import { findPodByName } from './find-pod-by-name.ts';
 import { logContainerId } from './log-container.ts';
 import { type LogQuery, logQuery } from './log-query.ts';
-import { findPodByName } from './find-pod-by-name.ts';
+import { HttpError } from './responses.ts';
 
 export interface ContainerLogsDeps {
   readonly view: AgentView;

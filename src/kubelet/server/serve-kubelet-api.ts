@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { aborted } from '../../base/aborted.ts';
-import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network } from '../../host/network.ts';
 import type { TlsHandler, TlsServer, TlsServerSettings, TlsVersion } from '../../host/tls-server.ts';

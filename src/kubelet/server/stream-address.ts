@@ -6,8 +6,8 @@ import type { RuntimeService } from '../../cri/services.ts';
 import type { TlsRequest } from '../../host/tls-server.ts';
 import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { runningContainers } from '../pod/observed-pod.ts';
-import { HttpError, PLAIN_TEXT } from './responses.ts';
 import { findPodByName } from './find-pod-by-name.ts';
+import { HttpError, PLAIN_TEXT } from './responses.ts';
 import { forwardedPorts, isTunnel, streamOptions } from './stream-query.ts';
 
 export interface StreamAddressDeps {

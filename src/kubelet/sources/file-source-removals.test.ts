@@ -18,7 +18,7 @@ async function setUp(path = FOLDER) {
   await host.fs.writeFile(FILE, manifest('web'));
   if (path === FOLDER) await host.fs.writeFile(`${FOLDER}/other.yaml`, manifest('other'));
   const life = new AbortController();
-  const source = createFileSource({ paths: [path], nodeName: 'box', rescanMs: 20_000, references: 'beside' }, host);
+  const source = createFileSource({ paths: [path], nodeName: 'box', rescanMs: 20_000, references: 'manifests' }, host);
   const snapshots: SourceSnapshot[] = [];
   const done = (async () => {
     for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);

@@ -172,7 +172,7 @@ for (const operation of ['readDirectory', 'readText'] as const) {
   test(`a failed first read (${operation}) makes the snapshot incomplete until it succeeds`, async () => {
     const it = await setUp([FOLDER], async (fs) => {
       await fs.writeFile(`${FOLDER}/web.yaml`, manifest('web'));
-      fs.faults.failNext(operation, 'EIO');
+      fs.errors.failNext(operation, 'EIO');
     });
     assert.deepEqual(await it.last(), { pods: ['web-box busybox'], errors: [] });
     const [first] = it.snapshots;
@@ -186,7 +186,7 @@ test('a file that cannot be read for a while keeps its pod, and its error is cle
   const it = await setUp();
   await it.write('web.yaml', manifest('web'));
   await it.last();
-  it.fs.faults.failNext('readText', 'EIO');
+  it.fs.errors.failNext('readText', 'EIO');
   await it.clock.advance(20_000);
   const { pods, errors } = await it.last();
   assert.deepEqual([pods.length, errors.length, it.snapshots.at(-1)?.incomplete], [1, 1, undefined]);

@@ -235,6 +235,6 @@ function combine(
   return {
     pods: applied.flatMap(({ uid, pod }) => pod ?? known.get(uid) ?? []),
     errors: [...errors, ...all.flatMap((manifest) => manifest.errors), ...applied.flatMap(({ error }) => error ?? [])],
-    ...(references === 'beside' && { objects }),
+    ...(references === 'manifests' && { objects }),
   };
 }

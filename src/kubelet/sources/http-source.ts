@@ -23,7 +23,7 @@ export interface HttpSourceOptions {
   /** `httpCheckFrequency`. */
   readonly periodMs: number;
   /** Absent: `none`. */
-  readonly references?: Exclude<StaticReferences, 'beside'>;
+  readonly references?: Exclude<StaticReferences, 'manifests'>;
 }
 
 export interface HttpSourceDeps {
@@ -105,7 +105,7 @@ async function readAgain(
   if (text.trim() === '')
     return { reading: { ...NOTHING, ...before, etag: undefined }, failure: 'the response is empty' };
   if (before?.text === text) return { reading: { ...before, etag }, failure: undefined };
-  const origin = { source: 'http', location: shownUrl(url), nodeName, references, nowMs: deps.clock.now() } as const;
+  const origin = { source: 'http', location: redactUrl(url), nodeName, references, nowMs: deps.clock.now() } as const;
   const { pods, errors } = retainLastGood(before, parseStaticPods(text, origin));
   return { reading: { text, etag, pods, errors }, failure: undefined };
 }
@@ -114,7 +114,7 @@ function snapshotOf({ url }: HttpSourceOptions, reading: Reading, failure: strin
   const { pods, errors } = reading;
   return {
     pods,
-    errors: failure === undefined ? errors : [...errors, { location: shownUrl(url), message: failure }],
+    errors: failure === undefined ? errors : [...errors, { location: redactUrl(url), message: failure }],
   };
 }
 
@@ -127,10 +127,10 @@ function logFailure(
 ): void {
   if (now === undefined) return;
   const level = now === before ? 'debug' : 'warn';
-  log[level]('cannot read pods from the URL, will retry', { url: shownUrl(url), error: now });
+  log[level]('cannot read pods from the URL, will retry', { url: redactUrl(url), error: now });
 }
 
 /** The URL without credentials. */
-function shownUrl(url: string): string {
+function redactUrl(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }

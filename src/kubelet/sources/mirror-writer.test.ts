@@ -71,7 +71,7 @@ class Agent {
     const { desired, changes } = mergeSnapshot(this.#desired, source, snapshot);
     this.#desired = desired;
     this.#index = indexPods(desired);
-    this.#mirrors.changed();
+    this.#mirrors.requestSync();
     for (const { pod } of changes) this.#writer.reconcile((this.#index.staticOf(pod) ?? pod).metadata.uid);
   }
 
@@ -84,7 +84,7 @@ class Agent {
   /** A terminating pod is gone. */
   gone(): void {
     this.ending.clear();
-    this.#mirrors.changed();
+    this.#mirrors.requestSync();
   }
 
   async registerNode(): Promise<void> {

@@ -23,7 +23,7 @@ export interface MirrorWriterDeps {
 export interface MirrorWriter {
   run(signal: AbortSignal): Promise<void>;
   /** Called when a source sent a snapshot, or when a pod that no source wants is gone. */
-  changed(): void;
+  requestSync(): void;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface MirrorWriter {
  */
 export function createMirrorWriter(deps: MirrorWriterDeps): MirrorWriter {
   const changes = new ChangeSignal();
-  return { run: (signal) => keepMirrors(changes, deps, signal), changed: () => changes.notify() };
+  return { run: (signal) => keepMirrors(changes, deps, signal), requestSync: () => changes.notify() };
 }
 
 async function keepMirrors(changes: ChangeSignal, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {

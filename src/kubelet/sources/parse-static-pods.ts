@@ -26,9 +26,9 @@ export interface StaticOrigin {
 
 /**
  * Which objects static pods may reference: none, as in kubelet; those of the API server, as in kubelet without the
- * feature gate PreventStaticPodAPIReferences; or those in the manifests (`beside`).
+ * feature gate PreventStaticPodAPIReferences; or those in the manifests.
  */
-export type StaticReferences = 'none' | 'api' | 'beside';
+export type StaticReferences = 'none' | 'api' | 'manifests';
 
 /** The content of a manifest. */
 export interface ParsedManifest extends SourceSnapshot {
@@ -43,7 +43,7 @@ export interface ParsedManifest extends SourceSnapshot {
 export function parseStaticPods(text: string, origin: StaticOrigin): ParsedManifest {
   const { location, references = 'none' } = origin;
   const manifest = decodeManifest(text, { file: location });
-  const decodedObjects = references === 'beside' ? decodeObjects(manifest) : undefined;
+  const decodedObjects = references === 'manifests' ? decodeObjects(manifest) : undefined;
   const errors = [...manifest.errors, ...(decodedObjects?.errors ?? [])];
   const pods: Pod[] = [];
   for (const decoded of manifest.pods) {
@@ -54,7 +54,7 @@ export function parseStaticPods(text: string, origin: StaticOrigin): ParsedManif
     errors.push(...podErrors);
     if (podErrors.length === 0) pods.push(staticPod(pod, origin));
   }
-  const unused = decodedObjects ? [] : unusedObjects(manifest);
+  const unused = decodedObjects ? [] : unusedObjectErrors(manifest);
   const sourceErrors = [...errors, ...unused].map((error) => ({ location, message: formatManifestError(error) }));
   const isComplete = errors.length === 0;
   return { pods, errors: sourceErrors, isComplete, ...(decodedObjects && { objects: decodedObjects.objects }) };
@@ -77,14 +77,14 @@ function forbiddenReferenceMessage(pod: Pod, references: StaticReferences): stri
       if (usesBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
       return resourceClaims.length > 0 ? 'static pods may not use ResourceClaims' : undefined;
     }
-    case 'beside':
+    case 'manifests':
       return undefined; // missing objects are reported when the pod starts
     default:
       return assertNever(references);
   }
 }
 
-function unusedObjects({ configMaps, secrets, runtimeClasses }: Manifest): ManifestError[] {
+function unusedObjectErrors({ configMaps, secrets, runtimeClasses }: Manifest): ManifestError[] {
   return [...configMaps, ...secrets, ...runtimeClasses].map(({ object, place }) => {
     const message = `${object.kind} ${object.metadata.name} is ignored: static pods may not reference it`;
     return { ...place, path: '', message };

@@ -13,7 +13,7 @@ const SECRET =
   'apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\ndata: {a: b25l, b: dHdv}\nstringData: {b: three}\n';
 const CLASS = 'apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata-qemu\n';
 
-function parse(text: string, references: StaticReferences = 'beside'): SourceSnapshot {
+function parse(text: string, references: StaticReferences = 'manifests'): SourceSnapshot {
   return parseStaticPods(text, { source: 'file', location: 'web.yaml', nodeName: 'box', nowMs: 0, references });
 }
 
@@ -50,19 +50,19 @@ const REFERS = `${POD}  volumes: [{name: v, configMap: {name: settings}}]\n`;
 const rejected: Record<string, { text: string; references: StaticReferences; errors: string[] }> = {
   'an invalid key, with its position': {
     text: `${POD}---\n${CONFIG_MAP.replace('color: red', '"a b": x')}`,
-    references: 'beside',
+    references: 'manifests',
     errors: [
       "web.yaml:10:15: data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
     ],
   },
   'an invalid login, with its position and without its content': {
     text: '{apiVersion: v1, kind: Secret, metadata: {name: l}, type: kubernetes.io/dockercfg, stringData: {.dockercfg: "{auth"}}',
-    references: 'beside',
+    references: 'manifests',
     errors: ['web.yaml:1:109: data[.dockercfg]: Invalid value: "<secret contents redacted>": is not JSON'],
   },
   'invalid base64': {
     text: `${POD}---\n${SECRET.replace('b25l', '"not base64!"')}`,
-    references: 'beside',
+    references: 'manifests',
     errors: ['web.yaml:10:11: data[a]: expected base64 data'],
   },
   'a reference without references allowed': {
@@ -97,7 +97,7 @@ for (const [what, { text, references, errors }] of Object.entries(rejected)) {
       snapshot.errors.map(({ message }) => message),
       errors,
     );
-    assert.deepEqual(snapshot.objects?.configMaps.length, references === 'beside' ? 0 : undefined);
+    assert.deepEqual(snapshot.objects?.configMaps.length, references === 'manifests' ? 0 : undefined);
   });
 }
 
@@ -130,7 +130,7 @@ async function followFolder(files: Readonly<Record<string, string>>) {
   await host.fs.makeDirectory('/m');
   for (const [name, text] of Object.entries(files)) await host.fs.writeFile(`/m/${name}`, text);
   const life = new AbortController();
-  const source = createFileSource({ paths: ['/m'], nodeName: 'box', rescanMs: 20_000, references: 'beside' }, host);
+  const source = createFileSource({ paths: ['/m'], nodeName: 'box', rescanMs: 20_000, references: 'manifests' }, host);
   const snapshots: SourceSnapshot[] = [];
   const done = (async () => {
     for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);

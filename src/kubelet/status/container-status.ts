@@ -2,8 +2,8 @@ import type { Container, ContainerState, ContainerStatus, VolumeMountStatus } fr
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { actualResources } from '../resources/pod-allocation.ts';
-import { recursiveReadOnlyShown } from '../sync/config/recursive-read-only.ts';
-import { containerIdUri, lostState, containerState, waitingState } from './container-state.ts';
+import { recursiveReadOnlyStatus } from '../sync/config/recursive-read-only.ts';
+import { containerIdUri, containerState, lostState, waitingState } from './container-state.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 import { RESTARTING_ALL } from './restart-all-containers.ts';
 
@@ -190,7 +190,7 @@ function volumeMountStatuses(container: Container, { features }: PodStatusView):
     mountPath: mount.mountPath,
     ...(mount.readOnly && {
       readOnly: true,
-      recursiveReadOnly: recursiveReadOnlyShown(mount, features?.recursiveReadOnly ?? false),
+      recursiveReadOnly: recursiveReadOnlyStatus(mount, features?.recursiveReadOnly ?? false),
     }),
   }));
 }

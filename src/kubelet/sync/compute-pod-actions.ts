@@ -6,9 +6,13 @@ import { containerHash } from './config/container-hash.ts';
 import { planInitContainers } from './plan-init-containers.ts';
 import { planRemoval } from './plan-removal.ts';
 import { killForResize, planResize } from './plan-resize.ts';
-import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
-import { podSandboxChanged, type SandboxChange } from './pod-sandbox-changed.ts';
+import type { ContainerKill, ContainerStart, KillReason, PodPlan, SandboxChangeReason } from './pod-plan.ts';
 import { exitCodeOf, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
+
+/** Whether the pod keeps its sandbox or needs a new one, and why. kubelet's PodSandboxChanged. */
+type SandboxChange =
+  | { readonly kind: 'keep'; readonly id: string }
+  | { readonly kind: 'create'; readonly attempt: number; readonly reason: SandboxChangeReason };
 
 type SandboxNeed = Extract<SandboxChange, { readonly kind: 'create' }>;
 
@@ -43,13 +47,30 @@ function ephemeralStarts({ spec, containers }: PodView): ContainerStart[] {
   return missing.map(({ name }) => ({ name, role: 'ephemeral' }));
 }
 
+function podSandboxChanged({ spec, sandboxes }: Pick<PodView, 'spec' | 'sandboxes'>): SandboxChange {
+  const newest = sandboxes[0];
+  if (!newest) return { kind: 'create', attempt: 0, reason: 'none yet' };
+  const create = (reason: SandboxChangeReason): SandboxChange => ({
+    kind: 'create',
+    attempt: newest.attempt + 1,
+    reason,
+  });
+
+  if (sandboxes.filter(({ ready }) => ready).length > 1) return create('several are ready');
+  if (!newest.ready) return create('not ready');
+  const hostNetwork = spec.hostNetwork ?? false;
+  if (newest.hostNetwork !== hostNetwork) return create('network mode changed');
+  if (!hostNetwork && newest.ips.length === 0) return create('no address');
+  return { kind: 'keep', id: newest.id };
+}
+
 /** Starts everything again, init containers included, except containers that are done. */
-function planNewSandbox(view: PodView, { attempt, reason: because }: SandboxNeed): PodPlan {
+function planNewSandbox(view: PodView, { attempt, reason }: SandboxNeed): PodPlan {
   const { spec, containers } = view;
   const newSandbox = (start: readonly ContainerStart[]): PodPlan => ({
     kind: 'newSandbox',
     attempt,
-    reason: because,
+    reason,
     start,
   });
   // The next sync removes the containers.

@@ -1,7 +1,7 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import { networkNotReadyReason } from '../pleg/network-ready.ts';
+import type { RuntimeService } from '../../cri/services.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
@@ -206,13 +206,13 @@ class Syncer implements ObservingPodSyncer {
     if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0 && !plan.resize) return new Map();
     const refresh = (id: string, until: AbortSignal): Promise<ObservedPod | undefined> => observed.refresh(id, until);
     const onStartAttempt: ExecuteDeps['onStartAttempt'] = (...start) => this.#startProgress.onStartAttempt(...start);
-    const started: ExecuteDeps['started'] = async (of, name, ...log) => {
-      await this.#deps.started(of, name, ...log);
+    const onContainerStarted: ExecuteDeps['onContainerStarted'] = async (of, name, ...log) => {
+      await this.#deps.onContainerStarted(of, name, ...log);
       await this.#startProgress.onContainerRunning(of, name, signal);
     };
     this.#startProgress.begin(pod, plan, signal);
     try {
-      const deps = { ...this.#deps, refresh, started, onStartAttempt };
+      const deps = { ...this.#deps, refresh, onContainerStarted, onStartAttempt };
       return await this.#withErrorEvent(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
     } catch (error) {
       if (!signal.aborted) this.#deps.publisher.publishInterim(pod, observed.get(uid));
@@ -236,6 +236,16 @@ class Syncer implements ObservingPodSyncer {
       throw error;
     }
   }
+}
+
+/** kubelet's message while the runtime's network is not ready; `undefined` when it is. */
+async function networkNotReadyReason(runtime: RuntimeService, signal: AbortSignal): Promise<string | undefined> {
+  const { status } = await runtime.status({ verbose: false }, signal);
+  const condition = status?.conditions.find(({ type }) => type === 'NetworkReady');
+  if (condition?.status) return undefined;
+  const { reason = '', message = '' } = condition ?? {};
+  const found = condition ? `NetworkReady=false reason:${reason} message:${message}` : 'NetworkReady is not set';
+  return `container runtime network not ready: ${found}`;
 }
 
 /** The newest container of each name in the spec, and the older ones. */

@@ -72,12 +72,12 @@ async function adjust(
  */
 async function replaceSandbox(
   pod: Pod,
-  { attempt, reason: because }: Extract<PodPlan, { readonly kind: 'newSandbox' }>,
+  { attempt, reason }: Extract<PodPlan, { readonly kind: 'newSandbox' }>,
   observed: ObservedPod | undefined,
   deps: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<ObservedPod | undefined> {
-  if (isReportedToUsers(because)) {
+  if (isReportedToUsers(reason)) {
     deps.events.record(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
   }
   await stopPod(pod, observed, specGracePeriod(pod), deps, signal);
@@ -96,8 +96,8 @@ async function replaceSandbox(
 }
 
 /** kubelet records no event for the first sandbox, nor for a changed network mode. */
-function isReportedToUsers(because: SandboxChangeReason): boolean {
-  return because !== 'none yet' && because !== 'network mode changed';
+function isReportedToUsers(reason: SandboxChangeReason): boolean {
+  return reason !== 'none yet' && reason !== 'network mode changed';
 }
 
 /** Kills without a grace period, as in kubelet. The log stays: the next instance continues its restart count. */

@@ -20,11 +20,11 @@ export interface SandboxDeps {
   readonly settings: SandboxSettings & DnsSettings;
   readonly hostFacts: HostFacts;
   readonly runtimeHandlers: Pick<RuntimeHandlers, 'lookupHandler'>;
-  readonly userNamespaces: UserNamespaceOfPod;
+  readonly userNamespaces: PodUserNamespaces;
 }
 
 /** Assigns the user namespace of a pod. Rejects with kubelet's message when it is not available. */
-export interface UserNamespaceOfPod {
+export interface PodUserNamespaces {
   namespaceFor(pod: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace>;
 }
 

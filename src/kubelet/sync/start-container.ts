@@ -7,6 +7,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
+import { podLogDirectory } from '../pod/pod-paths.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 import type { ResourceRecords } from '../resources/resource-records.ts';
 import { checkStopSignal } from './check-stop-signal.ts';
@@ -14,7 +15,6 @@ import { type ContainerConfigInput, type ContainerSettings, containerConfig } fr
 import type { EnvironmentSources } from './config/env-sources.ts';
 import { containerEnvironment, type Environment } from './config/environment.ts';
 import { runPostStart } from './post-start.ts';
-import { nextRestartCount } from './restart-count.ts';
 import type { StopDeps } from './stop-pod.ts';
 
 /** Everything about the pod that a container's configuration depends on. */
@@ -34,13 +34,13 @@ export interface StartDeps extends StopDeps {
   readonly hostFacts: HostFacts;
   readonly allocatable: ResourceList;
   /** Pulls the image if needed. Rejects with a `PodError`. */
-  readonly image: (
+  readonly ensureImage: (
     context: ContainerStartContext,
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerConfigInput['image']>;
   /** Called when the container runs. `logPath` is relative to the pod's log directory. Must not reject. */
-  readonly started: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
+  readonly onContainerStarted: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
   /** Records the resources that the container starts with. */
   readonly records: Pick<ResourceRecords, 'recordActuated'>;
   /** Objects and files that the container's environment variables refer to. */
@@ -68,7 +68,7 @@ export async function startContainer(
   const { pod } = context;
   const { uid } = pod.metadata;
   const fieldPath = containerFieldPath(pod, container.name);
-  const image = await deps.image(context, container, signal);
+  const image = await deps.ensureImage(context, container, signal);
   const { containerId, logPath } = await deps.timeline.during(uid, 'create container', container.name, async () => {
     const config = await asPodError(
       'CreateContainerConfigError',
@@ -87,7 +87,7 @@ export async function startContainer(
   );
   deps.events.record(pod, 'Normal', 'Started', 'Container started', fieldPath);
   await checkStopSignal(pod, container.name, containerId, deps, signal);
-  await deps.started(pod, container.name, containerId, logPath);
+  await deps.onContainerStarted(pod, container.name, containerId, logPath);
   await runPostStart({ pod, container, containerId }, deps, signal);
 }
 
@@ -119,6 +119,29 @@ async function buildConfig(
     settings,
     host: hostFacts,
   });
+}
+
+/**
+ * The restart count of the container's next instance. When the runtime does not list the container (a reboot), it is
+ * derived from the log file names, so that old logs are not overwritten.
+ */
+async function nextRestartCount(
+  pod: Pod,
+  name: string,
+  observed: ObservedPod | undefined,
+  podLogsDir: string,
+  fs: FileSystem,
+): Promise<number> {
+  const newest = newestContainer(observed, name);
+  if (newest) return newest.restartCount + 1;
+  const folder = `${podLogDirectory(podLogsDir, pod)}/${name}`;
+  if (!(await fs.stat(folder))) return 0;
+  const entries = await fs.readDirectory(folder);
+  const counts = entries.flatMap((entry) => {
+    const match = /^(\d+)\.log/.exec(entry.name);
+    return match ? [Number(match[1])] : [];
+  });
+  return counts.reduce((next, count) => Math.max(next, count + 1), 0);
 }
 
 /** The id of the container whose processes an ephemeral container shares. */

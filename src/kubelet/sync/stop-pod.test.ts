@@ -17,30 +17,30 @@ const pod: Pod = {
   },
 };
 
-const cases: Record<string, { running: string[]; free?: string[]; inTurn: string[][] }> = {
+const cases: Record<string, { running: string[]; unordered?: string[]; ordered: string[][] }> = {
   'stops main containers together, then sidecars from the last to the first': {
     running: ['proxy', 'log', 'a', 'b'],
-    inTurn: [['a', 'b'], ['log'], ['proxy']],
+    ordered: [['a', 'b'], ['log'], ['proxy']],
   },
-  'makes no container wait for an init container': { running: ['proxy', 'init'], free: ['init'], inTurn: [['proxy']] },
+  'makes no container wait for an init container': { running: ['proxy', 'init'], unordered: ['init'], ordered: [['proxy']] },
   'makes no container wait for an ephemeral container': {
     running: ['debug', 'a', 'proxy'],
-    free: ['debug'],
-    inTurn: [['a'], ['proxy']],
+    unordered: ['debug'],
+    ordered: [['a'], ['proxy']],
   },
-  'omits containers that do not run': { running: ['log'], inTurn: [['log']] },
+  'omits containers that do not run': { running: ['log'], ordered: [['log']] },
   'makes no container wait for one that is not in the spec': {
     running: ['old', 'proxy'],
-    free: ['old'],
-    inTurn: [['proxy']],
+    unordered: ['old'],
+    ordered: [['proxy']],
   },
-  'has nothing to do for a stopped pod': { running: [], inTurn: [] },
+  'has nothing to do for a stopped pod': { running: [], ordered: [] },
 };
 
-for (const [name, { running, free = [], inTurn }] of Object.entries(cases)) {
+for (const [name, { running, unordered = [], ordered }] of Object.entries(cases)) {
   test(`stopOrder() ${name}`, () => {
     const order = stopOrder(pod, running.map(seen));
     const names = (group: readonly ObservedContainer[]): string[] => group.map((each) => each.name);
-    assert.deepEqual({ free: names(order.unordered), inTurn: order.ordered.map(names) }, { free, inTurn });
+    assert.deepEqual({ unordered: names(order.unordered), ordered: order.ordered.map(names) }, { unordered, ordered });
   });
 }

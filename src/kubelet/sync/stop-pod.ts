@@ -62,7 +62,7 @@ export async function stopPod(
 ): Promise<void> {
   if (!observed) return;
   const live = observed.containers.filter(({ state }) => state === 'running' || state === 'unknown');
-  const { unordered: free, ordered: inTurn } = stopOrder(pod, live);
+  const { unordered, ordered } = stopOrder(pod, live);
   const stop = (each: ObservedContainer, turn?: Promise<void>): Promise<void> =>
     stopContainer(
       pod,
@@ -71,9 +71,9 @@ export async function stopPod(
       deps,
       signal,
     );
-  const stops = free.map((each) => stop(each));
+  const stops = unordered.map((each) => stop(each));
   let turn: Promise<void> | undefined;
-  for (const group of inTurn) {
+  for (const group of ordered) {
     const before = turn;
     const these = group.map((each) => stop(each, before));
     stops.push(...these);

@@ -1,29 +1,29 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 
-/** What a token is to be like; a projection of a volume says so too. */
+/** The requested properties of a token, as in a projected volume. */
 export interface TokenOptions {
-  /** Absent: the API server itself. */
+  /** Absent: the API server. */
   readonly audience?: string | undefined;
-  /** Absent: as long as the API server thinks right. */
+  /** Absent: the API server's default. */
   readonly expirationSeconds?: number | undefined;
-  /** Only of this account, and not of another that has its name now; absent: of whichever has the name. */
+  /** Only a token of the account with this UID. Absent: of the account that has the name. */
   readonly accountUid?: string | undefined;
 }
 
-/** Tokens by which pods are known to others, wherever they come from. */
+/** Provides the service account tokens of pods. */
 export interface PodTokens {
-  /** One that is good for now. Rejects with a `TokenError`. */
+  /** Returns a valid token. Rejects with a `TokenError`. */
   token(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<string>;
-  /** Nothing of the pod runs any more. */
+  /** Called when no container of the pod runs any more. */
   forget(uid: string): void;
 }
 
-/** Why a token could not be had; the message is kubelet's own. */
+/** A token could not be obtained. The message is kubelet's. */
 export class TokenError extends Error {
   override readonly name = 'TokenError';
 }
 
-/** Without an API server there is nobody who gives any out. */
+/** Standalone: there is no API server that issues tokens. */
 export const NO_TOKENS: PodTokens = {
   async token() {
     throw new TokenError('cannot use TokenManager when kubelet is in standalone mode');

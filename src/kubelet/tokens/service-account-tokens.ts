@@ -14,7 +14,7 @@ const DEFAULT_SECONDS = 3600;
 
 export interface ServiceAccountTokensDeps {
   readonly api: Pick<ApiServer, 'createToken'>;
-  /** A pod's token is another than before. */
+  /** Called when a token of the pod was renewed. */
   readonly onChange: (uid: string) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,10 +36,10 @@ interface CachedToken extends TokenLifetime {
 /**
  * Tokens of service accounts, each bound to a pod.
  *
- * 1. A pod waits for its first token, and for one in the place of a token that has expired.
- * 2. A token that is late in its life is renewed by the next who asks for it, who gets the old one and does not wait;
- *    once the new one is there, the pod is woken. What fails is tried again at the next asking.
- * 3. Tokens go with their pod. They are in no message and no log.
+ * 1. A pod waits for its first token, and for a new one after expiry.
+ * 2. A token that is due for renewal is renewed in the background by the next request, which gets the old token. The
+ *    pod is woken when the new one is there. A failed renewal is retried by the next request.
+ * 3. Tokens are dropped with their pod. They never appear in messages or logs.
  */
 export class ServiceAccountTokens implements PodTokens {
   readonly #deps: ServiceAccountTokensDeps;
@@ -47,7 +47,7 @@ export class ServiceAccountTokens implements PodTokens {
   readonly #cache = new Map<string, CachedToken>();
   readonly #renewing = new Set<string>();
 
-  /** Renewals end with `life`. */
+  /** Renewals end when `life` aborts. */
   constructor(deps: ServiceAccountTokensDeps, life: AbortSignal) {
     this.#deps = deps;
     this.#life = life;
@@ -83,7 +83,7 @@ export class ServiceAccountTokens implements PodTokens {
     this.#renewing.add(key);
     try {
       const fresh = await this.#request(request, this.#life);
-      if (this.#cache.get(key) !== held) return; // the pod has gone meanwhile
+      if (this.#cache.get(key) !== held) return; // the pod was removed meanwhile
       this.#cache.set(key, fresh);
       this.#deps.onChange(uid);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { TokenRequestSpec } from '../../api/generated/core-v1.ts';
 import type { ServiceAccountKey } from '../api-client/api-server.ts';
 
-/** Names a token and says nothing that is secret: kubelet shows it, as Go writes it, in a message. */
+/** Identifies a token without secrets: kubelet shows it in a message, in Go's syntax. */
 export function tokenKey({ namespace, name, uid: accountUid }: ServiceAccountKey, spec: TokenRequestSpec): string {
   const { audiences, expirationSeconds = 0, boundObjectRef = {} } = spec;
   const audienceText = audiences ? `[]string{${audiences.map(quoted).join(', ')}}` : '[]string(nil)';

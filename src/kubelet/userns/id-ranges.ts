@@ -1,11 +1,10 @@
 import type { IdRange, IdSpace } from './id-space.ts';
 
 /**
- * Which pod has which range of ids.
+ * Assigns ranges of ids to pods.
  *
- * 1. No two pods have the same range; a pod has at most one.
- * 2. A range that was given back is the last to be given out again, so that files of a pod that has gone are not
- *    another pod's by accident.
+ * 1. Ranges of different pods do not overlap; a pod has at most one.
+ * 2. A released range is reused last, so that leftover files of a removed pod do not belong to another pod by accident.
  */
 export class IdRanges {
   readonly #space: IdSpace;
@@ -18,7 +17,7 @@ export class IdRanges {
     this.#space = space;
   }
 
-  /** A free range for the pod, or the one that it has; throws when there is none. */
+  /** Returns the pod's range, or assigns a free one. Throws if there is none. */
   allocate(uid: string): IdRange {
     const { first, length, perPod } = this.#space;
     const known = this.#owned.get(uid);
@@ -35,7 +34,7 @@ export class IdRanges {
     throw new Error('could not find an empty slot to allocate a user namespace');
   }
 
-  /** The pod has had this range since before we started. Throws in kubelet's words when that cannot be. */
+  /** Restores a range that the pod has from a previous process. Throws kubelet's message for an invalid range. */
   record(uid: string, range: IdRange): void {
     const { first, length, perPod } = this.#space;
     if (range.length !== perPod) throw new Error(`wrong user namespace length ${range.length}`);
@@ -48,7 +47,7 @@ export class IdRanges {
     this.#own(uid, range.first);
   }
 
-  /** Safe for a pod that has none. */
+  /** Safe for a pod without a range. */
   release(uid: string): void {
     const start = this.#owned.get(uid);
     if (start === undefined) return;

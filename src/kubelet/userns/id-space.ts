@@ -1,23 +1,23 @@
-/** What one pod gets unless the configuration says otherwise, and what every other number is a multiple of. */
+/** The default number of ids per pod. All other numbers must be multiples of it. */
 export const IDS_PER_POD = 65_536;
 
-/** A stretch of user and group ids of this machine. */
+/** A range of user and group ids of the host. */
 export interface IdRange {
   readonly first: number;
   readonly length: number;
 }
 
-/** The ids that pods with user namespaces of their own may have, cut into ranges of `perPod`. */
+/** The ids available to pods with user namespaces, divided into ranges of `perPod`. */
 export interface IdSpace extends IdRange {
   readonly perPod: number;
 }
 
-/** All ids but the machine's own: what kubelet takes when nobody set ids aside for it. */
+/** All ids except the host's own: kubelet's default without configured subordinate ids. */
 export function defaultIdRange(perPod: number): IdRange {
   return { first: perPod, length: 2 ** 32 - perPod };
 }
 
-/** Reads what `getsubids kubelet` prints: `0: kubelet 65536 7208960`. Throws for anything but one such line. */
+/** Parses the output of `getsubids kubelet`: `0: kubelet 65536 7208960`. Throws unless it is exactly one such line. */
 export function parseSubIds(text: string): IdRange {
   const lines = text.replace(/^\n+|\n+$/g, '').split('\n');
   if (lines.length !== 1) throw new Error(`error parsing line ${quoted(text)}: it must contain only one line`);
@@ -26,13 +26,13 @@ export function parseSubIds(text: string): IdRange {
   return { first: unsigned32(first, text), length: unsigned32(length, text) };
 }
 
-/** Throws in kubelet's words for ids that cannot be cut into a range for each pod. */
+/** Throws kubelet's message for ids that cannot be divided into one range per pod. */
 export function idSpace({ first, length }: IdRange, perPod: number, maxPods: number): IdSpace {
   if (perPod % IDS_PER_POD !== 0) {
     throw new Error(`kubelet user namespace length ${perPod} is not a multiple of ${IDS_PER_POD}`);
   }
   if (first % perPod !== 0) throw new Error(`kubelet user assigned ID ${first} is not a multiple of ${perPod}`);
-  // Id 0 of the machine is never given away: a namespace that has it is none.
+  // Id 0 of the host is never assigned: such a namespace would not isolate anything.
   if (first < perPod) throw new Error(`kubelet user assigned ID ${first} must be greater or equal to ${perPod}`);
   if (length % perPod !== 0) {
     throw new Error(`kubelet user assigned IDs length ${length} is not a multiple of ${perPod}`);

@@ -11,8 +11,8 @@ export interface KubeletIdsDeps {
 }
 
 /**
- * The ids that the machine sets aside for the pods of the user `kubelet`; all of them on a machine without that user or
- * without the program that tells. Rejects when the user is there and has no ids: a directory service may be away.
+ * The subordinate ids of the user `kubelet`; all ids on a host without that user or without `getsubids`. Rejects if the
+ * user exists and has no ids: a directory service may be unavailable.
  */
 export async function kubeletIds(perPod: number, deps: KubeletIdsDeps, signal: AbortSignal): Promise<IdRange> {
   if (!(await hasUser(deps.fs))) return defaultIdRange(perPod);

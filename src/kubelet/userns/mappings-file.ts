@@ -6,13 +6,16 @@ interface IdMapping {
   readonly length: number;
 }
 
-/** The content of `pods/<uid>/userns`, byte for byte as kubelet writes it: a node may change between the two. */
+/**
+ * The content of `pods/<uid>/userns`, byte for byte as kubelet writes it, so that kubelet and this agent can take over
+ * from each other.
+ */
 export function mappingsText({ first, length }: IdRange): string {
   const mapping: IdMapping = { hostId: first, containerId: 0, length };
   return JSON.stringify({ uidMappings: [mapping], gidMappings: [mapping] });
 }
 
-/** Throws in kubelet's words for a file that neither we nor kubelet wrote. */
+/** Throws kubelet's message for an invalid file. */
 export function parseMappings(text: string): IdRange {
   const file = parseJson(text);
   const uids = mappings(file, 'uidMappings');

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import type { HandlerKnowledge } from '../pleg/runtime-features.ts';
+import type { KnownHandlerFeatures } from '../pleg/runtime-features.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 
 const never = new AbortController().signal;
 const unit = 65_536;
 
-async function fresh(known: HandlerKnowledge = { userNamespaces: true, recursiveReadOnlyMounts: false }) {
+async function fresh(known: KnownHandlerFeatures = { userNamespaces: true, recursiveReadOnlyMounts: false }) {
   const host = createMemoryHost();
   for (const uid of ['u1', 'u2', 'u3']) await host.fs.makeDirectory(`/var/lib/kubelet/pods/${uid}`);
   const start = (): UserNamespaces =>
@@ -90,7 +90,7 @@ test('a range that could not be kept on disk is nobody’s, there neither', asyn
   assert.equal(await fs.stat(file), undefined);
 });
 
-const refusals: Record<string, { known: HandlerKnowledge; handler?: string; why: string }> = {
+const refusals: Record<string, { known: KnownHandlerFeatures; handler?: string; why: string }> = {
   'the runtime cannot': {
     known: { userNamespaces: false, recursiveReadOnlyMounts: false },
     why: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",

@@ -22,16 +22,16 @@ export interface UserNamespacesDeps extends KubeletIdsDeps {
 }
 
 /**
- * The user namespaces of pods (`hostUsers: false`): each has a range of the machine's ids to itself.
+ * The user namespaces of pods (`hostUsers: false`): each pod has its own range of host ids.
  *
- * 1. A pod keeps its range as long as anything of it runs, also across restarts of the agent: it is in the pod's folder
- *    before the runtime hears of it.
- * 2. The ranges of earlier runs are read before the first new one is given out.
- * 3. A range is free again only when its file is gone.
+ * 1. A pod keeps its range as long as anything of it runs, also across restarts: the range is in a file of the pod's
+ *    directory before the runtime gets it.
+ * 2. The ranges of previous processes are read before the first new one is assigned.
+ * 3. A range is free again only after its file is removed.
  */
 export class UserNamespaces implements PodStep {
   readonly #deps: UserNamespacesDeps;
-  /** Of the agent: what is read for one pod serves all. */
+  /** The lifetime of the agent: ranges that are read for one pod serve all. */
   readonly #life: AbortSignal;
   #ranges: Promise<IdRanges> | undefined;
 
@@ -40,7 +40,7 @@ export class UserNamespaces implements PodStep {
     this.#life = life;
   }
 
-  /** What the runtime is told of the pod's users. Rejects in kubelet's words when it cannot have what it asks for. */
+  /** The user namespace of a pod in CRI terms. Rejects with kubelet's message if it is not available. */
   async namespaceFor({ spec, metadata }: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace> {
     if (spec.hostUsers !== false) return UserNamespace.fromPartial({ mode: NamespaceMode.NODE });
     await this.#requireSupport(runtimeHandler, signal);
@@ -49,12 +49,12 @@ export class UserNamespaces implements PodStep {
     return UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] });
   }
 
-  /** A range is taken with the sandbox, whose failure it is when there is none. */
+  /** The range is assigned with the sandbox, so that a failure is a sandbox error. */
   async prepare(): Promise<void> {}
 
   async release({ metadata }: Pod): Promise<void> {
     await this.#deps.fs.remove(this.#file(metadata.uid));
-    // Nobody has asked for a range yet, or those that were there could not be read: then none is given out either.
+    // No range was requested yet, or the existing ones could not be read: then there is nothing to release.
     const ranges = await this.#ranges?.catch(() => undefined);
     ranges?.release(metadata.uid);
   }
@@ -85,7 +85,7 @@ export class UserNamespaces implements PodStep {
       await this.#deps.fs.writeAtomic(path, mappingsText(range), { mode: 0o600 });
       return range;
     } catch (error) {
-      // As long as the file may be there the range is not free.
+      // The range is not free while its file may exist.
       await this.#deps.fs.remove(path).then(
         () => ranges.release(uid),
         () => undefined,
@@ -123,7 +123,7 @@ export class UserNamespaces implements PodStep {
     return text === '' ? undefined : parseMappings(text);
   }
 
-  /** Empty when there is no file; another pod's may be removed at any moment. */
+  /** Empty if there is no file: another pod's file may be removed at any time. */
   async #readFile(uid: string): Promise<string> {
     try {
       return await this.#deps.fs.readText(this.#file(uid));

@@ -15,7 +15,10 @@ export interface ContainerFilesDeps {
   };
 }
 
-/** Makes what a new container needs on the host: its folders, the pod's hosts file, an empty termination message. */
+/**
+ * Creates what a new container needs on the host: its directories, the pod's hosts file and an empty termination
+ * message.
+ */
 export async function prepareContainerFiles(
   pod: Pod,
   container: Container,
@@ -38,13 +41,13 @@ async function writeHostsFile(
   const text = pod.spec.hostNetwork
     ? hostNetworkHostsFile(pod, await fs.readText('/etc/hosts'))
     : podHostsFile(pod, podIPs, settings.clusterDomain);
-  // In place: running containers have this very file mounted, and would keep the old one if it were replaced.
+  // Written in place: running containers have this file mounted and would keep the old one if it were replaced.
   await fs.writeFile(path, text, { mode: 0o644 });
   await fs.changeMode(path, 0o644);
   return path;
 }
 
-/** A name of its own for each start, so that the message of an earlier one stays readable. */
+/** Each start gets its own file, so that the message of the previous one stays readable. */
 async function makeTerminationLog(
   pod: Pod,
   container: Container,
@@ -54,6 +57,6 @@ async function makeTerminationLog(
   const path = `${folder}/${Buffer.from(random.bytes(4)).toString('hex')}`;
   await fs.makeDirectory(folder, 0o750);
   await fs.writeFile(path, '', { mode: 0o666 });
-  await fs.changeMode(path, 0o666); // whatever the umask: containers of any user write to it
+  await fs.changeMode(path, 0o666); // independent of the umask: containers of any user write to it
   return path;
 }

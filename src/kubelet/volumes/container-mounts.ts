@@ -7,7 +7,7 @@ import type { HostVolume } from './volume-plugin.ts';
 
 const ETC_HOSTS = '/etc/hosts';
 
-/** Files that kubelet makes for a container; absent: none is mounted. */
+/** Files that kubelet creates for a container. An absent file is not mounted. */
 export interface ContainerFiles {
   readonly hostsFile: string | undefined;
   readonly terminationLog: string | undefined;
@@ -15,25 +15,25 @@ export interface ContainerFiles {
 
 export interface ContainerMountsInput {
   readonly container: Container;
-  /** By name: from `PodVolumes.volumes`. */
+  /** By name, from `PodVolumes.volumes`. */
   readonly volumes: ReadonlyMap<string, HostVolume>;
-  /** Host paths of mounts that want only a place inside their volume, by index: from `bindSubPaths`. */
+  /** Host paths of `subPath` mounts, by index of the mount, from `bindSubPaths`. */
   readonly subPaths: ReadonlyMap<number, string>;
   readonly files: ContainerFiles;
-  /** What the pod's runtime handler can do; absent: it cannot. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts. Absent: it does not. */
   readonly supportsRecursiveReadOnly?: boolean | undefined;
-  /** Volumes whose files the runtime is to label for the container; absent: the machine has no SELinux. */
+  /** Volumes whose files the runtime relabels for the container. Absent: SELinux is disabled. */
   readonly relabelled?: ReadonlySet<string> | undefined;
 }
 
-/** A pod on its own network has a hosts file of its own once it has an address. */
+/** A pod with its own network gets a hosts file once it has an address. */
 export function needsHostsFile({ spec }: Pod, podIPs: readonly string[]): boolean {
   return podIPs.length > 0 || spec.hostNetwork === true;
 }
 
 /**
- * The mounts of a container in kubelet's order: volumes as declared, /etc/hosts unless a volume is there, the
- * termination message. Throws a `PodError` (`CreateContainerConfigError`) for a volume that is not there.
+ * The mounts of a container in kubelet's order: declared volumes, /etc/hosts unless a volume is mounted there, the
+ * termination message. Throws a `PodError` (`CreateContainerConfigError`) for a volume that does not exist.
  */
 export function containerMounts(input: ContainerMountsInput): Mount[] {
   const { container, volumes, subPaths, files, supportsRecursiveReadOnly = false, relabelled } = input;

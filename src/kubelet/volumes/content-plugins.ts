@@ -69,7 +69,10 @@ function contentPlugin({ medium, ...spec }: ContentPluginSpec): VolumePlugin {
     async setUp(source, setup, deps, signal) {
       const { pod, volume } = setup;
       const sources = await resolveSources(source.sources, pod, deps, undefined, signal);
-      const content = collectContent(sources, source.defaultMode ?? DEFAULT_MODE, { pod, allocatable: deps.allocatable });
+      const content = collectContent(sources, source.defaultMode ?? DEFAULT_MODE, {
+        pod,
+        allocatable: deps.allocatable,
+      });
       const path = await setUpEmptyDir(spec.name, medium, setup, deps);
       const fsGroup = pod.spec.securityContext?.fsGroup;
       for (const folder of nestedMountPoints(volume.name, pod)) {

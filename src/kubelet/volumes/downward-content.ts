@@ -6,16 +6,21 @@ import { podFieldText } from '../sync/config/pod-field.ts';
 import { resourceFieldText } from '../sync/config/resource-field.ts';
 import type { VolumeContent, VolumeFile } from './volume-content.ts';
 
-/** Fields of the pod that files may show; what is known only later is for environment variables. */
+/**
+ * Pod fields that kubelet supports in files. Fields that are known only later are supported in environment variables.
+ */
 const FIELDS = /^metadata\.(?:name|namespace|uid|(?:labels|annotations)(?:\['.*'\])?)$/s;
 
 export interface DownwardContext {
   readonly pod: Pod;
-  /** What pods may use of this node: limits that nobody set are shown as these. */
+  /** The node's allocatable resources: shown for limits that a container does not set. */
   readonly allocatable: ResourceList;
 }
 
-/** What a pod tells of itself in files. Throws an `AggregateError` of kubelet's messages for what it cannot tell. */
+/**
+ * The files of a downward API source. Throws an `AggregateError` of kubelet's messages for fields that are not
+ * available.
+ */
 export function downwardContent(
   items: readonly DownwardAPIVolumeFile[],
   defaultMode: number,
@@ -44,7 +49,7 @@ function fieldText(path: string, pod: Pod): string {
   return podFieldText(path, { pod, podIPs: [], hostIPs: [] });
 }
 
-/** Unlike for an environment variable, limits of the pod as a whole do not count. */
+/** Unlike for environment variables, pod-level limits are ignored. */
 function resourceText(selector: ResourceFieldSelector, { pod, allocatable }: DownwardContext): string {
   const { containerName = '' } = selector;
   const { containers, initContainers = [] } = pod.spec;

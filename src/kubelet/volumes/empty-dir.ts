@@ -73,7 +73,9 @@ async function mountMedium(request: MountRequest, mounts: Mounts): Promise<void>
     await mounts.mount(request);
   } catch (error) {
     if (request.type !== 'hugetlbfs') throw error;
-    throw new Error(`the machine has no huge pages of this size (${request.data}): ${errorText(error)}`, { cause: error });
+    throw new Error(`the machine has no huge pages of this size (${request.data}): ${errorText(error)}`, {
+      cause: error,
+    });
   }
 }
 

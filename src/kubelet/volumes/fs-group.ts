@@ -5,8 +5,9 @@ const READ = 0o440;
 const ENTER_AND_KEEP_GROUP = 0o2110;
 
 /**
- * Gives everything below `path` to a group: it may read, and write unless the volume is read-only; what is made in a
- * folder later belongs to it too. Folders come after what is in them, so a tree whose root is done is done as a whole.
+ * Gives the tree below `path` to a group: it may read, and write unless `access` is `read`. Files that are created
+ * later belong to the group too. Directories are changed after their content, so a tree whose root is done is done
+ * completely.
  */
 export async function setVolumeOwnership(
   fs: FileSystem,

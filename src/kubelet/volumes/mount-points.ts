@@ -2,8 +2,8 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 
 /**
- * Mount points below a folder, oldest first, spelled as the folder is given. The mount table itself knows no links:
- * `/var/lib/kubelet` may be one.
+ * Mount points below a directory, oldest first, spelled like `folder`. The mount table has resolved paths, but
+ * `/var/lib/kubelet` may be a symlink.
  */
 export async function mountPointsBelow(
   folder: string,
@@ -15,7 +15,10 @@ export async function mountPointsBelow(
   return below.map(({ target }) => `${folder}/${target.slice(real.length)}`);
 }
 
-/** Groups of mount points, none of which carries another of its group or of a later one. Each unmount takes a while. */
+/**
+ * Groups of mount points that can be unmounted one after the other: no mount point contains another one of its own or a
+ * later group. The mounts of a group are unmounted at once, because each unmount takes a while.
+ */
 export function innermostFirst(mountPoints: readonly string[]): readonly (readonly string[])[] {
   const inner = mountPoints.filter((path) => !mountPoints.some((other) => other.startsWith(`${path}/`)));
   const outer = mountPoints.filter((path) => !inner.includes(path));

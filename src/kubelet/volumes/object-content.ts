@@ -3,17 +3,17 @@ import type { ConfigMap, KeyToPath, Secret } from '../../api/generated/core-v1.t
 import { CausedError } from '../pod/pod-cause.ts';
 import type { VolumeContent } from './volume-content.ts';
 
-/** Which keys of an object become which files. */
+/** Selects the keys of an object and the files that they become. */
 export interface KeySelection {
-  /** None: every key, as a file of that name. */
+  /** Empty: every key becomes a file of that name. */
   readonly items?: readonly KeyToPath[] | undefined;
-  /** Keys that are not there are left out. */
+  /** Missing keys are skipped. */
   readonly optional?: boolean | undefined;
 }
 
 type DataOf = (key: string) => Uint8Array | undefined;
 
-/** Throws kubelet's message for a key that is not there. */
+/** Throws kubelet's message for a missing key. */
 export function configMapContent(configMap: ConfigMap, selection: KeySelection, defaultMode: number): VolumeContent {
   const { data = {}, binaryData = {} } = configMap;
   const dataOf: DataOf = (key) => {
@@ -25,7 +25,7 @@ export function configMapContent(configMap: ConfigMap, selection: KeySelection, 
   return selected(keys, dataOf, selection, defaultMode, object);
 }
 
-/** Throws kubelet's message for a key that is not there. */
+/** Throws kubelet's message for a missing key. */
 export function secretContent(secret: Secret, selection: KeySelection, defaultMode: number): VolumeContent {
   const { data = {}, metadata } = secret;
   const dataOf: DataOf = (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64') : undefined);

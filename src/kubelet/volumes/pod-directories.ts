@@ -13,14 +13,14 @@ export interface PodDirectoriesDeps {
 const LOG_FOLDER = /^[^_]+_[^_]+_([^_]+)$/;
 
 /**
- * The folders of a pod: its own below the root, and that of its logs. Made first, removed last: a pod that has ended
- * still shows its logs and termination messages.
+ * The directories of a pod: its own below the root directory, and its log directory. They are created first and removed
+ * last, because an ended pod still shows its logs and termination messages.
  */
 export class PodDirectories implements PodStep {
   readonly name = 'directories';
   readonly #fs: FileSystem;
   readonly #settings: PodDirectoriesDeps['settings'];
-  /** Names of the folders of logs by UID when all of them were last read. */
+  /** Names of log directories by pod UID, as `existing` last read them. */
   #logFolders: ReadonlyMap<string | undefined, readonly string[]> = new Map();
 
   constructor({ fs, settings }: PodDirectoriesDeps) {
@@ -41,8 +41,8 @@ export class PodDirectories implements PodStep {
   async release(): Promise<void> {}
 
   /**
-   * The folders of all pods are not read for one: the logs of a pod without a name are where `existing` saw them last.
-   * Rejects while something is still mounted below: nothing is removed through a mount.
+   * Removes the log directories that `existing` last found for the UID, because listing all log directories for one pod
+   * is too expensive. Rejects while something is mounted below: nothing is removed through a mount.
    */
   async purge(pod: Pod, _signal: AbortSignal): Promise<void> {
     const { rootDir, podLogsDir } = this.#settings;
@@ -54,7 +54,7 @@ export class PodDirectories implements PodStep {
     await this.#fs.removeTree(folder);
   }
 
-  /** UIDs of the pods that have a folder or logs, from this run or an earlier one. */
+  /** UIDs of all pods that have a directory or logs, from this process or a previous one. */
   async existing(): Promise<readonly string[]> {
     const { rootDir, podLogsDir } = this.#settings;
     const own = (await this.#foldersIn(`${rootDir}/pods`)).filter((name) => !name.startsWith('.'));

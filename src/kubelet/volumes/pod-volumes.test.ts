@@ -141,7 +141,7 @@ for (const [medium, fault] of Object.entries(badMediums)) {
 
 test('PodVolumes says when the machine has no such huge pages', async () => {
   const { mounts, volumes } = await machine();
-  mounts.faults.failNext('mount', 'EINVAL');
+  mounts.errors.failNext('mount', 'EINVAL');
   const containers = [{ name: 'web', resources: { requests: { 'hugepages-4Mi': '4Mi' } } }];
   const prepared = volumes.prepare(
     podWith([{ name: 'big', emptyDir: { medium: 'HugePages' } }], { containers }),

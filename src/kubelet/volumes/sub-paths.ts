@@ -5,13 +5,15 @@ import { expandEnv } from '../../base/env-expand.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { PodError } from '../pod/pod-error.ts';
-import type { HostVolume } from './volume-plugin.ts';
 import { subPathsDirectory } from './volume-paths.ts';
+import type { HostVolume } from './volume-plugin.ts';
 
-/** What a place has of its volume's mode, as in kubelet: the sticky bit of a volume in memory is not part of it. */
+/**
+ * The mode bits that a new `subPath` directory inherits from its volume, as in kubelet: not the sticky bit of a tmpfs.
+ */
 const INHERITED = 0o2777;
 
-/** The value of one of the container's environment variables. */
+/** Looks up one of the container's environment variables. */
 export type EnvLookup = (name: string) => string | undefined;
 
 export interface SubPathsDeps {
@@ -21,9 +23,9 @@ export interface SubPathsDeps {
 }
 
 /**
- * Binds the places inside volumes that a container asks for, each to a path that nobody but the agent can change: what
- * a container does to its volume cannot lead the runtime anywhere else. Answers those paths by the index of the mount.
- * Made anew for each start. Rejects with a `PodError` (`CreateContainerConfigError`).
+ * Binds the `subPath`s of a container's mounts to paths that only the agent can change, so that a container cannot
+ * redirect the runtime by changing its volume. Returns those paths by index of the mount. Repeated for each start.
+ * Rejects with a `PodError` (`CreateContainerConfigError`).
  */
 export async function bindSubPaths(
   pod: Pod,
@@ -40,7 +42,7 @@ export async function bindSubPaths(
     if (subPath === '' || !volume) continue;
     const target = `${folder}/${mount.name}/${container.name}/${index}`;
     const mountText = `volumeMount "${mount.name}" of container "${container.name}"`;
-    // What is on the host is not the user's to know: the cause stays behind.
+    // The cause is not shown to users: it would reveal what is on the host.
     const make = makeSubPath(volume.path, subPath, deps);
     await withSubPathError(make, mount.name, `failed to create subPath directory for ${mountText}`);
     const bind = bindSubPath(volume.path, subPath, target, deps);
@@ -50,7 +52,7 @@ export async function bindSubPaths(
   return bound;
 }
 
-/** Empty: the whole volume. Throws for a path that could lead out of it. */
+/** Empty for the whole volume. Throws for a path that leads out of the volume. */
 export function subPathOf(mount: VolumeMount, variable: EnvLookup): string {
   const subPath = mount.subPathExpr ? expandSubPath(mount.subPathExpr, variable) : (mount.subPath ?? '');
   if (subPath.startsWith('/')) throw configError(`error SubPath \`${subPath}\` must not be an absolute path`);
@@ -60,7 +62,7 @@ export function subPathOf(mount: VolumeMount, variable: EnvLookup): string {
   return subPath;
 }
 
-/** A name without a value would make a place that others share. */
+/** Throws for a variable without a value: pods would share one directory. */
 function expandSubPath(expression: string, variable: EnvLookup): string {
   const missing = new Set<string>();
   const text = expandEnv(expression, (name) => {
@@ -72,11 +74,11 @@ function expandSubPath(expression: string, variable: EnvLookup): string {
   return text;
 }
 
-/** A place that is not there becomes a folder like its volume, before the runtime makes one that only root may use. */
+/** Creates a missing directory with the mode of its volume, before the runtime creates one that only root can use. */
 async function makeSubPath(volume: string, subPath: string, { fs }: SubPathsDeps): Promise<void> {
   const isThere = await fs.stat(`${volume}/${subPath}`).then(
     (found) => found !== undefined,
-    () => true, // it cannot be told, and nothing is made over it
+    () => true, // stat failed: nothing is created over it
   );
   if (isThere) return;
   const mode = (await fs.stat(volume))?.mode ?? 0o750;

@@ -1,8 +1,8 @@
-/** A file of a volume whose content comes from elsewhere. */
+/** A file of a volume with generated content. */
 export interface VolumeFile {
   readonly data: Uint8Array;
   readonly mode: number;
-  /** Absent: it is root's. */
+  /** Absent: root. */
   readonly owner?: number | undefined;
 }
 

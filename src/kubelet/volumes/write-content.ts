@@ -12,7 +12,7 @@ const DATA = '..data';
 const NEW_DATA = '..data_tmp';
 /** `..2026_11_15_13_30_00.1234567890` */
 const VERSION = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
-/** As many files are written or read at a time. */
+/** Number of files that are written or read at once. */
 const BATCH_SIZE = 32;
 const ROOT_GROUP = 0;
 const MAX_NAME_BYTES = 255;
@@ -25,13 +25,13 @@ export interface WriteContentDeps {
 }
 
 /**
- * Makes `content` what a volume shows, all at once.
+ * Replaces the content of a volume atomically, as kubelet's `AtomicWriter`.
  *
- * 1. Each version is a folder of its own. `..data` leads to the present one, and the names that users see lead through
- *    `..data`: one rename changes them all.
- * 2. Whoever is interrupted or fails before that rename has changed nothing. Whatever is left over is taken away by the
- *    next call, which also finishes what came after the rename.
- * 3. A content that is there already is not written again.
+ * 1. Each version is a directory. `..data` is a link to the current one, and the visible names are links through
+ *    `..data`: one rename changes all of them.
+ * 2. An error or a crash before that rename changes nothing. The next call removes leftovers and completes the steps
+ *    after the rename.
+ * 3. Content that is already there is not written again.
  */
 export async function writeContent(
   folder: string,
@@ -45,17 +45,17 @@ export async function writeContent(
   await removeOldVersions(folder, deps.fs);
 }
 
-/** Leads to the version of the content that a volume shows; nothing is there before its first one. */
+/** The link to the current version. It does not exist before the first version. */
 export function currentDataPath(folder: string): string {
   return `${folder}/${DATA}`;
 }
 
-/** Throws kubelet's message for a path that leads out of the volume, or into kubelet's own names. */
+/** Throws kubelet's message for a path that leads out of the volume or is reserved by kubelet. */
 function validateContent(content: VolumeContent): VolumeContent {
   return new Map([...content].map(([path, file]) => [cleanPath(path), file] as const));
 }
 
-/** `./sub//name/` is `sub/name`, and is looked at as such too. */
+/** `./sub//name/` becomes `sub/name`. Both spellings are validated. */
 function cleanPath(path: string): string {
   const clean = posix.resolve('/', path).slice(1);
   const error = pathError(path) ?? pathError(clean);
@@ -112,7 +112,7 @@ async function writeVersion(
     await fs.symbolicLink(version, `${folder}/${NEW_DATA}`);
     await fs.rename(`${folder}/${NEW_DATA}`, currentDataPath(folder));
   } catch (error) {
-    // A full disk is short of this space too. What cannot be removed now is a leftover for the next call.
+    // Frees the space on a full disk. If the removal fails, the next call removes the directory.
     await fs.removeTree(at).catch(() => undefined);
     throw error;
   }
@@ -128,7 +128,7 @@ function versionName(nowMs: number, random: Random): string {
   return `..${stamp}.${Buffer.from(random.bytes(4)).readUInt32BE()}`;
 }
 
-/** Shallow ones first. */
+/** Parents come before their children. */
 function parentFolders(content: VolumeContent): readonly string[] {
   const folders = [...content.keys()].flatMap((path) => {
     const names = path.split('/').slice(0, -1);
@@ -137,7 +137,10 @@ function parentFolders(content: VolumeContent): readonly string[] {
   return [...new Set(folders)];
 }
 
-/** The names that users see. What stands there and is no link of ours is the place of another volume. */
+/**
+ * Updates the links of the visible names. An entry that is not a symlink is the mount point of another volume and
+ * stays.
+ */
 async function updateVisibleLinks(folder: string, content: VolumeContent, fs: FileSystem): Promise<void> {
   const owners = new Map([...content].map(([path, { owner }]) => [path.split('/')[0] ?? path, owner]));
   const entries = (await fs.readDirectory(folder)).filter(({ name }) => !name.startsWith('..'));
@@ -152,7 +155,7 @@ async function updateVisibleLinks(folder: string, content: VolumeContent, fs: Fi
   });
 }
 
-/** Versions that are not shown any more, or never were. */
+/** Removes versions that are not current any more or never were. */
 async function removeOldVersions(folder: string, fs: FileSystem): Promise<void> {
   const present = await fs.readLink(currentDataPath(folder));
   for (const { name } of await fs.readDirectory(folder)) {

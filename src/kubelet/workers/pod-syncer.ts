@@ -4,7 +4,7 @@ import type { PodFailure } from '../pod/pod-failure.ts';
 /** The result of one sync. */
 export type SyncOutcome =
   /**
-   * Nothing to do until an event arrives, or until `lookAgainInMs` have passed (a back-off ends). `failed`:
+   * Nothing to do until an event arrives, or until `resyncAfterMs` have passed (a back-off ends). `failed`:
    * something did not start, and is retried soon.
    */
   | { readonly kind: 'settled'; readonly resyncAfterMs?: number; readonly failed?: boolean }

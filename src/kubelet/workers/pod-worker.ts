@@ -219,9 +219,9 @@ export class PodWorker {
     const regular = outcome.failed
       ? regularRetryDelay(fraction)
       : this.#deps.syncFrequencyMs * (1 + RESYNC_JITTER * fraction);
-    const { resyncAfterMs: lookAgainInMs } = outcome;
-    if (lookAgainInMs !== undefined) this.#backoffEndsMs = this.#deps.clock.now() + lookAgainInMs;
-    this.#wakeIn(Math.min(lookAgainInMs ?? regular, regular));
+    const { resyncAfterMs } = outcome;
+    if (resyncAfterMs !== undefined) this.#backoffEndsMs = this.#deps.clock.now() + resyncAfterMs;
+    this.#wakeIn(Math.min(resyncAfterMs ?? regular, regular));
   }
 
   #advance(event: PodWorkerEvent): void {

@@ -122,7 +122,7 @@ test('a container whose monitor is gone is killed, and its exit is unknown', asy
 test('an exit that cannot be recorded at once is recorded later', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
-  world.host.fs.faults.failNext('writeReplacing', 'EIO');
+  world.host.fs.errors.failNext('writeReplacing', 'EIO');
   world.oci.exit(id, 0);
   await world.host.clock.advance(100);
   assert.equal((await statusOf(world, id)).state, ContainerState.CONTAINER_RUNNING);

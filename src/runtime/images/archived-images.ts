@@ -12,7 +12,10 @@ const REF_NAME = 'org.opencontainers.image.ref.name';
 const MAX_DEPTH = 4;
 
 /** Returns the images of an archive for this architecture. Throws `TarError`, `DigestError` or `SyntaxError`. */
-export async function readArchivedImages(archive: ImageArchive, architecture: string): Promise<readonly IncomingImage[]> {
+export async function readArchivedImages(
+  archive: ImageArchive,
+  architecture: string,
+): Promise<readonly IncomingImage[]> {
   if (archive.has('index.json')) return ociImages(archive, architecture);
   if (archive.has('manifest.json')) return dockerImages(archive);
   throw new TarError('not an image archive: neither index.json nor manifest.json is in it');
@@ -56,7 +59,9 @@ async function imageManifest(
   if (manifest.kind === 'image') return descriptor;
   const chosen = choosePlatform(manifest.manifests, architecture);
   if (chosen === undefined || depth === 0) {
-    throw new SyntaxError(`no image for linux/${architecture} in the archive, only ${platformsText(manifest.manifests)}`);
+    throw new SyntaxError(
+      `no image for linux/${architecture} in the archive, only ${platformsText(manifest.manifests)}`,
+    );
   }
   return imageManifest(archive, chosen, architecture, depth - 1);
 }

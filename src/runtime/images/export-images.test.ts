@@ -5,7 +5,14 @@ import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import { chainIds, digestOf, hexOf } from '../storage/digest.ts';
-import { buildArchive, buildConfig, type FakeFiles, type FakeImage, buildLayer, buildOciArchive } from './fake/image-archives.ts';
+import {
+  buildArchive,
+  buildConfig,
+  buildLayer,
+  buildOciArchive,
+  type FakeFiles,
+  type FakeImage,
+} from './fake/image-archives.ts';
 
 const signal = new AbortController().signal;
 
@@ -34,7 +41,12 @@ async function image(files: FakeFiles, more: Partial<FakeImage> = {}): Promise<F
 const gone = { kind: 'characterDevice', major: 1, minor: 3 } as const;
 const layers: Record<string, () => Promise<Uint8Array>> = {
   'files, directories and links': () =>
-    buildLayer({ a: null, 'a/b': 'text', s: { kind: 'symlink', target: '/a' }, h: { kind: 'hardLink', target: 'a/b' } }),
+    buildLayer({
+      a: null,
+      'a/b': 'text',
+      s: { kind: 'symlink', target: '/a' },
+      h: { kind: 'hardLink', target: 'a/b' },
+    }),
   'whiteouts and devices': () => buildLayer({ 'a/.wh..wh..opq': '', '.wh.b': 'with content', tty: gone }),
   'names with dots, and absolute': async () => buildLayer({ './a/../b': 'x', '/etc/passwd': 'y' }),
   'a file below a link': () =>

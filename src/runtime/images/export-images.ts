@@ -15,7 +15,7 @@ import { blobPath, layoutFiles, type SavedFile, type SavedImage } from './saved-
 export interface ImageExporterDeps {
   readonly layers: LayerStore;
   readonly records: ImageRecords;
-  readonly holds: LayerLeases;
+  readonly leases: LayerLeases;
   /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
@@ -26,7 +26,7 @@ export function createImageExporter(deps: ImageExporterDeps): ImageExporter {
       const requested = requestedImages(deps.records, images);
       const chain = requested.flatMap(({ record }) => chainOf(record));
       try {
-        using _ = deps.holds.acquire(chain);
+        using _ = deps.leases.acquire(chain);
         yield* writeArchive(deps, requested, signal);
       } finally {
         await deps.discardLayers(chain); // the image may have been removed meanwhile

@@ -12,7 +12,8 @@ export interface ParsedConfig {
 export function parseImageConfig(data: Uint8Array): ParsedConfig {
   const whole = parseObject(data, 'image configuration');
   const rootfs = asObject(whole['rootfs']);
-  if (stringField(rootfs, 'type') !== 'layers') throw new SyntaxError('image configuration: rootfs.type is not "layers"');
+  if (stringField(rootfs, 'type') !== 'layers')
+    throw new SyntaxError('image configuration: rootfs.type is not "layers"');
   const config = asObject(whole['config']);
   return {
     config: {

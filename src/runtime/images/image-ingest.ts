@@ -9,8 +9,8 @@ import { parseImageConfig } from './image-config.ts';
 import type { ImageRecords, RecordedLayer } from './image-records.ts';
 import { normalizeReference } from './image-reference.ts';
 import type { StoredImage } from './image-store.ts';
-import { invalidVolumesReason } from './volume-paths.ts';
 import { isInvalidContent } from './invalid-content.ts';
+import { invalidVolumesReason } from './volume-paths.ts';
 
 /** An image to be stored, from a registry or an archive. */
 export interface IncomingImage {
@@ -39,7 +39,7 @@ export interface ImageIngest {
 export interface ImageIngestDeps {
   readonly layers: LayerStore;
   readonly records: ImageRecords;
-  readonly holds: LayerLeases;
+  readonly leases: LayerLeases;
   /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
@@ -63,7 +63,7 @@ export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
       const references = image.references.map(fullReference);
       const chain = chainIds(diffIds);
       try {
-        using _ = deps.holds.acquire(chain);
+        using _ = deps.leases.acquire(chain);
         await addLayers({ ...deps, slots }, image, { diffIds, chain }, signal);
         const layers = await recordedLayers(deps.layers, chain);
         const record = { id, references, sizeBytes: image.sizeBytes, config, layers };

@@ -3,7 +3,7 @@ import type { Random } from '../../host/random.ts';
 import { Digester } from '../storage/digest.ts';
 import { SpaceGuard } from '../storage/space-guard.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
-import { detectCompression, decompress } from './archive/decompress.ts';
+import { decompress, detectCompression } from './archive/decompress.ts';
 import { ImageArchive, type RandomAccess, streamAll } from './archive/image-archive.ts';
 import { writeTar } from './archive/write-tar.ts';
 import { readArchivedImages } from './archived-images.ts';

@@ -1,6 +1,6 @@
-import type { Log } from '../../base/log.ts';
-import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { errorText } from '../../base/error-text.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Log } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';

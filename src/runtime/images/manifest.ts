@@ -1,5 +1,13 @@
 import { isDigest } from '../storage/digest.ts';
-import { type JsonObject, listField, asObject, parseObject, stringField, stringList, stringMap } from './json-fields.ts';
+import {
+  asObject,
+  type JsonObject,
+  listField,
+  parseObject,
+  stringField,
+  stringList,
+  stringMap,
+} from './json-fields.ts';
 import { type Platform, platformRank, platformText } from './platform.ts';
 
 export interface Descriptor {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_VOLUMES, invalidVolumesReason } from './volume-paths.ts';
+import { invalidVolumesReason, MAX_VOLUMES } from './volume-paths.ts';
 
 const rejected = [
   '/',

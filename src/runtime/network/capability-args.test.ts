@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Protocol } from '../../cri/generated/runtime-v1.ts';
-import { capabilityArgs, buildRuntimeConfig } from './capability-args.ts';
+import { buildRuntimeConfig, capabilityArgs } from './capability-args.ts';
 import { POD } from './fake/cni-world.ts';
 import type { NetworkedPod } from './pod-network.ts';
 
@@ -70,7 +70,9 @@ for (const [text, message] of [
 test('buildRuntimeConfig() gives a plugin what it declares and the pod has', () => {
   const args = { portMappings: [1], dns: {} };
   const plugin = (capabilities: object) => ({ type: 'x', capabilities });
-  assert.deepEqual(buildRuntimeConfig(plugin({ portMappings: true, dns: false, ips: true }), args), { portMappings: [1] });
+  assert.deepEqual(buildRuntimeConfig(plugin({ portMappings: true, dns: false, ips: true }), args), {
+    portMappings: [1],
+  });
   assert.equal(buildRuntimeConfig(plugin({ ips: true }), args), undefined);
   assert.equal(buildRuntimeConfig({ type: 'x' }, args), undefined);
 });

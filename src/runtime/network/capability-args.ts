@@ -1,5 +1,5 @@
-import { parseQuantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseQuantity } from '../../base/quantity.ts';
 import { type PortMapping, Protocol } from '../../cri/generated/runtime-v1.ts';
 import type { JsonObject } from './json-object.ts';
 import { hasCapability, type PluginConfig } from './network-config.ts';

@@ -139,7 +139,7 @@ test('a plugin is searched in all directories, and named if it is missing', asyn
 
 test('a plugin whose file is busy is retried', async () => {
   const made = await world();
-  made.host.processes.faults.failNext('run', 'ETXTBSY', '/opt/cni/bin/bridge');
+  made.host.processes.errors.failNext('run', 'ETXTBSY', '/opt/cni/bin/bridge');
   const setUp = made.network().setUp(await made.pod(), signal);
   await made.host.clock.advance(1_000);
   assert.deepEqual((await setUp).ips, ['10.0.0.2']);

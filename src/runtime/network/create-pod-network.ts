@@ -1,25 +1,25 @@
 import { dirname } from 'node:path';
-import { mapInBatches } from '../../base/map-in-batches.ts';
-import type { Log } from '../../base/log.ts';
 import { DEFAULT_PATH } from '../../base/default-path.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
+import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
 import type { NetworkSettings } from '../settings/runtime-settings.ts';
-import { type AttachedPod, type Attachment, newAttachments, cniArgs } from './attachment.ts';
+import { type AttachedPod, type Attachment, cniArgs, newAttachments } from './attachment.ts';
 import { type AttachmentCache, type CachedPod, openAttachmentCache } from './attachment-cache.ts';
 import { capabilityArgs } from './capability-args.ts';
 import { interfaceAddresses, sortByPreference } from './cni-result.ts';
-import { ReadWriteLock } from './read-write-lock.ts';
-import { watchDirectory } from './watch-directory.ts';
-import { NetworkState, notInitializedMessage } from './network-state.ts';
-import { waitForLeftoverPlugins, type LeftoverPluginDeps } from './leftover-plugins.ts';
+import { type LeftoverPluginDeps, waitForLeftoverPlugins } from './leftover-plugins.ts';
 import type { LoadedNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
+import { NetworkState, notInitializedMessage } from './network-state.ts';
 import { addToNetwork, checkOnNetwork, collectNetwork, deleteFromNetwork, supportsGc } from './plugin-chain.ts';
 import type { NetworkedPod, PodAddresses, PodNetwork } from './pod-network.ts';
+import { ReadWriteLock } from './read-write-lock.ts';
 import type { PluginDeps } from './run-plugin.ts';
+import { watchDirectory } from './watch-directory.ts';
 
 export interface PodNetworkDeps {
   readonly settings: NetworkSettings;
@@ -123,7 +123,9 @@ class CniNetworks implements CniPodNetwork {
   async collectGarbage(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const isLive = (sandboxId: string): boolean => liveSandboxIds.has(sandboxId) || this.#ownSandboxes.has(sandboxId);
     const failures: unknown[] = [];
-    await this.#cache.sweep((sandboxId) => this.#ownSandboxes.has(sandboxId)).catch((error: unknown) => failures.push(error));
+    await this.#cache
+      .sweep((sandboxId) => this.#ownSandboxes.has(sandboxId))
+      .catch((error: unknown) => failures.push(error));
     await mapInBatches(await this.#cache.sandboxIds(), COLLECT_CONCURRENCY, async (sandboxId) => {
       if (isLive(sandboxId)) return;
       try {
@@ -204,7 +206,8 @@ class CniNetworks implements CniPodNetwork {
   /** Removes the cache entry after DEL succeeded on every network; until then each attempt runs DEL on all of them. */
   async #delete({ pod, attachments }: CachedPod, signal: AbortSignal): Promise<void> {
     // An ADD of a killed process may still be running: a concurrent DEL would find nothing to delete.
-    const mayHaveRunningAdd = !this.#ownSandboxes.has(pod.sandboxId) && attachments.some(({ result }) => result === undefined);
+    const mayHaveRunningAdd =
+      !this.#ownSandboxes.has(pod.sandboxId) && attachments.some(({ result }) => result === undefined);
     if (mayHaveRunningAdd) await waitForLeftoverPlugins(pod.sandboxId, this.#deps, signal);
     const target = { ...pod, namespacePath: await this.#existingNamespace(pod.namespacePath) };
     const failures: unknown[] = [];

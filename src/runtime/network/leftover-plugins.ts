@@ -13,7 +13,11 @@ const TIMEOUT_MS = 10_000;
  * Waits for plugins that a previous process started for a sandbox: they outlive it. Kills those that take too long.
  * Scans all processes of the machine.
  */
-export async function waitForLeftoverPlugins(sandboxId: string, deps: LeftoverPluginDeps, signal: AbortSignal): Promise<void> {
+export async function waitForLeftoverPlugins(
+  sandboxId: string,
+  deps: LeftoverPluginDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { processes, clock } = deps;
   const ofSandbox = `CNI_CONTAINERID=${sandboxId}`;
   const leftover = await processes.find(({ env }) => env.includes(ofSandbox));

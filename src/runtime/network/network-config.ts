@@ -101,7 +101,9 @@ function parseVersion({ cniVersion = '', cniVersions = [] }: JsonObject): CniVer
   const version = newestVersion(offered.filter(isCniVersion));
   if (version) return version;
   const field = cniVersion === '' ? 'cniVersions' : 'cniVersion';
-  throw new NetworkConfigError(`${field}: ${offered.join(', ')} is not supported (supported: ${CNI_VERSIONS.join(', ')})`);
+  throw new NetworkConfigError(
+    `${field}: ${offered.join(', ')} is not supported (supported: ${CNI_VERSIONS.join(', ')})`,
+  );
 }
 
 function parseFlag(list: JsonObject, field: string): boolean {

@@ -155,7 +155,7 @@ test('run(): the directory may be created late, removed, and created again', asy
 test('run(): a directory that cannot be watched is retried', async () => {
   const made = new CniWorld();
   await made.write('10-a.conflist', list('a'));
-  made.host.fs.faults.failNext('stat', 'EIO');
+  made.host.fs.errors.failNext('stat', 'EIO');
   const network = made.network();
   await using follower = following(made, network);
   await follower.settled();

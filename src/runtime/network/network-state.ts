@@ -1,5 +1,5 @@
-import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { errorText } from '../../base/error-text.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type LoadedNetworks, loadNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';

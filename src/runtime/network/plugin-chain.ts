@@ -1,4 +1,4 @@
-import { type AttachedPod, type Attachment, buildCall, NO_POD, activePlugins } from './attachment.ts';
+import { type AttachedPod, type Attachment, activePlugins, buildCall, NO_POD } from './attachment.ts';
 import { type CniResult, withVersion } from './cni-result.ts';
 import { isAtLeast } from './cni-version.ts';
 import type { NetworkConfig } from './network-config.ts';

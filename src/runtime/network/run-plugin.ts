@@ -136,14 +136,9 @@ function parseFailure(
 
 function abortedError(call: PluginCall, error: unknown, signal: AbortSignal): unknown {
   // A time-out names the plugin; the reason is the cause.
-  return new PluginError(
-    call,
-    signal.aborted ? `aborted: ${errorText(error)}` : errorText(error),
-    undefined,
-    {
-      cause: error,
-    },
-  );
+  return new PluginError(call, signal.aborted ? `aborted: ${errorText(error)}` : errorText(error), undefined, {
+    cause: error,
+  });
 }
 
 function quoted(text: string): string {

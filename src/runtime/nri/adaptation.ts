@@ -1,11 +1,12 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
-import type { Log } from '../../base/log.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Log } from '../../base/log.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { FieldOwners } from './field-owners.ts';
 import type { ContainerEviction, UpdateContainersRequest, UpdateContainersResponse } from './generated/nri-v1alpha1.ts';
+import { NotifiedObjects } from './notified-objects.ts';
 import type { AdjustedContainer, NriRuntime, NriUpdate, PodResourcesUpdate } from './nri.ts';
 import { nriContainer } from './nri-container.ts';
 import type { NriPlugin } from './nri-plugin.ts';
@@ -17,7 +18,6 @@ import { relayUpdate } from './relay-update.ts';
 import type { PluginHost } from './serve-plugins.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { synchronizePlugin } from './synchronize-plugin.ts';
-import { NotifiedObjects } from './notified-objects.ts';
 import { nriUpdate, UpdateCollector } from './update-collector.ts';
 
 export interface AdaptationDeps {

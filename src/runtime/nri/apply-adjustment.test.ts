@@ -34,7 +34,10 @@ const cases: Record<string, { adjustment: Adjustment; spec: OciSpec }> = {
     spec: withProcess({ env: ['COLOR=blue=ish', 'NEW=1'] }),
   },
   'replaces the arguments': { adjustment: { args: ['sh'] }, spec: withProcess({ args: ['sh'] }) },
-  'takes an empty first argument as a marker': { adjustment: { args: ['', 'sh'] }, spec: withProcess({ args: ['sh'] }) },
+  'takes an empty first argument as a marker': {
+    adjustment: { args: ['', 'sh'] },
+    spec: withProcess({ args: ['sh'] }),
+  },
   'adds a mount after its parents': {
     adjustment: {
       mounts: [{ destination: '/data/deep', type: 'bind', source: '/srv', options: ['rbind'] }, { destination: '/a' }],
@@ -67,7 +70,9 @@ const cases: Record<string, { adjustment: Adjustment; spec: OciSpec }> = {
     },
   },
   'adds hooks': {
-    adjustment: { hooks: { prestart: [{ path: '/h', args: ['h'], timeout: { value: 3n } }], poststop: [{ path: '/p' }] } },
+    adjustment: {
+      hooks: { prestart: [{ path: '/h', args: ['h'], timeout: { value: 3n } }], poststop: [{ path: '/p' }] },
+    },
     spec: {
       ...sampleSpec,
       hooks: {
@@ -102,7 +107,10 @@ const cases: Record<string, { adjustment: Adjustment; spec: OciSpec }> = {
       },
     }),
   },
-  'removes a device': { adjustment: { linux: { devices: [{ path: '-/dev/null' }] } }, spec: withLinux({ devices: [] }) },
+  'removes a device': {
+    adjustment: { linux: { devices: [{ path: '-/dev/null' }] } },
+    spec: withLinux({ devices: [] }),
+  },
   'replaces and removes namespaces': {
     adjustment: { linux: { namespaces: [{ type: '-pid' }, { type: 'network', path: '/other' }, { type: 'uts' }] } },
     spec: withLinux({ namespaces: [{ type: 'network', path: '/other' }, { type: 'uts' }] }),

@@ -20,7 +20,7 @@ import {
   type LinuxSeccompArg,
   type POSIXRlimit,
 } from './generated/nri-v1alpha1.ts';
-import { omitUndefined, enumName, toNumber, optionalNumber } from './plain-values.ts';
+import { enumName, omitUndefined, optionalNumber, toNumber } from './plain-values.ts';
 
 /**
  * Applies one plugin's adjustment to the specification. Nothing is ignored silently: anything unsupported throws

@@ -2,7 +2,7 @@ import type { OciDeviceRule, OciResources } from '../oci/oci-spec.ts';
 import { adjustKeyed } from './adjust-keyed.ts';
 import { AdjustmentError } from './adjustment-error.ts';
 import type { LinuxCPU, LinuxDeviceCgroup, LinuxMemory, LinuxResources } from './generated/nri-v1alpha1.ts';
-import { omitUndefined, toNumber, optionalNumber } from './plain-values.ts';
+import { omitUndefined, optionalNumber, toNumber } from './plain-values.ts';
 
 /** Applies a plugin's change to the resources. Throws `AdjustmentError` for anything unsupported. */
 export function applyResources(resources: OciResources, change: LinuxResources): OciResources {

@@ -1,5 +1,5 @@
 import type { OciHook, OciProcess, OciSpec } from '../oci/oci-spec.ts';
-import type { ContainerRecordState, ContainerRecord } from '../store/container-record.ts';
+import type { ContainerRecord, ContainerRecordState } from '../store/container-record.ts';
 import {
   Container,
   ContainerState,

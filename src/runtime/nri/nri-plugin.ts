@@ -1,5 +1,5 @@
-import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import {

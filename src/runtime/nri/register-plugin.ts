@@ -11,7 +11,7 @@ import {
 } from './generated/nri-v1alpha1.ts';
 import { NriPlugin, type PluginDeps } from './nri-plugin.ts';
 import { ALL_EVENTS, callPlugin } from './plugin-calls.ts';
-import { validatePluginName, type PluginName } from './plugin-name.ts';
+import { type PluginName, validatePluginName } from './plugin-name.ts';
 import { TTRPC_CODES, TtrpcError } from './ttrpc/ttrpc-error.ts';
 import { TtrpcPeer } from './ttrpc/ttrpc-peer.ts';
 
@@ -71,7 +71,10 @@ export async function registerPlugin(
 }
 
 /** A plugin that this process started has the name of its program, whatever it registers. */
-function registeredName({ pluginName, pluginIdx }: RegisterPluginRequest, known: StartedPlugin | undefined): PluginName {
+function registeredName(
+  { pluginName, pluginIdx }: RegisterPluginRequest,
+  known: StartedPlugin | undefined,
+): PluginName {
   if (known) return known.id;
   try {
     return validatePluginName({ index: pluginIdx, base: pluginName });

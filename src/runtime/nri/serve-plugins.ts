@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { aborted } from '../../base/aborted.ts';
+import { errorText } from '../../base/error-text.ts';
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ConnectedProcess, ConnectedPrograms } from '../../host/connected-programs.ts';
 import type { FileSystem } from '../../host/file-system.ts';

@@ -1,10 +1,10 @@
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { Container, PodSandbox } from './generated/nri-v1alpha1.ts';
+import type { NotifiedObjects } from './notified-objects.ts';
 import type { NriRuntime } from './nri.ts';
 import { nriContainer } from './nri-container.ts';
 import { nriPod } from './nri-pod.ts';
-import type { NotifiedObjects } from './notified-objects.ts';
 
 /** Objects that plugins know and the runtime does not list yet. */
 export interface UnlistedObjects {

@@ -31,7 +31,12 @@ export async function attachContainer(
     connection.close();
   };
   const packets = readAhead(connection, first, deps, reading);
-  return { ...openInput(connection, monitor), ...openTerminal(first, monitor, deps), output: decodePackets(packets), detach };
+  return {
+    ...openInput(connection, monitor),
+    ...openTerminal(first, monitor, deps),
+    output: decodePackets(packets),
+    detach,
+  };
 }
 
 async function connectToMonitor(

@@ -1,14 +1,14 @@
 import { attachContainer } from './attach-container.ts';
 import { waitForContainer } from './container-exit.ts';
-import { killLeftoverExecs } from './leftover-execs.ts';
 import { execStreams } from './exec-streams.ts';
 import { execSync } from './exec-sync.ts';
+import { waitForInterruptedStart } from './interrupted-start.ts';
 import { killContainer } from './kill-container.ts';
+import { killLeftoverExecs } from './leftover-execs.ts';
 import type { OciDeps } from './oci-deps.ts';
 import type { OciRuntime } from './oci-runtime.ts';
 import { removeContainer } from './remove-container.ts';
 import { reopenLog } from './reopen-log.ts';
-import { waitForInterruptedStart } from './interrupted-start.ts';
 import { startContainer } from './start-container.ts';
 import { updateContainer } from './update-container.ts';
 

@@ -1,6 +1,6 @@
 import { type StartedExec, startExec } from './exec-files.ts';
 import type { OciDeps } from './oci-deps.ts';
-import { type ExecStreams, type ContainerRef, OciError } from './oci-runtime.ts';
+import { type ContainerRef, type ExecStreams, OciError } from './oci-runtime.ts';
 import type { OciProcess } from './oci-spec.ts';
 import { lastErrorLine } from './runtime-output.ts';
 

@@ -62,7 +62,7 @@ test('execStreams(): a failed removal of files is ignored', async () => {
   const { host, deps, exit } = await world();
   await host.fs.writeFile('/bundle/exec-e1.pid', '7');
   await execStreams(container, process, 'e1', deps, never);
-  host.fs.faults.failNext('remove', 'EIO', '/bundle/exec-e1.json');
+  host.fs.errors.failNext('remove', 'EIO', '/bundle/exec-e1.json');
   exit(0);
   await host.clock.advance(10); // an unhandled rejection would fail the test
   assert.deepEqual(

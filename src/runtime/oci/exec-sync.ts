@@ -1,6 +1,6 @@
 import { type StartedExec, startExec } from './exec-files.ts';
 import type { OciDeps } from './oci-deps.ts';
-import { type ExecResult, type ExecSync, ExecTimeoutError, type ContainerRef, OciError } from './oci-runtime.ts';
+import { type ContainerRef, type ExecResult, type ExecSync, ExecTimeoutError, OciError } from './oci-runtime.ts';
 import { failureText } from './runtime-output.ts';
 
 /** Runs a process in the container to its end. */

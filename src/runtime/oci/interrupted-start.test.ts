@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 import { waitForInterruptedStart } from './interrupted-start.ts';
+import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 
 const signal = new AbortController().signal;
 const container = { id: 'c1', bundle: '/run/containers/c1' };
@@ -89,9 +89,11 @@ test('a running command of the runtime is waited for', async () => {
   host.processes.install('/usr/bin/crun', () => ends.promise);
   await host.processes.startDaemon({ program: '/usr/bin/crun', args: ['start', 'c1'], logFile: '/log/left' });
   let isDone = false;
-  const done = waitForInterruptedStart(container, { ...host, program: '/usr/bin/crun', stateRoot: STATE }, signal).then(() => {
-    isDone = true;
-  });
+  const done = waitForInterruptedStart(container, { ...host, program: '/usr/bin/crun', stateRoot: STATE }, signal).then(
+    () => {
+      isDone = true;
+    },
+  );
   await host.clock.advance(1_000);
   assert.equal(isDone, false);
   ends.resolve(0);

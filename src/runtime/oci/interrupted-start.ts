@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { ProcessIdentity } from '../../host/processes.ts';
 import { bundleFiles } from './bundle-files.ts';
-import { readPid, readIfExists } from './find-monitor.ts';
+import { readIfExists, readPid } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
 import type { ContainerRef } from './oci-runtime.ts';
 
@@ -10,7 +10,11 @@ type SettleDeps = Pick<OciDeps, 'program' | 'crun' | 'stateRoot' | 'fs' | 'proce
 /** A runtime's commands take a tenth of a second; one that hangs is killed. */
 const TIMEOUT_MS = 5_000;
 
-export async function waitForInterruptedStart(container: ContainerRef, deps: SettleDeps, signal: AbortSignal): Promise<void> {
+export async function waitForInterruptedStart(
+  container: ContainerRef,
+  deps: SettleDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { processes, program, fs } = deps;
   const name = posix.basename(program);
   // A running `start` is waited for: its progress could not be determined afterwards. A `create` has not started the

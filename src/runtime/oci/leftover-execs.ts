@@ -1,5 +1,5 @@
 import { FileSystemError } from '../../host/file-system.ts';
-import { identifyParent, readPid, readIfExists } from './find-monitor.ts';
+import { identifyParent, readIfExists, readPid } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
 import type { ContainerRef } from './oci-runtime.ts';
 

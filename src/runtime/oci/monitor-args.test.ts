@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { monitorLogPath, monitorArgs } from './monitor-args.ts';
+import { monitorArgs, monitorLogPath } from './monitor-args.ts';
 import type { MonitoredContainer } from './oci-runtime.ts';
 
 const paths = { program: '/usr/bin/crun', stateRoot: '/s/oci/crun', exits: '/s/exits', sockets: '/s/s' };

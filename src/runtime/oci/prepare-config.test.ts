@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
-import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 import type { OciSeccomp, OciSpec } from './oci-spec.ts';
 import { cacheFilter, prepareConfig, withoutCrunAnnotations } from './prepare-config.ts';
 import { NO_FEATURES, probeSpec } from './probe-spec.ts';
+import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 
 const CONTAINER = { id: 'c1', bundle: '/b/c1' };
 const CONFIG = '/b/c1/config.json';
@@ -25,7 +25,10 @@ async function world() {
   const fs = new MemoryFileSystem(() => 0);
   await Promise.all([fs.makeDirectory('/b/c1'), fs.makeDirectory('/state/c1')]);
   await fs.writeFile(COMPILED, FILTER);
-  const newProcess = (stamp = 'crun 1') => ({ fs, crun: { filters: createSeccompFilterCache({ path: PATH, stamp, fs }) } });
+  const newProcess = (stamp = 'crun 1') => ({
+    fs,
+    crun: { filters: createSeccompFilterCache({ path: PATH, stamp, fs }) },
+  });
   const write = (spec: OciSpec) => fs.writeFile(CONFIG, JSON.stringify(spec));
   const written = async (): Promise<OciSpec> => JSON.parse(await fs.readText(CONFIG));
   return { fs, newProcess, write, written };

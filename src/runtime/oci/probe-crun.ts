@@ -1,5 +1,5 @@
 import type { OciSeccomp, OciSpec } from './oci-spec.ts';
-import { withProbeContainer, type ProbeProgramDeps } from './probe-bundle.ts';
+import { type ProbeProgramDeps, withProbeContainer } from './probe-bundle.ts';
 import { NO_FEATURES } from './probe-spec.ts';
 
 const PROBE_TIMEOUT_MS = 5_000;

@@ -1,7 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { HandlerFeatures, MonitoredContainer, OciRuntime } from './oci-runtime.ts';
-import { withProbeContainer, type ProbeProgramDeps } from './probe-bundle.ts';
+import { type ProbeProgramDeps, withProbeContainer } from './probe-bundle.ts';
 import { isCrun } from './probe-crun.ts';
 import { ALL_FEATURES, IDMAPPED_PATH, NO_FEATURES, PROBE_HOST_ID, READ_ONLY_PATH } from './probe-spec.ts';
 
@@ -46,7 +46,8 @@ async function probeFeatures(deps: ProbeProgramDeps, signal: AbortSignal): Promi
 
 async function tryFeatures(deps: ProbeProgramDeps, features: HandlerFeatures, signal: AbortSignal): Promise<Attempt> {
   try {
-    const inspect = (runtime: OciRuntime, container: MonitoredContainer) => inspectFeatures(runtime, container, deps.fs, signal);
+    const inspect = (runtime: OciRuntime, container: MonitoredContainer) =>
+      inspectFeatures(runtime, container, deps.fs, signal);
     return { works: true, features: await withProbeContainer(deps, features, inspect) };
   } catch (error) {
     signal.throwIfAborted();

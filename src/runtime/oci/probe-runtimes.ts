@@ -4,12 +4,12 @@ import type { Log } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
-import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
 import { type OciDeps, stateRootPath } from './oci-deps.ts';
 import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
+import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 
 export interface ProbeRuntimesDeps {
   readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups' | 'packetSockets'>;

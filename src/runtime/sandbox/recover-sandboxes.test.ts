@@ -18,9 +18,9 @@ const READY: SandboxRecord = {
   networkResults: {},
   bootId: 'now',
 };
-const HELD = ['/ns/net', '/ns/ipc', '/ns/uts'];
+const PINNED = ['/ns/net', '/ns/ipc', '/ns/uts'];
 
-const recoverys: Record<string, { given: Partial<SandboxRecord>; pinned?: string[]; recovery: SandboxRecovery }> = {
+const recoveries: Record<string, { given: Partial<SandboxRecord>; pinned?: string[]; recovery: SandboxRecovery }> = {
   'adopts an unchanged sandbox': { given: {}, recovery: 'adopt' },
   'adopts a sandbox without its own namespaces': { given: { namespaces: {} }, pinned: [], recovery: 'adopt' },
   'loses a sandbox of another boot': { given: { bootId: 'before', namespaces: {} }, recovery: 'lost' },
@@ -44,7 +44,7 @@ const recoverys: Record<string, { given: Partial<SandboxRecord>; pinned?: string
     recovery: 'keep',
   },
 };
-for (const [name, { given, pinned = HELD, recovery }] of Object.entries(recoverys)) {
+for (const [name, { given, pinned = PINNED, recovery }] of Object.entries(recoveries)) {
   test(`decideSandboxRecovery() ${name}`, () => {
     assert.equal(decideSandboxRecovery({ ...READY, ...given }, new Set(pinned), 'now'), recovery);
   });
@@ -147,7 +147,7 @@ test('a restart finishes an interrupted stop without a new request', async () =>
   await world.host.clock.advance(10_000);
   assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: true, stopAsked: true }]);
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`, `stopAll ${id}`]);
-  assert.equal(world.network.pinned.size, 0);
+  assert.equal(world.network.held.size, 0);
 });
 
 test('a restart removes everything of a sandbox whose record is damaged', async () => {

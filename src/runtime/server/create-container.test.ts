@@ -84,34 +84,34 @@ test('createContainer() reserves a name until the container is removed', async (
 });
 
 test('a target must be a running container of the same sandbox', async () => {
-  const targets: unknown[] = [];
+  const requestedTargets: unknown[] = [];
   const world = await createContainerWorld({
     nri: {
       createContainer: async (_pod, { config }, spec) => {
-        targets.push(config.linux?.securityContext?.namespaceOptions?.targetId);
+        requestedTargets.push(config.linux?.securityContext?.namespaceOptions?.targetId);
         return { spec, updates: [] };
       },
     },
   });
   const target = await runContainer(world);
   const { containerId } = await create(world, { ...targets(target), metadata: { name: 'debug' } });
-  assert.deepEqual(targets.at(-1), target);
+  assert.deepEqual(requestedTargets.at(-1), target);
   await world.containers.verbs.stopContainer({ containerId: target, timeout: 0n }, signal);
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), { code: 'FailedPrecondition' });
 });
 
 /** Each step that can fail. Afterwards nothing of the container is left, and its name is free. */
 const steps: Readonly<Record<string, { options?: WorldOptions; disturb?: (world: ContainerWorld) => void }>> = {
-  'the first record': { disturb: ({ host }) => host.fs.faults.failNext('writeReplacing', 'EIO') },
-  'the bundle': { disturb: ({ host }) => host.fs.faults.failNext('makeDirectory', 'EIO') },
+  'the first record': { disturb: ({ host }) => host.fs.errors.failNext('writeReplacing', 'EIO') },
+  'the bundle': { disturb: ({ host }) => host.fs.errors.failNext('makeDirectory', 'EIO') },
   'the root file system': { disturb: ({ snapshots }) => snapshots.failNext.set('mount', 'no overlay') },
   'an image volume': { disturb: ({ snapshots }) => snapshots.failNext.set('mountImage', 'no overlay') },
-  'a declared volume': { disturb: ({ host }) => host.mounts.faults.failNext('mount', 'EIO') },
+  'a declared volume': { disturb: ({ host }) => host.mounts.errors.failNext('mount', 'EIO') },
   'the specification': {
     options: { buildSpec: () => Promise.reject(new CriError('InvalidArgument', 'linux.x: bad')) },
   },
   'a plugin': { options: { nri: { createContainer: () => Promise.reject(new Error('no')) } } },
-  'config.json': { disturb: ({ host }) => host.fs.faults.failNext('writeFile', 'EIO') },
+  'config.json': { disturb: ({ host }) => host.fs.errors.failNext('writeFile', 'EIO') },
 };
 
 const withVolume = {
@@ -134,7 +134,7 @@ test('createContainer() leaves nothing when its last record write fails, and not
   const world = await createContainerWorld({
     nri: {
       createContainer: async (_pod, _container, spec) => {
-        world.host.fs.faults.failNext('writeReplacing', 'EIO');
+        world.host.fs.errors.failNext('writeReplacing', 'EIO');
         return { spec, updates: [] };
       },
       removeContainer: async (_pod, { id }) => void notified.push(id),

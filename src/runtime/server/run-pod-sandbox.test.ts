@@ -52,7 +52,7 @@ for (const [name, expected] of Object.entries(shapes) as [keyof typeof NAMESPACE
     const id = await run(world, podWith(name));
     assert.match(id, /^[0-9a-f]{64}$/);
     const folder = world.paths.sandbox(id);
-    const held = [...(await world.host.namespaces.held())].map(([file, { pid }]) => [
+    const held = [...(await world.host.namespaces.pinned())].map(([file, { pid }]) => [
       file.slice(`${folder}/ns/`.length),
       pid === undefined ? 'ours' : 'process',
     ]);
@@ -117,7 +117,7 @@ test('RunPodSandbox writes the files of the pod, and sets its name and its sysct
     'search a.example b.example\nnameserver 10.0.0.10\noptions ndots:5\n',
   ]);
   assert.equal((await world.host.fs.stat(shm))?.mode, 0o1777);
-  const held = (await world.host.namespaces.held()).get(`${world.paths.sandbox(id)}/ns/net`);
+  const held = (await world.host.namespaces.pinned()).get(`${world.paths.sandbox(id)}/ns/net`);
   assert.deepEqual(held, { hostname: 'web', sysctls: { 'net/ipv4/ip_forward': '1', 'kernel/sem': '1 2 3 4' } });
 });
 
@@ -195,13 +195,16 @@ const failing = async (): Promise<never> => {
 };
 /** Each step that can fail; `pod` is a pod that has this step. */
 const steps: Record<string, { pod?: keyof typeof NAMESPACES; disturb: Disturb; code?: string }> = {
-  'the first record': { disturb: ({ host }) => host.fs.faults.failNext('writeReplacing', 'ENOSPC') },
-  'the directory': { disturb: ({ host }) => host.fs.faults.failNext('makeDirectory', 'ENOSPC') },
-  'a file': { disturb: ({ host }) => host.fs.faults.failNext('writeFile', 'ENOSPC') },
-  'the mount of shm': { disturb: ({ host }) => host.mounts.faults.failNext('mount', 'EPERM') },
-  'the namespaces': { disturb: ({ host }) => host.namespaces.faults.failNext('create', 'ENOSPC') },
+  'the first record': { disturb: ({ host }) => host.fs.errors.failNext('writeReplacing', 'ENOSPC') },
+  'the directory': { disturb: ({ host }) => host.fs.errors.failNext('makeDirectory', 'ENOSPC') },
+  'a file': { disturb: ({ host }) => host.fs.errors.failNext('writeFile', 'ENOSPC') },
+  'the mount of shm': { disturb: ({ host }) => host.mounts.errors.failNext('mount', 'EPERM') },
+  'the namespaces': { disturb: ({ host }) => host.namespaces.errors.failNext('create', 'ENOSPC') },
   'the network': { disturb: ({ network }) => network.failNext('setUp') },
-  'the network of a pod with a user namespace': { pod: 'ownUsers', disturb: ({ network }) => network.failNext('setUp') },
+  'the network of a pod with a user namespace': {
+    pod: 'ownUsers',
+    disturb: ({ network }) => network.failNext('setUp'),
+  },
   'the start of the process': {
     pod: 'sharedProcesses',
     disturb: ({ oci }) => {
@@ -210,7 +213,7 @@ const steps: Record<string, { pod?: keyof typeof NAMESPACES; disturb: Disturb; c
   },
   'the namespaces of the process': {
     pod: 'ownUsers',
-    disturb: ({ host }) => host.namespaces.faults.failNext('pin', 'EPERM'),
+    disturb: ({ host }) => host.namespaces.errors.failNext('pin', 'EPERM'),
   },
   'a plugin': {
     disturb: (world) => {
@@ -220,7 +223,7 @@ const steps: Record<string, { pod?: keyof typeof NAMESPACES; disturb: Disturb; c
   'the last record': {
     pod: 'sharedProcesses',
     disturb: (world) => {
-      world.nri = { ...noNri, runPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'EIO') };
+      world.nri = { ...noNri, runPodSandbox: async () => world.host.fs.errors.failNext('writeReplacing', 'EIO') };
     },
   },
 };
@@ -238,7 +241,7 @@ for (const [step, { pod = 'usual', disturb }] of Object.entries(steps)) {
 
 test('RunPodSandbox names the sysctl that the kernel rejects', async () => {
   const world = await createSandboxWorld();
-  world.host.namespaces.faults.failNext('sysctl', 'EINVAL', 'net/none');
+  world.host.namespaces.errors.failNext('sysctl', 'EINVAL', 'net/none');
   const failed = run(world, podConfig({ linux: { sysctls: { 'net.none': 'x' } } }));
   await assert.rejects(failed, {
     code: 'InvalidArgument',
@@ -281,15 +284,15 @@ for (const [moment, arrange] of Object.entries(moments)) {
 /** The network setup fails, and this cannot be released. */
 const undoFaults: Record<string, Disturb> = {
   'the network': ({ network }) => network.failNext('tearDown'),
-  'a namespace': ({ host }) => host.namespaces.faults.failNext('remove', 'EIO'),
-  'the mount of shm': ({ host }) => host.mounts.faults.failNext('unmount', 'EIO', undefined),
-  'a directory': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
+  'a namespace': ({ host }) => host.namespaces.errors.failNext('remove', 'EIO'),
+  'the mount of shm': ({ host }) => host.mounts.errors.failNext('unmount', 'EIO', undefined),
+  'a directory': ({ host }) => host.fs.errors.failNext('removeTree', 'EIO'),
   'the record': (world) => {
     const setUp = world.network.tearDown.bind(world.network);
     world.network.tearDown = async (pod, limit) => {
       await setUp(pod, limit);
       world.network.tearDown = setUp;
-      world.host.fs.faults.failNext('remove', 'EIO', `${world.paths.sandboxRecords}/${pod.sandboxId}.json`);
+      world.host.fs.errors.failNext('remove', 'EIO', `${world.paths.sandboxRecords}/${pod.sandboxId}.json`);
     };
   },
 };
@@ -328,7 +331,7 @@ test('RunPodSandbox retries the cleanup of a sandbox that it could neither undo 
   const tearDown = world.network.tearDown.bind(world.network);
   world.network.tearDown = (pod, limit) => {
     world.network.tearDown = tearDown;
-    world.host.fs.faults.failNext('writeReplacing', 'EIO');
+    world.host.fs.errors.failNext('writeReplacing', 'EIO');
     return tearDown(pod, limit);
   };
   await assert.rejects(run(world));
@@ -340,9 +343,9 @@ test('RunPodSandbox retries the cleanup of a sandbox that it could neither undo 
 
 test('RunPodSandbox releases the name of a sandbox that it could not record', async () => {
   const world = await createSandboxWorld();
-  world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
-  world.host.fs.faults.failNext('removeTree', 'EIO');
-  world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
+  world.host.fs.errors.failNext('writeReplacing', 'ENOSPC');
+  world.host.fs.errors.failNext('removeTree', 'EIO');
+  world.host.fs.errors.failNext('writeReplacing', 'ENOSPC');
   await assert.rejects(run(world), { name: 'CriError', code: 'Unknown' });
   assert.deepEqual(await list(world), []);
   await run(world);

@@ -79,16 +79,16 @@ const stopFaults: Record<string, { disturb: (world: SandboxWorld, id: string) =>
     message: /^failed to stop sandbox "[0-9a-f]{64}": plugin "bridge" failed$/,
   },
   'a namespace cannot be removed': {
-    disturb: ({ host }) => host.namespaces.faults.failNext('remove', 'EIO'),
+    disturb: ({ host }) => host.namespaces.errors.failNext('remove', 'EIO'),
     message: /^failed to stop sandbox .*EIO$/,
   },
   'shm cannot be unmounted': {
-    disturb: ({ host, paths }, id) => host.mounts.faults.failNext('unmount', 'EIO', `${paths.sandbox(id)}/shm`),
+    disturb: ({ host, paths }, id) => host.mounts.errors.failNext('unmount', 'EIO', `${paths.sandbox(id)}/shm`),
     message: /^failed to stop sandbox .*EIO$/,
   },
   'the record cannot be written at the end': {
     disturb: (world) => {
-      world.nri = { ...noNri, stopPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'EIO') };
+      world.nri = { ...noNri, stopPodSandbox: async () => world.host.fs.errors.failNext('writeReplacing', 'EIO') };
     },
     message: /EIO/,
   },
@@ -158,10 +158,10 @@ const removeFaults: Record<string, (world: SandboxWorld) => void> = {
   'a container cannot be removed': ({ containers }) => {
     containers.failures.removeAll = new Error('it stays');
   },
-  'a directory cannot be removed': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
+  'a directory cannot be removed': ({ host }) => host.fs.errors.failNext('removeTree', 'EIO'),
   'the record cannot be removed': ({ host, sandboxes, paths }) => {
     const [id] = sandboxes.view.all.keys();
-    host.fs.faults.failNext('remove', 'EIO', `${paths.sandboxRecords}/${id}.json`);
+    host.fs.errors.failNext('remove', 'EIO', `${paths.sandboxRecords}/${id}.json`);
   },
 };
 for (const [what, disturb] of Object.entries(removeFaults)) {
@@ -215,7 +215,7 @@ test('an exit of a pause process that cannot be recorded at once is recorded lat
   const world = await createSandboxWorld();
   const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };
   const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
-  world.host.fs.faults.failNext('writeReplacing', 'EIO');
+  world.host.fs.errors.failNext('writeReplacing', 'EIO');
   world.oci.exit(id, 0);
   await world.host.clock.advance(0);
   assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'ready' });

@@ -25,7 +25,10 @@ function applyEdit(spec: OciSpec, edits: CdiEdits): OciSpec {
     linux: {
       ...linux,
       devices: [...without(linux.devices, devices, ({ path }) => path), ...devices],
-      resources: { ...linux.resources, devices: [...linux.resources.devices, ...edits.deviceNodes.flatMap(deviceRules)] },
+      resources: {
+        ...linux.resources,
+        devices: [...linux.resources.devices, ...edits.deviceNodes.flatMap(deviceRules)],
+      },
       ...(edits.intelRdt && { intelRdt: edits.intelRdt }),
     },
   };

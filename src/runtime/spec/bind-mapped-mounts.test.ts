@@ -55,7 +55,7 @@ test('bindMappedMounts() creates nothing without mappings', async () => {
 
 test('bindMappedMounts() names the mount that cannot be mapped', async () => {
   const { fs, mounts } = createMemoryHost();
-  mounts.faults.failNext('mount', 'EINVAL');
+  mounts.errors.failNext('mount', 'EINVAL');
   await assert.rejects(bindMappedMounts({ container: config, namespaces: users }, '/b/mapped', { fs, mounts }), {
     code: 'InvalidArgument',
     message: 'mounts[2].uidMappings: the file system of /srv/missing does not support idmapped mounts',

@@ -1,6 +1,6 @@
 import { isId, MAX_ID } from '../../base/numeric-id.ts';
-import { invalidField } from '../../cri/field-error.ts';
 import type { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 
 /** Validates a user or group ID of a request. Throws for one beyond the kernel's limit. */
 export function checkId(field: string, value: bigint): number {

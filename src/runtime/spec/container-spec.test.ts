@@ -11,10 +11,10 @@ import {
   type Config,
   containerConfig,
   differences,
-  validFacts,
-  validRequest,
   MACHINE,
   sandboxConfig,
+  validFacts,
+  validRequest,
 } from './testing/valid-request.ts';
 
 interface Given {

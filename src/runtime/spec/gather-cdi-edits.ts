@@ -1,7 +1,7 @@
 import { failedPrecondition } from '../../cri/field-error.ts';
 import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { requestedCdiDevices, cdiEditsFor } from '../cdi/cdi-devices.ts';
+import { cdiEditsFor, requestedCdiDevices } from '../cdi/cdi-devices.ts';
 import type { CdiDeviceNode, CdiEdits } from '../cdi/cdi-spec.ts';
 import { loadCdiSpecs } from '../cdi/load-cdi-specs.ts';
 import { hostDevice } from './gather-devices.ts';

@@ -8,7 +8,7 @@ import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
 import { readSpecMachine } from './read-spec-machine.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
-import { type Config, containerConfig, validRequest, MACHINE, sandboxConfig } from './testing/valid-request.ts';
+import { type Config, containerConfig, MACHINE, sandboxConfig, validRequest } from './testing/valid-request.ts';
 
 const ROOTFS = '/run/n/containers/c1/rootfs';
 

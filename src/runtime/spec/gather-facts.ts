@@ -4,7 +4,7 @@ import { ImageAccounts } from './gather-accounts.ts';
 import { gatherCdiEdits } from './gather-cdi-edits.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
 import { gatherMountSources } from './gather-mounts.ts';
-import { cachedDefaultProfile, type SeccompSources, loadSeccompProfile } from './load-seccomp-profile.ts';
+import { cachedDefaultProfile, loadSeccompProfile, type SeccompSources } from './load-seccomp-profile.ts';
 import { checkRequest } from './request-rules.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';

@@ -1,5 +1,5 @@
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { resolveInRoot } from './resolve-in-root.ts';

@@ -8,7 +8,7 @@ import {
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { createSpecBuilder } from './spec-builder.ts';
 import type { SpecRequest } from './spec-request.ts';
-import { type Config, containerConfig, validRequest, MACHINE, sandboxConfig } from './testing/valid-request.ts';
+import { type Config, containerConfig, MACHINE, sandboxConfig, validRequest } from './testing/valid-request.ts';
 
 const secure = (securityContext: NonNullable<NonNullable<Config['linux']>['securityContext']>): Config => ({
   linux: { securityContext },
@@ -119,7 +119,10 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     config: { linux: { resources: { unified: { 'memory.high': '1' } } } },
     message: 'linux.resources.unified: not supported with cgroup v1',
   },
-  'a mount without a container path': { config: mount({ containerPath: '' }), message: 'mounts[0].container_path: is empty' },
+  'a mount without a container path': {
+    config: mount({ containerPath: '' }),
+    message: 'mounts[0].container_path: is empty',
+  },
   'a mount at a relative container path': {
     config: mount({ containerPath: 'data' }),
     message: 'mounts[0].container_path: "data" is not absolute',

@@ -101,7 +101,7 @@ test('containerMounts() maps IDs unless the source is mapped already', () => {
   ]);
 });
 
-test("containerMounts() mounts a directory for each declared volume that is not mounted over", () => {
+test('containerMounts() mounts a directory for each declared volume that is not mounted over', () => {
   const image = { ...validRequest().image, volumes: ['/data', 'var/lib/', '/cache'] };
   const { mounts } = mountsOf([{ containerPath: '/cache/', hostPath: '/h' }], [{ path: '/h' }], { image });
   assert.deepEqual(added(mounts), [

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import type { OciMount } from '../oci/oci-spec.ts';
 import { defaultMounts } from './default-mounts.ts';
@@ -17,7 +17,9 @@ export interface ContainerMounts {
 }
 
 export function containerMounts(request: SpecRequest, facts: SpecFacts): ContainerMounts {
-  const requested = request.container.mounts.map((mount, index) => requestedMount(mount, index, facts.mountSources.get(index)));
+  const requested = request.container.mounts.map((mount, index) =>
+    requestedMount(mount, index, facts.mountSources.get(index)),
+  );
   const taken = new Set(requested.map(({ destination }) => cleanPath(destination)));
   const isFree = ({ destination }: OciMount): boolean => !taken.has(cleanPath(destination));
   // A container that mounts its own /dev provides everything in it, except for the pod's shared memory.

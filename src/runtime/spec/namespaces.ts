@@ -34,7 +34,10 @@ function pidNamespace({ container, sandbox, namespaces, targetPidNamespace }: Sp
       return [];
     case NamespaceMode.TARGET:
       if (targetPidNamespace !== undefined) return [{ type: 'pid', path: targetPidNamespace }];
-      throw invalidField('linux.security_context.namespace_options.target_id', 'no such container runs in this sandbox');
+      throw invalidField(
+        'linux.security_context.namespace_options.target_id',
+        'no such container runs in this sandbox',
+      );
     default:
       if (ofSandbox === NamespaceMode.NODE) return [];
       // A sandbox in which each container has its own PID namespace has none to share.

@@ -5,7 +5,8 @@ type OomLimits = Pick<SpecMachine, 'ownOomScoreAdj' | 'mayLowerOomScore'>;
 
 export function containerOomScore(requested: bigint, machine: OomLimits): number {
   const score = Number(requested);
-  if (score < -1000 || score > 1000) throw invalidField('linux.resources.oom_score_adj', `${score} is not in -1000..1000`);
+  if (score < -1000 || score > 1000)
+    throw invalidField('linux.resources.oom_score_adj', `${score} is not in -1000..1000`);
   return reachableOomScore(score, machine);
 }
 

@@ -29,7 +29,9 @@ function parseRule(value: unknown, field: string): SeccompRule {
   const rule = jsonObject(value, field);
   const names = [...strings(rule['names']), ...(typeof rule['name'] === 'string' ? [rule['name']] : [])];
   if (names.length === 0) throw new Error(`${field}: must name a system call`);
-  const args = jsonArray(rule['args'], `${field}.args`).map((arg, index) => parseArgument(arg, `${field}.args[${index}]`));
+  const args = jsonArray(rule['args'], `${field}.args`).map((arg, index) =>
+    parseArgument(arg, `${field}.args[${index}]`),
+  );
   const errno = parseErrno(rule['errno'], rule['errnoRet']);
   return {
     names,
@@ -43,7 +45,8 @@ function parseRule(value: unknown, field: string): SeccompRule {
 
 function parseArgument(value: unknown, field: string) {
   const { index, value: first, valueTwo, op } = jsonObject(value, field);
-  if (typeof index !== 'number' || typeof first !== 'number') throw new Error(`${field}: index and value must be numbers`);
+  if (typeof index !== 'number' || typeof first !== 'number')
+    throw new Error(`${field}: index and value must be numbers`);
   const second = typeof valueTwo === 'number' ? { valueTwo } : {};
   return { index, value: first, ...second, op: jsonString(op, `${field}.op`) };
 }

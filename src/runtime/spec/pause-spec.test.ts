@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { execProcess } from './exec-process.ts';
-import { type PauseRequest, buildPauseSpec } from './pause-spec.ts';
+import { buildPauseSpec, type PauseRequest } from './pause-spec.ts';
 import { differences, MACHINE, sandboxConfig } from './testing/valid-request.ts';
 
 const healthy: PauseRequest = {

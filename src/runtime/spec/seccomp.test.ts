@@ -54,7 +54,9 @@ for (const [name, { rule, caps = [], holds }] of Object.entries(cases)) {
 
 test('the minimal profile forbids mounts unless the container may mount', () => {
   const forbidden = (caps: readonly string[]): boolean =>
-    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.some(({ names }) => names.includes('mount')) ?? false;
+    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.some(({ names }) =>
+      names.includes('mount'),
+    ) ?? false;
   assert.deepEqual([forbidden([]), forbidden(['CAP_SYS_ADMIN'])], [true, false]);
 });
 
@@ -62,13 +64,22 @@ const invalid: Record<string, { text: string; message: RegExp }> = {
   'is not JSON': { text: '{', message: /JSON/ },
   'is a list': { text: '[]', message: /^profile: expected object$/ },
   'has no default action': { text: '{}', message: /^defaultAction: expected text$/ },
-  'has rules that are not a list': { text: '{"defaultAction":"a","syscalls":1}', message: /^syscalls: expected array$/ },
-  'has a rule without a name': { text: profileWith({ names: [] }), message: /^syscalls\[0\]: must name a system call$/ },
+  'has rules that are not a list': {
+    text: '{"defaultAction":"a","syscalls":1}',
+    message: /^syscalls: expected array$/,
+  },
+  'has a rule without a name': {
+    text: profileWith({ names: [] }),
+    message: /^syscalls\[0\]: must name a system call$/,
+  },
   'has a rule without an action': {
     text: profileWith({ action: 1 }),
     message: /^syscalls\[0\].action: expected text$/,
   },
-  'compares with a non-number': { text: profileWith({ args: [{}] }), message: /args\[0\]: index and value must be numbers$/ },
+  'compares with a non-number': {
+    text: profileWith({ args: [{}] }),
+    message: /args\[0\]: index and value must be numbers$/,
+  },
   'names architectures twice': {
     text: '{"defaultAction":"a","architectures":["x"],"archMap":[{"architecture":"x"}]}',
     message: /^both architectures and archMap are set$/,
@@ -83,7 +94,9 @@ for (const [name, { text, message }] of Object.entries(invalid)) {
 
 test('the minimal profile allows a user namespace by clone only with CAP_SYS_ADMIN', () => {
   const rules = (caps: readonly string[]) =>
-    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) => names[0]?.startsWith('clone'));
+    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) =>
+      names[0]?.startsWith('clone'),
+    );
   assert.deepEqual(
     rules([])?.map(({ names, errnoRet, args }) => [names, errnoRet, args?.[0]?.value]),
     [

@@ -16,10 +16,7 @@ export function selinuxLabels(
   { sandboxId, enabled }: { readonly sandboxId: string; readonly enabled: boolean },
 ): SelinuxLabels | undefined {
   if (own && own.level !== '' && !LEVEL.test(own.level)) {
-    throw invalidField(
-      'linux.security_context.selinux_options.level',
-      `invalid format: ${JSON.stringify(own.level)}`,
-    );
+    throw invalidField('linux.security_context.selinux_options.level', `invalid format: ${JSON.stringify(own.level)}`);
   }
   if (!enabled) return undefined;
   const isSet = own && [own.user, own.role, own.type, own.level].some((part) => part !== '');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { test } from 'node:test';
 import { Signal } from '../../cri/generated/runtime-v1.ts';
-import { signalNumber, chooseStopSignal } from './stop-signal.ts';
+import { chooseStopSignal, signalNumber } from './stop-signal.ts';
 
 const cases: Record<string, { requested?: Signal; image?: string; name: string; number: number }> = {
   'SIGTERM by default': { name: 'SIGTERM', number: 15 },

@@ -24,7 +24,8 @@ export function chooseStopSignal(requested: Signal, imageStopSignal: string): st
   }
   if (imageStopSignal === '') return 'SIGTERM';
   const number = signalNumber(imageStopSignal);
-  if (number === undefined) throw invalidField('config.image', `invalid stop signal ${JSON.stringify(imageStopSignal)}`);
+  if (number === undefined)
+    throw invalidField('config.image', `invalid stop signal ${JSON.stringify(imageStopSignal)}`);
   return /^\d+$/.test(imageStopSignal) ? signalName(number) : `SIG${bareName(imageStopSignal)}`;
 }
 

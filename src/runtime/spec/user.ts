@@ -37,7 +37,10 @@ export function containerUser(request: SpecRequest, accounts: Accounts): OciProc
   const { user, group } = chooseUser(context, request);
   const account = findAccount(user, accounts);
   const gid = group === undefined ? account.gid : groupId(group, accounts);
-  const others = [...memberships(context?.supplementalGroupsPolicy, account.name, accounts), ...supplementalGroups(context)];
+  const others = [
+    ...memberships(context?.supplementalGroupsPolicy, account.name, accounts),
+    ...supplementalGroups(context),
+  ];
   const additionalGids = [...new Set([gid, ...others])].sort((a, b) => a - b);
   return { uid: account.uid, gid, additionalGids };
 }
@@ -79,7 +82,8 @@ function findAccount(user: Reference, { users }: Accounts): { name?: string; uid
 function groupId(reference: Reference, { groups }: Accounts): number {
   if (reference.kind === 'id') return reference.id;
   const group = groups.find(({ name }) => name === reference.name);
-  if (group === undefined) throw invalidField(reference.field, `the image has no group ${JSON.stringify(reference.name)}`);
+  if (group === undefined)
+    throw invalidField(reference.field, `the image has no group ${JSON.stringify(reference.name)}`);
   return group.gid;
 }
 

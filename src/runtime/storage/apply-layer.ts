@@ -5,17 +5,17 @@ import { readTar } from '../images/archive/read-tar.ts';
 import { TarError } from '../images/archive/tar-header.ts';
 import { DigestVerifier } from './digest.ts';
 import { inheritDirectories } from './inherit-directories.ts';
+import { canRebuild, frameFile, type LayerFrame, replacedContentsFile } from './layer-frame.ts';
 import { ReplacedContents } from './replaced-contents.ts';
-import { frameFile, canRebuild, replacedContentsFile, type LayerFrame } from './layer-frame.ts';
 import { SpaceGuard } from './space-guard.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import { TarFrameWriter } from './tar-frame-writer.ts';
-import { type WhiteoutFormat, type UnpackedLayer, type MemberCallback, unpackLayer } from './unpack-layer.ts';
+import { type MemberCallback, type UnpackedLayer, unpackLayer, type WhiteoutFormat } from './unpack-layer.ts';
 
 export interface ApplyDeps {
   readonly fs: FileSystem;
   readonly layout: StorageLayout;
-  readonly form: WhiteoutFormat;
+  readonly whiteoutFormat: WhiteoutFormat;
 }
 
 export interface LayerSource {
@@ -42,7 +42,7 @@ const MAX_TAIL_BYTES = 64 * 1024 * 1024;
  * Unpacks a layer into an empty directory, verifies it and syncs it to disk. A failure leaves incomplete files behind.
  */
 export async function applyLayer(
-  { fs, layout, form }: ApplyDeps,
+  { fs, layout, whiteoutFormat: form }: ApplyDeps,
   folder: string,
   { diffId, archive, foldersBelow, belowReady }: LayerSource,
   signal: AbortSignal,
@@ -65,7 +65,7 @@ export async function applyLayer(
       replaced.allow(member.stored);
       return frame.member(member, path);
     };
-    const unpacked = await unpackLayer(readTar(bytes), writer, { form, onMember, reserveInodes }, signal);
+    const unpacked = await unpackLayer(readTar(bytes), writer, { format: form, onMember, reserveInodes }, signal);
     await frame.endMembers();
     await drainTail(bytes); // the digest includes everything after the end marker
     compressed?.verify('layer');

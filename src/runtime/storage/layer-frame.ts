@@ -1,9 +1,9 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { UnexpectedEofError } from '../images/archive/byte-reader.ts';
 import { streamAll } from '../images/archive/image-archive.ts';
-import { DigestVerifier, DigestError } from './digest.ts';
-import { type ReplacedContent, readReplaced } from './replaced-contents.ts';
+import { DigestError, DigestVerifier } from './digest.ts';
 import { rebuildTar } from './rebuild-tar.ts';
+import { type ReplacedContent, readReplaced } from './replaced-contents.ts';
 
 /**
  * How the archive of a layer is rebuilt (like tar-split); the frame itself is in a file beside the layer's directory.

@@ -2,12 +2,12 @@ import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import type { TreeUsage } from '../../host/tree.ts';
-import { hexOf } from './digest.ts';
-import { frameFile, replacedContentsFile, type LayerFrame, rebuildLayer } from './layer-frame.ts';
 import { type AppliedLayer, applyLayer } from './apply-layer.ts';
+import { hexOf } from './digest.ts';
+import { frameFile, type LayerFrame, rebuildLayer, replacedContentsFile } from './layer-frame.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import type { Trash } from './trash.ts';
-import type { Whiteouts, WhiteoutFormat } from './unpack-layer.ts';
+import type { WhiteoutFormat, Whiteouts } from './unpack-layer.ts';
 
 /** A layer of an image to be added to the store. */
 export interface IncomingLayer {
@@ -45,7 +45,7 @@ export interface LayerStoreDeps {
   readonly fs: FileSystem;
   readonly random: Random;
   readonly layout: StorageLayout;
-  readonly form: WhiteoutFormat;
+  readonly whiteoutFormat: WhiteoutFormat;
   readonly trash: Trash;
 }
 

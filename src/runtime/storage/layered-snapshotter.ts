@@ -3,11 +3,11 @@ import { CriError } from '../../cri/cri-error.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type Mounts } from '../../host/mounts.ts';
 import { digestOf, hexOf } from './digest.ts';
-import type { LayerStore } from './layer-store.ts';
 import type { LayerReferences, LayerUser } from './layer-references.ts';
+import type { LayerStore } from './layer-store.ts';
+import { mapOwner } from './map-owner.ts';
 import { copyInto, mergeLayers } from './merge-layers.ts';
 import type { StorageDriver } from './probe-driver.ts';
-import { mapOwner } from './map-owner.ts';
 import type { DiskUsage, IdMap, ImageView, SnapshotRequest, Snapshotter } from './snapshotter.ts';
 import { SpaceGuard } from './space-guard.ts';
 import type { StorageLayout } from './storage-layout.ts';
@@ -20,7 +20,7 @@ export interface SnapshotterDeps {
   readonly layout: StorageLayout;
   readonly driver: StorageDriver;
   readonly layers: LayerStore;
-  readonly use: LayerReferences;
+  readonly references: LayerReferences;
   readonly image: (reference: string) => { readonly layers: readonly { readonly chainId: string }[] } | undefined;
   /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
@@ -39,12 +39,12 @@ export class LayeredSnapshotter implements Snapshotter {
 
   constructor(deps: SnapshotterDeps) {
     this.#deps = deps;
-    this.driver = deps.driver.form === 'native' ? 'native' : 'overlayfs';
+    this.driver = deps.driver.format === 'native' ? 'native' : 'overlayfs';
   }
 
   async mount({ containerId, imageId, target, idMap }: SnapshotRequest, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { fs, layout, use } = this.#deps;
+    const { fs, layout, references: use } = this.#deps;
     const user = `snapshots/${containerId}` as const;
     const chain = this.#claim(imageId, user);
     const folder = `${layout.snapshots}/${containerId}`;
@@ -59,7 +59,7 @@ export class LayeredSnapshotter implements Snapshotter {
 
   async mountImage({ imageId, target, idMap }: ImageView, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { fs, layout, use } = this.#deps;
+    const { fs, layout, references: use } = this.#deps;
     const name = viewName(target);
     const chain = this.#claim(imageId, `views/${name}`);
     const folder = `${layout.views}/${name}`;
@@ -94,7 +94,7 @@ export class LayeredSnapshotter implements Snapshotter {
   }
 
   async unmount(target: string): Promise<void> {
-    const { fs, mounts, layout, use } = this.#deps;
+    const { fs, mounts, layout, references: use } = this.#deps;
     try {
       await mounts.unmount(target);
     } catch (error) {
@@ -201,7 +201,7 @@ export class LayeredSnapshotter implements Snapshotter {
 
   /** Moved away first, so that a start after a crash does not find half of it. Its image may be removed already. */
   async #discard(user: LayerUser): Promise<void> {
-    const { fs, trash, mounts, layout, use, discardLayers } = this.#deps;
+    const { fs, trash, mounts, layout, references: use, discardLayers } = this.#deps;
     const folder = `${layout.root}/${user}`;
     const chain = await use.chainOf(user);
     if ((await fs.lstat(folder)) !== undefined) {
@@ -228,7 +228,7 @@ export class LayeredSnapshotter implements Snapshotter {
     const record = this.#deps.image(imageId);
     if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(imageId)} not found`);
     const chain = record.layers.map(({ chainId }) => chainId);
-    this.#deps.use.claim(user, chain);
+    this.#deps.references.claim(user, chain);
     return chain;
   }
 }

@@ -5,7 +5,7 @@ import type { WhiteoutFormat } from './unpack-layer.ts';
 
 /** How containers get their root filesystems on this machine. */
 export interface StorageDriver {
-  readonly form: LayerFormat;
+  readonly format: LayerFormat;
   readonly whiteouts: WhiteoutFormat;
   /** Options of every overlay mount with an upper directory. */
   readonly overlay: { readonly userXattr: boolean; readonly volatile: boolean };
@@ -15,7 +15,7 @@ const TRUSTED = 'trusted.overlay.opaque';
 const USER = 'user.overlay.opaque';
 
 export const NATIVE: StorageDriver = {
-  form: 'native',
+  format: 'native',
   whiteouts: { kind: 'list' },
   overlay: { userXattr: false, volatile: false },
 };
@@ -24,11 +24,23 @@ export const NATIVE: StorageDriver = {
  * Best first. `volatile` skips the sync of the whole file system at unmount, which would delay the end of containers.
  */
 const OVERLAYS: readonly StorageDriver[] = [
-  { form: 'overlay', whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: true } },
-  { form: 'overlay', whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: false } },
-  { form: 'overlay-user', whiteouts: { kind: 'overlay', opaqueXattr: USER }, overlay: { userXattr: true, volatile: true } },
   {
-    form: 'overlay-user',
+    format: 'overlay',
+    whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED },
+    overlay: { userXattr: false, volatile: true },
+  },
+  {
+    format: 'overlay',
+    whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED },
+    overlay: { userXattr: false, volatile: false },
+  },
+  {
+    format: 'overlay-user',
+    whiteouts: { kind: 'overlay', opaqueXattr: USER },
+    overlay: { userXattr: true, volatile: true },
+  },
+  {
+    format: 'overlay-user',
     whiteouts: { kind: 'overlay', opaqueXattr: USER },
     overlay: { userXattr: true, volatile: false },
   },
@@ -38,7 +50,9 @@ const OVERLAYS: readonly StorageDriver[] = [
  * Selects the driver for existing layers if a full disk does not allow a probe. Without `volatile`, which is optional.
  */
 export function driverForExistingLayers(forms: readonly string[]): StorageDriver | undefined {
-  return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ form }) => forms.includes(form));
+  return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ format: form }) =>
+    forms.includes(form),
+  );
 }
 
 /**

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import { buildArchive, buildConfig, type FakeFiles, buildLayer, buildOciArchive } from '../images/fake/image-archives.ts';
+import {
+  buildArchive,
+  buildConfig,
+  buildLayer,
+  buildOciArchive,
+  type FakeFiles,
+} from '../images/fake/image-archives.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import { chainIds, digestOf, hexOf } from './digest.ts';
 
@@ -111,7 +117,7 @@ test('a layer that could not be removed is still stored, and is removed at the n
   const host = createMemoryHost();
   const storage = await open(host);
   await load(storage, await buildLayer({ a: 'x' }));
-  host.fs.faults.failNext('rename', 'ENOSPC');
+  host.fs.errors.failNext('rename', 'ENOSPC');
   const remove = () => storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
   await assert.rejects(remove(), { code: 'ENOSPC' });
   await load(storage, await buildLayer({ a: 'x' }));
@@ -134,7 +140,7 @@ test('images can be removed after an error while loading references', async () =
   const host = createMemoryHost();
   const storage = await open(host);
   await load(storage, await buildLayer({ a: 'x' }));
-  host.fs.faults.failNext('readDirectory', 'EIO', `${ROOT}/snapshots`);
+  host.fs.errors.failNext('readDirectory', 'EIO', `${ROOT}/snapshots`);
   await assert.rejects(storage.imageService().removeImage({ image: imageSpec('app:1') }, signal), { code: 'EIO' });
   await load(storage, await buildLayer({ a: 'x' }));
   await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);

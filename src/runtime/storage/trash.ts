@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 

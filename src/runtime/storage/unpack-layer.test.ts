@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
 import { readTar } from '../images/archive/read-tar.ts';
-import { type FakeFiles, buildLayer } from '../images/fake/image-archives.ts';
-import { type WhiteoutFormat, type UnpackedLayer, unpackLayer } from './unpack-layer.ts';
+import { buildLayer, type FakeFiles } from '../images/fake/image-archives.ts';
+import { type UnpackedLayer, unpackLayer, type WhiteoutFormat } from './unpack-layer.ts';
 
 const OPAQUE = 'trusted.overlay.opaque';
 const overlay: WhiteoutFormat = { kind: 'overlay', opaqueXattr: OPAQUE };
@@ -26,7 +26,7 @@ async function unpack(files: FakeFiles, form: WhiteoutFormat = overlay): Promise
     yield archive;
   })();
   await using writer = await fs.writeTree('/data/layer');
-  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, { form }, signal);
+  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, { format: form }, signal);
   const shown: Record<string, string> = {};
   for await (const { path, node } of fs.readTree('/data/layer', signal)) {
     const parts: Uint8Array[] = [];
@@ -155,11 +155,15 @@ test('unpackLayer() rejects too many members, including whiteouts', async () => 
   const members = (async function* () {
     for (;;) yield { name: '.wh..wh.none', node, offset: 0, stored: 0 };
   })();
-  const unpacked = unpackLayer(members, writer, { form: overlay, maxMembers: 1000 }, signal);
+  const unpacked = unpackLayer(members, writer, { format: overlay, maxMembers: 1000 }, signal);
   await assert.rejects(unpacked, { name: 'TarError', message: 'the layer has more than 1000 files' });
 });
 
-for (const [what, name] of Object.entries({ whiteouts: '.wh.file', directories: 'folder/', 'implied directories': 'a/b/c/file' })) {
+for (const [what, name] of Object.entries({
+  whiteouts: '.wh.file',
+  directories: 'folder/',
+  'implied directories': 'a/b/c/file',
+})) {
   test(`unpackLayer() rejects too many ${what}`, async () => {
     const { fs } = createMemoryHost();
     await fs.makeDirectory('/data');
@@ -172,7 +176,7 @@ for (const [what, name] of Object.entries({ whiteouts: '.wh.file', directories: 
         yield { name: numbered, node, offset: 0, stored: 0 };
       }
     })();
-    const unpacked = unpackLayer(members, writer, { form: overlay, maxPathBytes: 10_000 }, signal);
+    const unpacked = unpackLayer(members, writer, { format: overlay, maxPathBytes: 10_000 }, signal);
     await assert.rejects(unpacked, { name: 'TarError', message: /too many directories and whiteouts/ });
   });
 }

@@ -50,7 +50,7 @@ const PATH_OVERHEAD = 100;
 export type MemberCallback = (member: TarMember, path: string | undefined) => Promise<void> | undefined;
 
 export interface UnpackOptions {
-  readonly form: WhiteoutFormat;
+  readonly format: WhiteoutFormat;
   readonly onMember?: MemberCallback;
   /** Called before at most this many files and directories are created. */
   readonly reserveInodes?: (inodes: number) => Promise<void> | undefined;
@@ -70,7 +70,7 @@ export async function unpackLayer(
   options: UnpackOptions,
   signal: AbortSignal,
 ): Promise<UnpackedLayer> {
-  const { form, onMember, maxMembers = MAX_MEMBERS } = options;
+  const { format: form, onMember, maxMembers = MAX_MEMBERS } = options;
   const whiteouts: WhiteoutSets = { removed: new Set(), opaque: new Set() };
   const folder = new BoundedFolder(writer, options, signal);
   let [hasRoot, count] = [false, 0];
@@ -150,7 +150,11 @@ function isLinkTarget(target: string): boolean {
  * Applies whiteouts to lower layers only, wherever they are in the archive. If this layer has a member of the same
  * name, only a directory needs a whiteout, because it would be merged with the hidden one.
  */
-async function applyWhiteouts(folder: BoundedFolder, form: WhiteoutFormat, { removed, opaque }: WhiteoutSets): Promise<void> {
+async function applyWhiteouts(
+  folder: BoundedFolder,
+  form: WhiteoutFormat,
+  { removed, opaque }: WhiteoutSets,
+): Promise<void> {
   const { writer } = folder;
   for (const path of removed) {
     const own = await writer.kind(path);

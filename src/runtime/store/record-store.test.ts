@@ -72,11 +72,11 @@ test('a record store counts a record with a disk error as damaged, and ignores d
   await fs.makeDirectory('/records/lost+found');
   await fs.makeDirectory('/records/folder.json');
   await fs.writeFile('/records/.good.json.tmp', '{');
-  fs.faults.failNext('readText', 'EIO', '/records/lost.json');
-  fs.faults.failNext('remove', 'EIO', '/records/.good.json.tmp');
+  fs.errors.failNext('readText', 'EIO', '/records/lost.json');
+  fs.errors.failNext('remove', 'EIO', '/records/.good.json.tmp');
   const again = await open();
   assert.deepEqual([[...again.store.all.keys()], again.damaged], [['good'], ['lost']]);
-  fs.faults.failNext('readText', 'EMFILE', '/records/lost.json');
+  fs.errors.failNext('readText', 'EMFILE', '/records/lost.json');
   await assert.rejects(open(), { code: 'EMFILE' });
 });
 
@@ -84,9 +84,9 @@ test('a record store does not return what it could not write, and keeps what it 
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'old' });
-  fs.faults.failNext('writeReplacing', 'EROFS');
+  fs.errors.failNext('writeReplacing', 'EROFS');
   await assert.rejects(store.put({ id: 'a', text: 'new' }), { code: 'EROFS' });
-  fs.faults.failNext('remove', 'EIO');
+  fs.errors.failNext('remove', 'EIO');
   await assert.rejects(store.remove('a'), { code: 'EIO' });
   assert.deepEqual(store.find('a'), { id: 'a', text: 'old' });
 });
@@ -95,7 +95,7 @@ test('a record store writes nothing when nothing has changed', async () => {
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'same', atNs: 1n });
-  fs.faults.failNext('writeReplacing', 'EIO');
+  fs.errors.failNext('writeReplacing', 'EIO');
   await store.put({ id: 'a', text: 'same', atNs: 1n });
 });
 
@@ -176,7 +176,7 @@ test('a record store replaces a change in the overflow directory by a newer one'
   fs.fullFolder = '/records';
   await store.put({ id: 'a', text: 'two' });
   fs.fullFolder = undefined;
-  fs.faults.failNext('remove', 'EIO', '/overflow/a.json'); // like a kill at this point
+  fs.errors.failNext('remove', 'EIO', '/overflow/a.json'); // like a kill at this point
   await assert.rejects(store.put({ id: 'a', text: 'three' }), { code: 'EIO' });
   assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'three' });
   await store.put({ id: 'a', text: 'four' });
@@ -190,7 +190,7 @@ test('a record store removes an overflowed record, wherever the removal is inter
   await store.put({ id: 'a', text: 'old' });
   fs.fullFolder = '/records';
   await store.put({ id: 'a', text: 'new' });
-  fs.faults.failNext('remove', 'EIO', '/overflow/a.json');
+  fs.errors.failNext('remove', 'EIO', '/overflow/a.json');
   await assert.rejects(store.remove('a'), { code: 'EIO' });
   const again = await open();
   assert.deepEqual([[...again.store.all], again.damaged], [[], []]);
@@ -208,7 +208,7 @@ test('a record store without any space keeps deferrable changes in memory until 
   assert.equal(await store.writeBack(), false);
   assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'old' });
   fs.isFull = false;
-  fs.faults.failNext('writeReplacing', 'EIO');
+  fs.errors.failNext('writeReplacing', 'EIO');
   assert.equal(await store.writeBack(), false);
   assert.equal(await store.writeBack(), true);
   assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'end' });

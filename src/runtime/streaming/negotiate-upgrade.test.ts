@@ -76,12 +76,7 @@ const rows: Record<string, Row> = {
     [],
     refuse(400, 'unable to upgrade: header X-Stream-Protocol-Version does not exist in request'),
   ],
-  'an unknown upgrade': [
-    command,
-    'h2c',
-    [v4],
-    refuse(400, 'unable to upgrade: missing upgrade headers in request'),
-  ],
+  'an unknown upgrade': [command, 'h2c', [v4], refuse(400, 'unable to upgrade: missing upgrade headers in request')],
 };
 
 for (const [name, [spoken, upgrade, protocols, negotiated]] of Object.entries(rows)) {

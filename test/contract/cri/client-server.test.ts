@@ -179,7 +179,8 @@ test('calls and streams are published on the tracing channel', async (t) => {
     },
   });
   const published: string[] = [];
-  const record = (what: string) => (message: object) => published.push(`${what} ${'method' in message ? message.method : ''}`);
+  const record = (what: string) => (message: object) =>
+    published.push(`${what} ${'method' in message ? message.method : ''}`);
   const subscribers = {
     start: record('start'),
     end: record('end'),

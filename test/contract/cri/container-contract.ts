@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { ContainerState } from '../../../src/cri/generated/runtime-v1.ts';
 import { EXEC_MISSING, EXEC_MIXED, EXEC_SLOW, type ProgramName } from './programs.ts';
 import {
+  assertRejectsIfExpected,
   containerIds,
   eventually,
   exitedStatus,
-  assertRejectsIfExpected,
   runPod,
   type Subject,
   signal,
@@ -62,7 +62,12 @@ export function containerContract(subjectOf: () => Subject): void {
   const stops: { program: ProgramName; seconds: bigint; code: number; what: string }[] = [
     { program: 'obedient', seconds: 30n, code: 143, what: 'stops a program that handles SIGTERM at once' },
     { program: 'takes-its-time', seconds: 30n, code: 7, what: 'waits for a program that exits later' },
-    { program: 'stubborn', seconds: 1n, code: 137, what: 'kills a program that ignores SIGTERM after the grace period' },
+    {
+      program: 'stubborn',
+      seconds: 1n,
+      code: 137,
+      what: 'kills a program that ignores SIGTERM after the grace period',
+    },
     { program: 'obedient', seconds: 0n, code: 137, what: 'without a grace period kills at once' },
   ];
   for (const { program, seconds, code, what } of stops) {

@@ -9,8 +9,8 @@ import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 import { criContract } from './cri-contract.ts';
-import { PROGRAMS } from './programs.ts';
 import { containerdErrors } from './expected-errors.ts';
+import { PROGRAMS } from './programs.ts';
 import { serveForTest } from './serve-for-test.ts';
 import type { Subject } from './subject.ts';
 

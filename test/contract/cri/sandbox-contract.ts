@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState, PodSandboxState } from '../../../src/cri/generated/runtime-v1.ts';
 import { checkRuntimeVersion } from '../../../src/cri/version-check.ts';
-import { podConfig, podIds, assertRejectsIfExpected, runPod, type Subject, signal, statusOf } from './subject.ts';
+import { assertRejectsIfExpected, podConfig, podIds, runPod, type Subject, signal, statusOf } from './subject.ts';
 
 export function sandboxContract(subjectOf: () => Subject): void {
   const sandboxStatus = async (podSandboxId: string) =>
@@ -134,7 +134,10 @@ export function sandboxContract(subjectOf: () => Subject): void {
   test('an unknown sandbox has no status, and can be removed', async () => {
     const { errors, cri } = subjectOf();
     await assert.rejects(sandboxStatus('unknown'), errors.unknownSandbox);
-    await assertRejectsIfExpected(cri.runtime.stopPodSandbox({ podSandboxId: 'unknown' }, signal), errors.stopUnknownSandbox);
+    await assertRejectsIfExpected(
+      cri.runtime.stopPodSandbox({ podSandboxId: 'unknown' }, signal),
+      errors.stopUnknownSandbox,
+    );
     await cri.runtime.removePodSandbox({ podSandboxId: 'unknown' }, signal);
   });
 }

@@ -12,8 +12,8 @@ import {
 } from '../../../src/cri/generated/runtime-v1.ts';
 import type { RuntimeEvents } from '../../../src/cri/runtime-events.ts';
 import type { Cri } from '../../../src/cri/services.ts';
-import { PROGRAMS, type ProgramName } from './programs.ts';
 import type { ExpectedError, ExpectedErrors } from './expected-errors.ts';
+import { PROGRAMS, type ProgramName } from './programs.ts';
 
 /** A runtime under test, with its environment. */
 export interface Subject {
@@ -140,7 +140,10 @@ export async function containerIds(
 }
 
 /** For calls that some runtimes reject and others accept. */
-export async function assertRejectsIfExpected(call: Promise<unknown>, expected: ExpectedError | undefined): Promise<void> {
+export async function assertRejectsIfExpected(
+  call: Promise<unknown>,
+  expected: ExpectedError | undefined,
+): Promise<void> {
   if (expected === undefined) await call;
   else await assert.rejects(call, expected);
 }

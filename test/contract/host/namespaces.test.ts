@@ -41,7 +41,7 @@ namespacesContract('memory', async () => {
     mounts,
     namespaces,
     root: '/data',
-    refuseSysctl: (path) => namespaces.faults.failNext('sysctl', 'ENOENT', path),
+    refuseSysctl: (path) => namespaces.errors.failNext('sysctl', 'ENOENT', path),
   };
 });
 

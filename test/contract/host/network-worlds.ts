@@ -202,7 +202,7 @@ export async function memoryNetworkWorld(): Promise<NetworkWorld> {
     },
     leaveStaleSocket: async (path) => {
       await network.serve({ socketPath: path, mode: 0o600 }, async () => ({ status: 200, body: '' }));
-      network.loseServers();
+      network.killServers();
     },
   };
 }

@@ -29,9 +29,9 @@ spawnContract('memory', async () => {
 async function memoryShell(context: ProgramContext): Promise<number> {
   for (const step of (context.args[1] ?? '').split('; ')) {
     if (step === 'cat') {
-      for await (const chunk of context.typed) context.stdout(new TextDecoder().decode(chunk));
+      for await (const chunk of context.stdin) context.stdout(new TextDecoder().decode(chunk));
     } else if (step === 'echo oops >&2') context.stderr('oops\n');
-    else if (step === 'echo ready >&3') context.tell('ready');
+    else if (step === 'echo ready >&3') context.writeMonitorLine('ready');
     else if (step.startsWith('exit ')) return Number(step.slice('exit '.length));
     else if (step === 'exec sleep 1000') await once(context.ended, 'abort');
     else throw new Error(`no such step: ${step}`);

@@ -17,14 +17,14 @@ const cases: Record<string, { readonly lines: readonly string[]; readonly found:
     ],
     found: ['cpu,cpuacct', 'systemd', 'unified'],
   },
-  'one that came later': { lines: [ROOT, CPU, HUGETLB], found: ['cpu,cpuacct', 'hugetlb'] },
-  'not the folder of one that was unmounted': { lines: [ROOT, CPU], found: ['cpu,cpuacct'] },
-  'one that is mounted twice, once': { lines: [ROOT, HUGETLB, HUGETLB], found: ['hugetlb'] },
-  'not what lies below another file system': {
+  'a hierarchy that was mounted later': { lines: [ROOT, CPU, HUGETLB], found: ['cpu,cpuacct', 'hugetlb'] },
+  'no folder of an unmounted hierarchy': { lines: [ROOT, CPU], found: ['cpu,cpuacct'] },
+  'a hierarchy that is mounted twice, once': { lines: [ROOT, HUGETLB, HUGETLB], found: ['hugetlb'] },
+  'no hierarchy that another filesystem is mounted over': {
     lines: [ROOT, HUGETLB, '43 42 0:40 / /sys/fs/cgroup/hugetlb rw - tmpfs tmpfs rw'],
     found: [],
   },
-  'not a mount inside a hierarchy, nor one elsewhere': {
+  'no mount inside a hierarchy, nor one elsewhere': {
     lines: [
       ROOT,
       '44 32 0:29 /a /sys/fs/cgroup/cpu,cpuacct/a rw - cgroup cgroup rw,cpu,cpuacct',

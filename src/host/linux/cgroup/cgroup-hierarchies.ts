@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import type { MountEntry } from '../../mounts.ts';
 
 /**
- * Folders directly below `root` in which a hierarchy of cgroups is mounted now. A folder alone is none: who unmounts a
- * hierarchy leaves one, and a cgroup that is made there is a folder on a disk. `mounts`: oldest first.
+ * The folders directly below `root` with a mounted cgroup hierarchy. The folder alone does not count: unmounting a hierarchy
+ * leaves it, and a cgroup created in it would be a plain folder. `mounts`: oldest first.
  */
 export function cgroupHierarchies(root: string, mounts: readonly MountEntry[]): readonly string[] {
   const below = mounts.filter(({ target }) => dirname(target) === root);

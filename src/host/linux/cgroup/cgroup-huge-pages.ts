@@ -2,8 +2,8 @@ import type { CgroupValues } from '../../cgroups.ts';
 import type { FileSystem } from '../../file-system.ts';
 
 /**
- * Pages in use, and pages that are set aside and not in use yet: newer kernels count them apart. The controller is
- * optional in both versions of control groups; `file` tells the path for `hugetlb.2MB`.
+ * Limits pages in use and reserved pages, which newer kernels count separately. The controller is optional in both versions
+ * of cgroups; `file` returns the path for `hugetlb.2MB`.
  */
 export async function updateHugePages(
   fs: FileSystem,

@@ -1,9 +1,9 @@
 import type { CgroupValues } from '../../cgroups.ts';
 
-/** What differs between the versions. */
+/** The operations that differ between cgroup versions. */
 export interface CgroupLayout {
   readonly version: 'v1' | 'v2';
-  /** Folders that each hold a whole tree of cgroups. */
+  /** The root folders of the cgroup trees. */
   readonly hierarchies: readonly string[];
   create(hierarchy: string, path: string): Promise<void>;
   update(path: string, values: CgroupValues): Promise<void>;

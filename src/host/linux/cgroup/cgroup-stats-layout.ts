@@ -1,6 +1,6 @@
 import type { CgroupDetails, CgroupUsage } from '../../cgroup-stats.ts';
 
-/** What differs between the versions. `undefined`: there is no such cgroup. */
+/** The reads that differ between cgroup versions. `undefined`: the cgroup does not exist. */
 export interface CgroupStatsLayout {
   readonly version: 'v1' | 'v2';
   usage(path: string): CgroupUsage | undefined;

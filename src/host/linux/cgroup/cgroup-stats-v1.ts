@@ -11,7 +11,7 @@ import {
 } from '../proc/kernel-file.ts';
 import type { CgroupStatsLayout } from './cgroup-stats-layout.ts';
 
-/** Version 1: a folder for each controller. What is counted below a cgroup is in the figures that begin with `total_`. */
+/** Version 1: one folder per controller. The `total_` figures include the cgroups below. */
 export function cgroupStatsV1(root: string): CgroupStatsLayout {
   return {
     version: 'v1',
@@ -50,8 +50,8 @@ function usageOf(file: FileOf, stat: Figures): CgroupUsage | undefined {
       usageBytes,
       workingSetBytes: Math.max(0, usageBytes - figure(stat, 'total_inactive_file')),
       rssBytes: figure(stat, 'total_rss'),
-      pageFaults: figure(stat, 'total_pgfault'),
-      majorPageFaults: figure(stat, 'total_pgmajfault'),
+      pageFaults: figure(stat, 'total_pgfault'), // words: quoted
+      majorPageFaults: figure(stat, 'total_pgmajfault'), // words: quoted
       ...(limitBytes === undefined ? {} : { limitBytes }),
     },
     ...swapOf(file, stat, limitBytes),
@@ -59,7 +59,7 @@ function usageOf(file: FileOf, stat: Figures): CgroupUsage | undefined {
   };
 }
 
-/** The kernel's own limit is for memory and swap together. */
+/** The kernel's limit is for memory and swap together. */
 function swapOf(file: FileOf, stat: Figures, memoryLimit: number | undefined): Pick<CgroupUsage, 'swap'> {
   if (!stat.has('total_swap')) return {};
   const both = readNumber(file('memory', 'memory.memsw.limit_in_bytes'));
@@ -96,7 +96,7 @@ function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetai
   };
 }
 
-/** Lines of `8:0 Read 4096`, and `Total 4096` at the end. */
+/** Lines of `8:0 Read 4096`, with `Total 4096` at the end. */
 function devicesOf(file: FileOf): readonly DeviceTraffic[] {
   const bytes = operationsOf(readKernelFile(file('blkio', 'blkio.throttle.io_service_bytes_recursive')));
   const counts = operationsOf(readKernelFile(file('blkio', 'blkio.throttle.io_serviced_recursive')));

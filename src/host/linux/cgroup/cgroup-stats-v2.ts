@@ -3,7 +3,7 @@ import type { CgroupDetails, CgroupUsage, DeviceTraffic, PressureFigures, Pressu
 import { bigFigure, figure, readFigures, readKernelFile, readNumber, readNumbers } from '../proc/kernel-file.ts';
 import type { CgroupStatsLayout } from './cgroup-stats-layout.ts';
 
-/** Version 2: one folder. `cpu.stat` is in every cgroup, whichever controllers it has. */
+/** Version 2: one folder. Every cgroup has `cpu.stat`, also without the cpu controller. */
 export function cgroupStatsV2(root: string): CgroupStatsLayout {
   return {
     version: 'v2',
@@ -46,8 +46,8 @@ function usageOf(file: FileOf, { cpu, memory: stat }: Stats): CgroupUsage | unde
       usageBytes,
       workingSetBytes: Math.max(0, usageBytes - figure(stat, 'inactive_file')),
       rssBytes: figure(stat, 'anon'),
-      pageFaults: figure(stat, 'pgfault'),
-      majorPageFaults: figure(stat, 'pgmajfault'),
+      pageFaults: figure(stat, 'pgfault'), // words: quoted
+      majorPageFaults: figure(stat, 'pgmajfault'), // words: quoted
       ...(limitBytes === undefined ? {} : { limitBytes }),
     },
     ...swapOf(file),

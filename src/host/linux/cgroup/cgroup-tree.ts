@@ -3,13 +3,13 @@ import { CgroupBusyError } from '../../cgroups.ts';
 import type { Clock } from '../../clock.ts';
 import { type FileSystem, FileSystemError } from '../../file-system.ts';
 
-/** The kernel frees a cgroup some time after its last process is gone, and refuses rmdir(2) until then. */
+/** The kernel frees a cgroup some time after its last process has ended; rmdir(2) fails until then. */
 const REMOVE_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 1;
 
 const NEVER = new AbortController().signal;
 
-/** Names of the cgroups directly below one folder of a hierarchy; none when it is missing. */
+/** Names of the cgroups directly below a folder of a hierarchy; empty when it does not exist. */
 export async function childCgroups(fs: FileSystem, folder: string): Promise<string[]> {
   try {
     const entries = await fs.readDirectory(folder);
@@ -19,14 +19,14 @@ export async function childCgroups(fs: FileSystem, folder: string): Promise<stri
   }
 }
 
-/** Numbers of the processes in a folder of a hierarchy and below it. */
+/** Pids in a folder of a hierarchy and below it. */
 export async function processesBelow(fs: FileSystem, folder: string): Promise<number[]> {
   const lists: number[][] = [];
   for (const each of await foldersBelow(fs, folder)) lists.push(await processesIn(fs, each));
   return lists.flat();
 }
 
-/** A folder of a hierarchy and all below it, each after its parent. A container may make any number of them, of any depth. */
+/** A folder of a hierarchy and all below it, each after its parent. Containers decide how many and how deep they are. */
 async function foldersBelow(fs: FileSystem, folder: string): Promise<readonly string[]> {
   const found = [folder];
   for (const parent of found) {
@@ -40,7 +40,7 @@ async function processesIn(fs: FileSystem, folder: string): Promise<number[]> {
     const text = await fs.readText(join(folder, 'cgroup.procs'));
     return text.split('\n').filter(Boolean).map(Number);
   } catch (error) {
-    // EOPNOTSUPP: a threaded cgroup of v2 lists its processes at the domain above it.
+    // EOPNOTSUPP: the processes of a threaded v2 cgroup are listed in its domain cgroup.
     if (error instanceof FileSystemError && error.code === 'EOPNOTSUPP') return [];
     return unlessGone(error, []);
   }
@@ -65,8 +65,8 @@ async function removeOne(fs: FileSystem, clock: Clock, folder: string): Promise<
   }
 }
 
-/** A cgroup may go, with all its files, at any time; kernfs then answers ENODEV for a file that is still open. */
-function unlessGone<T>(error: unknown, answer: T): T {
-  if (error instanceof FileSystemError && ['ENOENT', 'ENOTDIR', 'ENODEV'].includes(error.code)) return answer;
+/** A cgroup may be removed with its files at any time; kernfs returns ENODEV for a file that is still open. */
+function unlessGone<T>(error: unknown, fallback: T): T {
+  if (error instanceof FileSystemError && ['ENOENT', 'ENOTDIR', 'ENODEV'].includes(error.code)) return fallback;
   throw error;
 }

@@ -8,9 +8,9 @@ import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
 
 /**
- * Version 1: each controller is mounted in a folder of its own below `root`, some of them together in one that has
- * several names by links; the named hierarchy of systemd and a version 2 hierarchy without controllers (`unified`) may
- * stand beside them. Container runtimes put their containers into all of these.
+ * Version 1: each controller is mounted in a folder below `root`, some together in one folder with symbolic links; the named
+ * hierarchy of systemd and a version 2 hierarchy without controllers (`unified`) may exist beside them. Container runtimes
+ * put containers into all of these.
  */
 export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
   const file = (controller: string, path: string, name: string): string => join(root, controller, path, name);
@@ -41,7 +41,7 @@ async function create(fs: FileSystem, hierarchy: string, path: string): Promise<
     const parent = folder;
     folder = join(folder, name);
     await fs.makeDirectory(folder);
-    // A new cpuset is empty, and no process can enter an empty one.
+    // A new cpuset is empty, and no process can join an empty one.
     for (const set of ['cpuset.cpus', 'cpuset.mems']) await inherit(fs, parent, folder, set);
   }
 }
@@ -56,14 +56,14 @@ async function updateCpu(fs: FileSystem, file: (name: string) => string, values:
   if (cpuShares !== undefined) await fs.writeFile(file('cpu.shares'), String(cpuShares));
 
   const writePeriod = (): Promise<void> => fs.writeFile(file('cpu.cfs_period_us'), String(period));
-  let isPeriodRefused = false;
+  let isPeriodRejected = false;
   if (period !== undefined) {
     await writePeriod().catch((error: unknown) => {
-      // The old quota over the new period may be more than the parent allows; the new quota may put that right.
-      isPeriodRefused = quota !== undefined && error instanceof FileSystemError && error.code === 'EINVAL';
-      if (!isPeriodRefused) throw error;
+      // The old quota with the new period may exceed the parent's; it is written again after the new quota.
+      isPeriodRejected = quota !== undefined && error instanceof FileSystemError && error.code === 'EINVAL';
+      if (!isPeriodRejected) throw error;
     });
   }
   if (quota !== undefined) await fs.writeFile(file('cpu.cfs_quota_us'), String(quota));
-  if (isPeriodRefused) await writePeriod();
+  if (isPeriodRejected) await writePeriod();
 }

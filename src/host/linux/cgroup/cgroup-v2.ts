@@ -19,7 +19,7 @@ async function create(fs: FileSystem, root: string, path: string): Promise<void>
   const controllers = (await fs.readText(join(root, 'cgroup.controllers'))).split(/\s+/).filter(Boolean);
   let folder = root;
   for (const name of path.split('/').filter(Boolean)) {
-    // In every cgroup above the new one, and only there: one that hands controllers down may hold no process itself.
+    // Only in the ancestors of the new cgroup: a cgroup with enabled subtree controllers may have no processes.
     await enable(fs, folder, controllers);
     folder = join(folder, name);
     await fs.makeDirectory(folder);
@@ -34,7 +34,7 @@ async function enable(fs: FileSystem, folder: string, controllers: readonly stri
   try {
     await fs.writeFile(file, missing.join(' '));
   } catch {
-    // One that cannot be had (`cpu` beside real-time processes) refuses all. Whoever needs it fails at its files.
+    // One unavailable controller (`cpu` with real-time processes) fails the whole write. A missing one fails later, at its files.
     for (const controller of missing) await fs.writeFile(file, controller).catch(() => {});
   }
 }
@@ -53,7 +53,7 @@ async function update(fs: FileSystem, folder: string, values: CgroupValues): Pro
   await updateHugePages(fs, (name) => join(folder, `${name}.max`), values.hugePageLimits);
 }
 
-/** Below zero stands for "none" in Kubernetes' terms. */
+/** A negative value means unlimited in Kubernetes. */
 function limit(value: number): string {
   return value < 0 ? 'max' : String(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Shares of cgroup v1 (2 to 262144) as a weight of v2 (1 to 10000), by the linear formula that the kubelet uses for its
- * own cgroups. (Container runtimes have moved on to another one.)
+ * Converts cgroup v1 shares (2 to 262144) to a v2 weight (1 to 10000) by the linear formula that kubelet uses for its own
+ * cgroups. (Container runtimes use a newer one.)
  */
 export function cpuWeightOf(shares: number): number {
   if (shares >= 262_144) return 10_000;

@@ -5,10 +5,10 @@ import { eventLoopTurn } from '../process/event-loop-turn.ts';
 import { cgroupStatsV1 } from './cgroup-stats-v1.ts';
 import { cgroupStatsV2 } from './cgroup-stats-v2.ts';
 
-/** After so many the event loop gets its turn: about two milliseconds. */
+/** Cgroups per turn of the event loop: about two milliseconds. */
 const CGROUPS_PER_TURN = 16;
 
-/** The version is told by a file that only the root of a version 2 tree has. */
+/** The version is detected by a file that only the root of a version 2 tree has. */
 export function createLinuxCgroupStats({ root = '/sys/fs/cgroup' }: { readonly root?: string } = {}): CgroupStats {
   const isV2 = existsSync(join(root, 'cgroup.controllers'));
   const layout = isV2 ? cgroupStatsV2(root) : cgroupStatsV1(root);

@@ -4,7 +4,7 @@ import { MemoryFileSystem } from '../../fake/memory-file-system.ts';
 import { cgroupV1 } from './cgroup-v1.ts';
 import { cgroupV2 } from './cgroup-v2.ts';
 
-/** A folder with plain files in place of the kernel's. */
+/** Plain files instead of the kernel's. */
 async function cgroupFiles(files: Record<string, string>): Promise<MemoryFileSystem> {
   const fs = new MemoryFileSystem(() => 0);
   for (const [path, text] of Object.entries(files)) {
@@ -14,7 +14,7 @@ async function cgroupFiles(files: Record<string, string>): Promise<MemoryFileSys
   return fs;
 }
 
-test('version 2 hands every controller down to a new cgroup, and not beyond it', async () => {
+test('version 2 enables every controller for a new cgroup, and not below it', async () => {
   const fs = await cgroupFiles({
     '/cg/cgroup.controllers': 'cpu memory pids\n',
     '/cg/cgroup.subtree_control': 'memory\n',
@@ -25,10 +25,10 @@ test('version 2 hands every controller down to a new cgroup, and not beyond it',
   assert.deepEqual(await fs.readDirectory('/cg/kubepods/pod1'), []);
 });
 
-test('version 2 asks for controllers one by one when all at once are refused', async () => {
+test('version 2 enables controllers one by one when enabling all at once fails', async () => {
   const fs = await cgroupFiles({ '/cg/cgroup.controllers': 'cpu pids\n' });
-  fs.faults.failNext('writeFile', 'EINVAL', '/cg/cgroup.subtree_control');
-  fs.faults.failNext('writeFile', 'EINVAL', '/cg/cgroup.subtree_control');
+  fs.errors.failNext('writeFile', 'EINVAL', '/cg/cgroup.subtree_control');
+  fs.errors.failNext('writeFile', 'EINVAL', '/cg/cgroup.subtree_control');
   await cgroupV2(fs, '/cg').create('/cg', '/kubepods');
   assert.equal(await fs.readText('/cg/cgroup.subtree_control'), '+pids');
 });
@@ -52,7 +52,7 @@ const updatesV2 = {
     values: { cpuPeriodMicroseconds: 10_000 },
     files: { 'cpu.max': 'max 10000' },
   },
-  'lifts limits that are below zero': {
+  'writes negative limits as `max`': {
     values: { cpuQuotaMicroseconds: -1, memoryLimitBytes: -1, pidsLimit: -1 },
     files: { 'cpu.max': 'max 100000', 'memory.max': 'max', 'pids.max': 'max' },
   },
@@ -69,9 +69,9 @@ for (const [name, { values, files }] of Object.entries(updatesV2)) {
   });
 }
 
-test('version 1 writes the period again when the kernel takes it only after the quota', async () => {
+test('version 1 writes the period again when the kernel accepts it only after the quota', async () => {
   const fs = await cgroupFiles({ '/cg/cpu/a/cpu.shares': '1024' });
-  fs.faults.failNext('writeFile', 'EINVAL', '/cg/cpu/a/cpu.cfs_period_us');
+  fs.errors.failNext('writeFile', 'EINVAL', '/cg/cpu/a/cpu.cfs_period_us');
   await cgroupV1(fs, '/cg').update('/a', { cpuQuotaMicroseconds: 1000, cpuPeriodMicroseconds: 10_000 });
   assert.equal(await fs.readText('/cg/cpu/a/cpu.cfs_quota_us'), '1000');
   assert.equal(await fs.readText('/cg/cpu/a/cpu.cfs_period_us'), '10000');
@@ -79,7 +79,7 @@ test('version 1 writes the period again when the kernel takes it only after the 
 
 test('version 1 tells a period that the kernel does not take at all', async () => {
   const fs = await cgroupFiles({ '/cg/cpu/a/cpu.shares': '1024' });
-  fs.faults.failNext('writeFile', 'EINVAL', '/cg/cpu/a/cpu.cfs_period_us');
+  fs.errors.failNext('writeFile', 'EINVAL', '/cg/cpu/a/cpu.cfs_period_us');
   await assert.rejects(cgroupV1(fs, '/cg').update('/a', { cpuPeriodMicroseconds: 1 }), { code: 'EINVAL' });
 });
 

@@ -11,15 +11,15 @@ import { cgroupV2 } from './cgroup-v2.ts';
 export interface LinuxCgroupsDeps {
   readonly fs: FileSystem;
   readonly clock: Clock;
-  /** Where the cgroup file systems are mounted. */
+  /** The mount point of the cgroup filesystems. */
   readonly root?: string;
 }
 
-/** Control groups of the machine. The version is told by a file that only the root of a version 2 tree has. */
+/** Control groups of the machine. The version is detected by a file that only the root of a version 2 tree has. */
 export function createLinuxCgroups({ fs, clock, root = '/sys/fs/cgroup' }: LinuxCgroupsDeps): Cgroups {
   const isV2 = existsSync(join(root, 'cgroup.controllers'));
   const layout = isV2 ? cgroupV2(fs, root) : cgroupV1(fs, root);
-  /** The hierarchies know nothing of each other, so they are worked on side by side. */
+  /** The hierarchies are independent, so they are handled concurrently. */
   const inEach = <T>(work: (hierarchy: string) => Promise<T>): Promise<T[]> =>
     Promise.all(layout.hierarchies.map(work));
 
@@ -44,7 +44,7 @@ export function createLinuxCgroups({ fs, clock, root = '/sys/fs/cgroup' }: Linux
     },
     processes,
     remove: async (path) => {
-      // Asked first, so that a busy one stays whole instead of losing the controllers that are free.
+      // Checked first, so that a busy cgroup is not removed from some hierarchies only.
       const pids = await processes(path);
       if (pids.length > 0) throw new CgroupBusyError(path, pids);
       await inEach((hierarchy) => removeBelow(fs, clock, join(hierarchy, path)));

@@ -1,6 +1,6 @@
 import { NetworkError } from '../../network.ts';
 
-/** OpenSSL's names for those that Go has. */
+/** OpenSSL's names by Go's names. */
 const OPENSSL_NAMES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
@@ -20,17 +20,17 @@ const OPENSSL_NAMES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
 };
 
-/** Nobody chooses among these: Go does not let them be left out. */
-const OF_TLS_1_3 = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
+/** Always enabled, as in Go. */
+const TLS_1_3_SUITES = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
 
-/** A list of Go's names as OpenSSL wants it. */
+/** Converts a list of Go's names to OpenSSL's format. */
 export function cipherList(suites: readonly string[]): string {
   const named = suites
-    .filter((suite) => !OF_TLS_1_3.includes(suite))
+    .filter((suite) => !TLS_1_3_SUITES.includes(suite))
     .map((suite) => {
       const name = OPENSSL_NAMES[suite];
       if (name === undefined) throw new NetworkError('EINVAL', `unknown cipher suite ${suite}`);
       return name;
     });
-  return [...OF_TLS_1_3, ...named].join(':');
+  return [...TLS_1_3_SUITES, ...named].join(':');
 }

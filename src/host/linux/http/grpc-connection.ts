@@ -2,17 +2,17 @@ import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
 import {
   type DialTarget,
-  type GrpcResponse,
   type GrpcConnection,
   type GrpcRequest,
+  type GrpcResponse,
   NetworkError,
 } from '../../network.ts';
 import { connectTo } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
 
-/** One flag and four bytes of length stand before each message. */
+/** Each message has a prefix of one flag byte and four length bytes. */
 const PREFIX_BYTES = 5;
-/** As much as gRPC libraries take by default. */
+/** The default of gRPC libraries. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 const UNKNOWN = 2;
@@ -21,7 +21,7 @@ const UNIMPLEMENTED = 12;
 const INTERNAL = 13;
 const UNAVAILABLE = 14;
 
-/** gRPC's own table for answers that come from something else in between. */
+/** gRPC's table for HTTP responses of proxies and other servers. */
 const CODES_OF_STATUS: Readonly<Record<number, number>> = {
   400: INTERNAL,
   401: 16,
@@ -33,7 +33,7 @@ const CODES_OF_STATUS: Readonly<Record<number, number>> = {
   504: UNAVAILABLE,
 };
 
-/** A connection stands once the server's settings have come, as gRPC libraries see it. */
+/** Resolves when the server's SETTINGS have arrived, as in gRPC libraries. */
 export function connectGrpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
@@ -47,9 +47,10 @@ export function connectGrpc(target: DialTarget, userAgent: string, signal: Abort
     };
     const onAbort = (): void => fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    // Stays after the connection stands: each call is told for itself, and nothing must end the process.
+    // Stays after the connect: each call gets its own error, and an unhandled one would end the process.
     session.on('error', (error) => fail(asNetworkError(error)));
-    const onClose = (): void => fail(new NetworkError('ECONNRESET', 'the connection ended before it stood'));
+    const onClose = (): void =>
+      fail(new NetworkError('ECONNRESET', 'the connection ended before the handshake was complete'));
     session.once('close', onClose);
     session.once('remoteSettings', () => {
       signal.removeEventListener('abort', onAbort);
@@ -93,7 +94,7 @@ async function call(session: ClientHttp2Session, request: Call, signal: AbortSig
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     stream.end(framed(request.message));
-    return await answerOf(stream);
+    return await readResponse(stream);
   } catch (error) {
     signal.throwIfAborted();
     throw asNetworkError(error);
@@ -103,8 +104,8 @@ async function call(session: ClientHttp2Session, request: Call, signal: AbortSig
   }
 }
 
-/** The status stands in the trailers, or at once in the headers of an answer that has no message. */
-function answerOf(stream: ClientHttp2Stream): Promise<GrpcResponse> {
+/** The status is in the trailers, or in the headers of a response without a message. */
+function readResponse(stream: ClientHttp2Stream): Promise<GrpcResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -112,7 +113,7 @@ function answerOf(stream: ClientHttp2Stream): Promise<GrpcResponse> {
     let trailers: IncomingHttpHeaders = {};
     stream.on('response', (given) => {
       headers = given;
-      if (given[':status'] !== 200 || !isGrpc(given)) resolve(foreignAnswer(given));
+      if (given[':status'] !== 200 || !isGrpc(given)) resolve(responseOfOtherServer(given));
     });
     stream.on('trailers', (given) => {
       trailers = given;
@@ -129,7 +130,7 @@ function answerOf(stream: ClientHttp2Stream): Promise<GrpcResponse> {
       const status = trailers['grpc-status'] === undefined ? headers : trailers;
       if (status['grpc-status'] === undefined) return endedEarly();
       stream.off('close', endedEarly);
-      return resolve(statusOf(status, Buffer.concat(chunks)));
+      return resolve(asGrpcResponse(status, Buffer.concat(chunks)));
     });
   });
 }
@@ -138,7 +139,7 @@ function isGrpc(headers: IncomingHttpHeaders): boolean {
   return headers['content-type']?.startsWith('application/grpc') ?? false;
 }
 
-function statusOf(headers: IncomingHttpHeaders, body: Buffer): GrpcResponse {
+function asGrpcResponse(headers: IncomingHttpHeaders, body: Buffer): GrpcResponse {
   const number = Number(headers['grpc-status']);
   const code = Number.isInteger(number) ? number : UNKNOWN;
   if (code !== 0) return { code, details: decodedText(String(headers['grpc-message'] ?? '')), message: EMPTY };
@@ -150,8 +151,8 @@ function statusOf(headers: IncomingHttpHeaders, body: Buffer): GrpcResponse {
 
 const EMPTY = new Uint8Array();
 
-/** What Go says of an answer that is not gRPC's. */
-function foreignAnswer(headers: IncomingHttpHeaders): GrpcResponse {
+/** The texts of grpc-go for a response that is not gRPC. */
+function responseOfOtherServer(headers: IncomingHttpHeaders): GrpcResponse {
   const status = Number(headers[':status']);
   const type = headers['content-type'];
   const ofStatus = `unexpected HTTP status code received from server: ${status} (${STATUS_CODES[status] ?? ''})`;
@@ -159,8 +160,8 @@ function foreignAnswer(headers: IncomingHttpHeaders): GrpcResponse {
     type === undefined
       ? 'malformed header: missing HTTP content-type'
       : `transport: received unexpected content-type ${JSON.stringify(type)}`;
-  const faults = [...(status === 200 ? [] : [ofStatus]), ...(isGrpc(headers) ? [] : [ofType])];
-  return { code: CODES_OF_STATUS[status] ?? UNKNOWN, details: faults.join('; '), message: EMPTY };
+  const errors = [...(status === 200 ? [] : [ofStatus]), ...(isGrpc(headers) ? [] : [ofType])];
+  return { code: CODES_OF_STATUS[status] ?? UNKNOWN, details: errors.join('; '), message: EMPTY };
 }
 
 function tooLarge(length: number): GrpcResponse {
@@ -175,7 +176,7 @@ function framed(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Percent-encoded; what cannot be decoded stays as it is. */
+/** Decodes percent-encoding; a malformed text is returned unchanged. */
 function decodedText(text: string): string {
   try {
     return decodeURIComponent(text);

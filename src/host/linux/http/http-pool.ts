@@ -8,10 +8,10 @@ import { exchange, StaleConnectionError, withContext } from './http-request.ts';
 import { Http2Connections } from './http2-connections.ts';
 import { type Http2Peer, peerOf } from './http2-dial.ts';
 
-/** By the TLS settings, for agents do not tell these apart, and by what else tells connections apart. */
+/** By TLS context, because agents do not distinguish these, then by proxy or peer. */
 type ByContext<T> = Map<SecureContext | undefined, Map<string | undefined, T>>;
 
-/** Connections that stay open between exchanges: of HTTP/1.1 by agents of Node.js, of HTTP/2 by `Http2Connections`. */
+/** Keeps connections open between exchanges: HTTP/1.1 by Node's agents, HTTP/2 by `Http2Connections`. */
 export function openPool(clock: Clock = linuxClock): HttpPool {
   const plain = new Map<string | undefined, HttpAgent>();
   const secure: ByContext<HttpsAgent> = new Map();
@@ -33,12 +33,12 @@ export function openPool(clock: Clock = linuxClock): HttpPool {
     const peer = peerOf(asked);
     try {
       return await withContext(asked, async (context) => {
-        const answer = peer && (await connectionsTo(peer, context).request(asked, signal));
-        return answer ?? exchange(asked, context, agentOf(asked, context), signal);
+        const response = peer && (await connectionsTo(peer, context).request(asked, signal));
+        return response ?? exchange(asked, context, agentOf(asked, context), signal);
       });
     } catch (error) {
       const { method, isRepeatable = method === 'GET' } = asked;
-      // Each time one of those that were kept is gone; at last a new one is made.
+      // Each retry drops one stale connection, so in the end a new one is opened.
       if (!(error instanceof StaleConnectionError) || !isRepeatable) throw error;
       return request(asked, signal);
     }

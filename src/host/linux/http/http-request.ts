@@ -4,35 +4,35 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, type SecureContext } from 'node:tls';
 import { type HttpRequest, type HttpResponse, NetworkError, type TlsSettings } from '../../network.ts';
-import { addressOf } from '../net/dial.ts';
+import { requireIpAddress } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
 import { secureContexts } from './tls-context.ts';
 
-/** One exchange on a connection of its own. */
+/** One exchange on a new connection. */
 export function request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
   return withContext(request, (context) => exchange(request, context, false, signal));
 }
 
-/** Shows one certificate of ours after the other, until the server takes one. */
+/** Tries our client certificates in order until the server accepts one. */
 export async function withContext(
   { scheme, insecureSkipVerify, tls }: HttpRequest,
-  ask: (context: SecureContext | undefined) => Promise<HttpResponse>,
+  send: (context: SecureContext | undefined) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const needsContext = scheme === 'https' && (tls !== undefined || !insecureSkipVerify);
   const [first, ...others] = needsContext ? contextsOf(tls) : [undefined];
-  let answer = ask(first);
+  let response = send(first);
   for (const context of others) {
-    answer = answer.catch((error: unknown) => {
-      if (!isRefusedByTls(error)) throw error;
-      return ask(context);
+    response = response.catch((error: unknown) => {
+      if (!isCertificateRejected(error)) throw error;
+      return send(context);
     });
   }
-  return answer;
+  return response;
 }
 
 type Contexts = ReturnType<typeof secureContexts>;
 
-/** Settings do not change, and those who ask much do so by the same. */
+/** Settings are immutable, and frequent callers reuse one object. */
 const contextsBySettings = new WeakMap<TlsSettings, Contexts>();
 
 function contextsOf(settings: TlsSettings | undefined): Contexts {
@@ -40,11 +40,11 @@ function contextsOf(settings: TlsSettings | undefined): Contexts {
     if (settings === undefined) return secureContexts(undefined);
     return contextsBySettings.getOrInsertComputed(settings, () => secureContexts(settings));
   } catch (error) {
-    throw asNetworkError(error); // a certificate that is none, or not of its key
+    throw asNetworkError(error); // an invalid certificate, or one that does not match its key
   }
 }
 
-/** One exchange by HTTP/1.1, on a connection that the agent has or makes. */
+/** One HTTP/1.1 exchange, on an idle or new connection of the agent. */
 export function exchange(
   request: HttpRequest,
   context: SecureContext | undefined,
@@ -56,42 +56,43 @@ export function exchange(
     const exchange = start(request, context, agent);
     const onAbort = (): void => void exchange.destroy();
     signal.addEventListener('abort', onAbort, { once: true });
-    let isAnswered = false;
+    let hasResponse = false;
     exchange.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      if (!isAnswered) reject(new NetworkError('ECONNRESET', 'the connection ended without an answer'));
+      if (!hasResponse) reject(new NetworkError('ECONNRESET', 'the connection ended without a response'));
     });
-    // Stays after the answer came: a failure then reaches the reader of the body, and must not end the process.
-    exchange.on('error', (error) => reject(signal.aborted ? signal.reason : failureOf(exchange, error)));
+    // Stays after the response: a later error reaches the reader of the body, and must not end the process.
+    exchange.on('error', (error) => reject(signal.aborted ? signal.reason : asExchangeError(exchange, error)));
     exchange.once('response', (response) => {
-      isAnswered = true;
+      hasResponse = true;
       resolve({
         status: response.statusCode ?? 0,
         headers: plainHeaders(response),
-        body: bodyOf(response, signal),
+        body: responseBody(response, signal),
       });
     });
     if (request.connectUntil) limitConnecting(exchange, request.connectUntil);
     if (request.bodyStream === undefined) exchange.end(request.body);
     else
-      sendStream(exchange, request.bodyStream).catch((error: unknown) => {
-        reject(error); // before the end of the connection gives a reason of its own
+      sendBodyStream(exchange, request.bodyStream).catch((error: unknown) => {
+        reject(error); // before the close event rejects with another error
         exchange.destroy();
       });
   });
 }
 
-/** The other side had closed a connection that was kept, before it saw the request. */
+/** The server closed an idle connection before it received the request. */
 export class StaleConnectionError extends NetworkError {}
 
-function failureOf(exchange: ClientRequest, error: Error): NetworkError {
-  const failure = asNetworkError(error);
-  const isStale = exchange.reusedSocket && (failure.code === 'ECONNRESET' || failure.code === 'EPIPE');
-  return isStale ? new StaleConnectionError(failure.code, failure.message, { cause: error }) : failure;
+function asExchangeError(exchange: ClientRequest, error: Error): NetworkError {
+  const networkError = asNetworkError(error);
+  const { code, message } = networkError;
+  const isStale = exchange.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+  return isStale ? new StaleConnectionError(code, message, { cause: error }) : networkError;
 }
 
-/** The server may want another certificate of ours. Some say so, others hang up after the handshake. */
-function isRefusedByTls(error: unknown): boolean {
+/** The server may accept another client certificate. Some servers send an alert, others disconnect after the handshake. */
+function isCertificateRejected(error: unknown): boolean {
   return (
     error instanceof NetworkError && (error.code === 'ECONNRESET' || /alert/i.test(`${error.code} ${error.message}`))
   );
@@ -101,7 +102,9 @@ function limitConnecting(exchange: ClientRequest, until: AbortSignal): void {
   exchange.once('socket', (socket) => {
     if (!socket.connecting) return;
     const onAbort = (): void => {
-      exchange.destroy(new NetworkError('ETIMEDOUT', 'the connection did not stand in time', { cause: until.reason }));
+      exchange.destroy(
+        new NetworkError('ETIMEDOUT', 'the connection was not established in time', { cause: until.reason }),
+      );
     };
     const forget = (): void => until.removeEventListener('abort', onAbort);
     until.addEventListener('abort', onAbort, { once: true });
@@ -111,17 +114,17 @@ function limitConnecting(exchange: ClientRequest, until: AbortSignal): void {
   });
 }
 
-/** Until it is sent or answered: an answer may come before all of it is, and nobody reads the rest then. */
-async function sendStream(exchange: ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
+/** Stops when the server responds, which may be before the whole body is sent: the server then does not read the rest. */
+async function sendBodyStream(exchange: ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
   const over = new AbortController();
   exchange.once('close', () => over.abort());
   exchange.once('response', (response: IncomingMessage) => {
     over.abort();
-    response.once('end', () => exchange.destroy()); // the connection would wait for the rest
+    response.once('end', () => exchange.destroy()); // the connection would wait for the rest of the body
   });
   for await (const chunk of body) {
     if (over.signal.aborted) return;
-    if (!exchange.write(chunk)) await once(exchange, 'drain', { signal: over.signal }).catch(() => {}); // told by 'error'
+    if (!exchange.write(chunk)) await once(exchange, 'drain', { signal: over.signal }).catch(() => {}); // followed by 'error'
   }
   if (!over.signal.aborted) exchange.end();
 }
@@ -133,7 +136,7 @@ function start(
 ): ClientRequest {
   const { target, scheme, insecureSkipVerify, tls, method, path, proxy } = request;
   const options: RequestOptions = {
-    ...(proxy === undefined ? addressOf(target) : target),
+    ...(proxy === undefined ? requireIpAddress(target) : target),
     agent,
     method,
     path,
@@ -143,25 +146,25 @@ function start(
   return httpsRequest({
     ...options,
     ...(secureContext && { secureContext }),
-    ...(tls?.serverName !== undefined && meantAs(tls.serverName)),
+    ...(tls?.serverName !== undefined && serverIdentityOptions(tls.serverName)),
     ...(insecureSkipVerify && { rejectUnauthorized: false }),
   });
 }
 
 function headersOf({ headers = [], body, bodyStream }: HttpRequest): ReadonlyArray<readonly [string, string]> {
-  // A server that means to close would do so as soon as it has answered, in the face of who is still sending.
+  // With `close` a server may close right after its response, while the body is still being sent.
   if (bodyStream !== undefined) return [...headers, ['Connection', 'keep-alive']];
-  // Of a DELETE Node.js tells no length, and the server would take its body for the next request.
+  // Node.js sends no length for a DELETE, and the server would parse its body as the next request.
   return body === undefined ? headers : [...headers, ['Content-Length', String(Buffer.byteLength(body))]];
 }
 
-/** An address cannot be told to the server as whom is meant, and Node.js keeps no connection that was checked by hand. */
-export function meantAs(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+/** SNI does not allow IP addresses, so these are verified here; Node.js does not keep such connections alive. */
+export function serverIdentityOptions(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   if (!isIP(name)) return { servername: name };
-  return { servername: '', checkServerIdentity: (_, shown) => checkServerIdentity(name, shown) };
+  return { servername: '', checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate) };
 }
 
-/** Node.js writes a list of values as so many header lines, in the spelling of the first. */
+/** Groups values by name: Node.js sends a list of values as separate header lines, with the first spelling. */
 export function groupedHeaders(headers: ReadonlyArray<readonly [string, string]>): Record<string, string | string[]> {
   const byName = new Map<string, { readonly name: string; readonly values: string[] }>();
   for (const [name, value] of headers) {
@@ -184,8 +187,8 @@ export function plainHeaders({ headers }: IncomingMessage): Record<string, strin
   return Object.fromEntries(entries);
 }
 
-/** By hand, for a generator that nobody has begun to read would not notice that it is left. */
-function bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncIterable<Uint8Array> {
+/** Not a generator: `return` of a generator that was never started would not destroy the response. */
+function responseBody(response: IncomingMessage, signal: AbortSignal): AsyncIterable<Uint8Array> {
   const chunks: AsyncIterator<Uint8Array> = response[Symbol.asyncIterator]();
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {

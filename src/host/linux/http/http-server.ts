@@ -7,18 +7,18 @@ import { closeServer, listenAt } from './upgradable-server.ts';
 
 /** Serves HTTP on a socket file. */
 export async function serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
-  const answering = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
   const server = createServer({ requestTimeout: 0 }, (incoming, outgoing) => {
     // requestTimeout 0: a body may be a stream that lasts as long as its client.
     const sent: Promise<unknown> = new Promise((resolve) => outgoing.once('close', resolve));
-    answering.add(sent);
-    void sent.then(() => answering.delete(sent));
-    void answer(incoming, outgoing, handler);
+    pending.add(sent);
+    void sent.then(() => pending.delete(sent));
+    void handleRequest(incoming, outgoing, handler);
   });
   const file = await claimSocketFile(server, address);
   return {
     idle: async () => {
-      while (answering.size > 0) await Promise.all(answering);
+      while (pending.size > 0) await Promise.all(pending);
     },
     close: async () => {
       await closeServer(server);
@@ -31,56 +31,64 @@ export async function serve(address: SocketFile, handler: HttpHandler): Promise<
 export function serveTcp(address: TcpAddress, handler: HttpHandler): Promise<TcpServer> {
   return listenAt(
     address,
-    createServer((incoming, outgoing) => void answer(incoming, outgoing, handler)),
+    createServer((incoming, outgoing) => void handleRequest(incoming, outgoing, handler)),
   );
 }
 
-/** Asks the handler and sends what it says. */
-export async function answer(incoming: IncomingMessage, outgoing: NodeResponse, handler: HttpHandler): Promise<void> {
-  const gone = new AbortController();
+/** Calls the handler and sends its response. */
+export async function handleRequest(
+  incoming: IncomingMessage,
+  outgoing: NodeResponse,
+  handler: HttpHandler,
+): Promise<void> {
+  const disconnected = new AbortController();
   outgoing.once('close', () => {
-    if (!outgoing.writableFinished) gone.abort(new DOMException('the client is gone', 'AbortError'));
+    if (!outgoing.writableFinished) disconnected.abort(new DOMException('the client has disconnected', 'AbortError'));
   });
   outgoing.on('error', () => {}); // followed by 'close'
   try {
-    await send(await handler(serverRequest(incoming, gone.signal)), outgoing, gone.signal);
+    await sendResponse(await handler(serverRequest(incoming, disconnected.signal)), outgoing, disconnected.signal);
   } catch (error) {
     if (outgoing.headersSent) outgoing.destroy();
-    else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end(textOf(error));
+    else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end(errorMessage(error));
   }
 }
 
 export function serverRequest(incoming: IncomingMessage, signal: AbortSignal): ServerRequest {
   const { method = 'GET', url = '/' } = incoming;
   const [path = '/', ...query] = url.split('?');
-  // An iteration that is left would otherwise end the connection, and with it the answer.
+  // Leaving the iteration would otherwise destroy the connection before the response is sent.
   const body = { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
   return { method, path, query: new URLSearchParams(query.join('?')), body, signal };
 }
 
-export async function send(response: ServerResponse, outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
+export async function sendResponse(
+  response: ServerResponse,
+  outgoing: NodeResponse,
+  disconnected: AbortSignal,
+): Promise<void> {
   outgoing.statusCode = response.status;
   for (const [name, value] of Object.entries(response.headers ?? {})) outgoing.setHeader(name, value);
   if (typeof response.body === 'string') {
-    // With the head still to come, Node.js says in it how long the body is.
+    // Without flushed headers Node.js adds the content length.
     outgoing.end(response.body);
     return;
   }
-  outgoing.flushHeaders(); // a stream may be silent for long, and its reader wants to know that it stands
+  outgoing.flushHeaders(); // a stream may have no data for long, and its client waits for the headers
   for await (const chunk of response.body) {
-    if (gone.aborted) return;
-    if (!outgoing.write(chunk)) await drained(outgoing, gone);
+    if (disconnected.aborted) return;
+    if (!outgoing.write(chunk)) await drained(outgoing, disconnected);
   }
   outgoing.end();
 }
 
-async function drained(outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
-  if (gone.aborted) return;
-  await once(outgoing, 'drain', { signal: gone }).catch((error: unknown) => {
-    if (!gone.aborted) throw error;
+async function drained(outgoing: NodeResponse, disconnected: AbortSignal): Promise<void> {
+  if (disconnected.aborted) return;
+  await once(outgoing, 'drain', { signal: disconnected }).catch((error: unknown) => {
+    if (!disconnected.aborted) throw error;
   });
 }
 
-export function textOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,13 +4,13 @@ import { asNetworkError } from '../net/network-error.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants;
 
-/** What is taken from Node.js before anybody reads it; above that the server is made to wait. */
-const AHEAD_BYTES = 64 * 1024;
+/** Read ahead of the consumer; above this the stream is paused. */
+const READ_AHEAD_BYTES = 64 * 1024;
 
 /**
- * The body of an answer. It is taken as it comes and not when it is read: Node.js drops what it still has when the connection
- * ends after the last byte, as an API server ends it after a 401. And it shows a connection that ends, or an exchange that the
- * server cancels, as the end of the answer: only the code tells.
+ * The body of a response. It is read ahead of the consumer: Node.js drops buffered data when the connection ends after the
+ * last byte, as an API server does after a 401. Node.js also reports a closed connection and a cancelled exchange as the end
+ * of the body: only the RST_STREAM code distinguishes them.
  */
 export class Http2Body implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #stream: ClientHttp2Stream;
@@ -25,13 +25,13 @@ export class Http2Body implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8
     this.#signal = signal;
   }
 
-  /** Before anything can have come. */
+  /** Must be called before data can arrive. */
   static of(stream: ClientHttp2Stream, signal: AbortSignal): Http2Body {
     const body = new Http2Body(stream, signal);
     stream.on('data', (chunk: Uint8Array) => body.#take(chunk));
-    stream.once('end', () => body.#over(stream.rstCode === NGHTTP2_NO_ERROR ? 'whole' : undefined));
-    stream.once('error', (error) => body.#over(brokenBy(error)));
-    stream.once('close', () => body.#over(undefined));
+    stream.once('end', () => body.#finish(stream.rstCode === NGHTTP2_NO_ERROR ? 'whole' : undefined));
+    stream.once('error', (error) => body.#finish(asStreamError(error)));
+    stream.once('close', () => body.#finish(undefined));
     return body;
   }
 
@@ -41,7 +41,7 @@ export class Http2Body implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8
       const value = this.#chunks.shift();
       if (value !== undefined) {
         this.#bytes -= value.length;
-        if (this.#bytes < AHEAD_BYTES && this.#stream.isPaused()) this.#stream.resume();
+        if (this.#bytes < READ_AHEAD_BYTES && this.#stream.isPaused()) this.#stream.resume();
         return { done: false, value };
       }
       if (this.#end === 'whole') return { done: true, value: undefined };
@@ -65,20 +65,20 @@ export class Http2Body implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8
   #take(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes >= AHEAD_BYTES) this.#stream.pause();
+    if (this.#bytes >= READ_AHEAD_BYTES) this.#stream.pause();
     this.#wake();
   }
 
-  /** What comes first is what it was. */
-  #over(how: 'whole' | NetworkError | undefined): void {
+  /** The first call decides. */
+  #finish(end: 'whole' | NetworkError | undefined): void {
     if (this.#end !== undefined) return;
-    this.#end = how ?? new NetworkError('ECONNRESET', 'the answer broke off');
+    this.#end = end ?? new NetworkError('ECONNRESET', 'the response was interrupted');
     this.#wake();
   }
 }
 
-/** Of a connection that stood: `ETIMEDOUT` and the like are left to those that never did. */
-export function brokenBy(error: unknown): NetworkError {
-  const failure = asNetworkError(error);
-  return failure.code.startsWith('ERR_') ? failure : new NetworkError('ECONNRESET', failure.message, { cause: error });
+/** For an established connection: `ETIMEDOUT` and the like mean that none was established. */
+export function asStreamError(error: unknown): NetworkError {
+  const { code, message } = asNetworkError(error);
+  return new NetworkError(code.startsWith('ERR_') ? code : 'ECONNRESET', message, { cause: error });
 }

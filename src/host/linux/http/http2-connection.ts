@@ -11,37 +11,37 @@ import type { Clock } from '../../clock.ts';
 import { NetworkError } from '../../network.ts';
 import { asNetworkError } from '../net/network-error.ts';
 
-/** Before the server has said how many it takes, as Go's client assumes. */
-const STREAMS_UNTIL_TOLD = 100;
-/** How much a server may send ahead of one reader, and of all: at 50 ms to the server, 20 MB a second for one. */
+/** Assumed before the server's SETTINGS arrive, as in Go's client. */
+const DEFAULT_MAX_STREAMS = 100;
+/** Receive windows of a stream and of the connection: with 50 ms round trips, 20 MB a second for one stream. */
 const STREAM_WINDOW = 1024 * 1024;
 const CONNECTION_WINDOW = 4 * STREAM_WINDOW;
-/** What Node.js lets pass in HTTP/1.1. */
+/** Node's limit for HTTP/1.1. */
 const MAX_HEADERS = 16 * 1024;
 const CHECK_MS = 15_000;
-/** As client-go: a server that is silent for 30 seconds is asked for a sign of life, and given 15 seconds for it. */
-const ASK_AFTER_CHECKS = 2;
-const GONE_AFTER_CHECKS = 3;
+/** As in client-go: after 30 seconds without data the server gets a PING, and 15 seconds to respond. */
+const PING_AFTER_CHECKS = 2;
+const CLOSE_AFTER_CHECKS = 3;
 
 export interface ConnectionWatcher {
-  /** One exchange is over. */
+  /** An exchange has ended. */
   onStreamClosed(on: Http2Connection): void;
-  /** It will not answer any more. */
-  onGone(gone: Http2Connection): void;
+  /** The connection has ended. */
+  onClosed(closed: Http2Connection): void;
 }
 
-/** One HTTP/2 connection that stands. */
+/** One established HTTP/2 connection. */
 export class Http2Connection {
-  /** Resolves when it is known how many exchanges the server takes at once, or that it takes none. */
+  /** Resolves when the server's SETTINGS have arrived, or the connection has ended. */
   readonly settled: Promise<void>;
-  /** Whether anything was answered on it: where it breaks then, that is not the fault of what is asked. */
-  hasAnswered = false;
+  /** Whether the server has responded on it before: then a broken connection is not caused by the request. */
+  hasResponded = false;
   readonly #session: ClientHttp2Session;
   readonly #socket: TLSSocket;
   readonly #watcher: ConnectionWatcher;
   #open = 0;
   #isSettled = false;
-  #lastHeard = Number.POSITIVE_INFINITY;
+  #lastProcessed = Number.POSITIVE_INFINITY;
 
   private constructor(session: ClientHttp2Session, socket: TLSSocket, watcher: ConnectionWatcher) {
     this.#session = session;
@@ -54,21 +54,21 @@ export class Http2Connection {
       resolve();
     };
     session.once('remoteSettings', onSettled);
-    session.on('error', () => {}); // each exchange is told for itself
+    session.on('error', () => {}); // each exchange gets its own error
     session.on('goaway', (_, lastStreamId) => {
-      this.#lastHeard = lastStreamId;
+      this.#lastProcessed = lastStreamId;
     });
     session.once('close', () => {
       onSettled();
-      watcher.onGone(this);
+      watcher.onClosed(this);
     });
   }
 
-  /** On a socket of its own, by which the server has taken HTTP/2. */
+  /** On a new socket whose handshake has negotiated HTTP/2. */
   static async over(socket: TLSSocket, clock: Clock, watcher: ConnectionWatcher): Promise<Http2Connection> {
     const session = connect('https://server', {
       createConnection: () => socket,
-      peerMaxConcurrentStreams: STREAMS_UNTIL_TOLD,
+      peerMaxConcurrentStreams: DEFAULT_MAX_STREAMS,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: MAX_HEADERS },
     });
     const connection = new Http2Connection(session, socket, watcher);
@@ -76,7 +76,7 @@ export class Http2Connection {
       throw asNetworkError(error);
     });
     if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW);
-    session.unref(); // as a kept connection of HTTP/1.1
+    session.unref(); // like idle connections of HTTP/1.1
     connection.#checkLater(clock, 0, 0);
     return connection;
   }
@@ -89,21 +89,21 @@ export class Http2Connection {
     return this.#open === 0;
   }
 
-  /** Whether it takes one more exchange now. */
+  /** Whether it accepts another exchange now. */
   get hasRoom(): boolean {
     if (this.#session.closed || this.#session.destroyed) return false;
-    const { maxConcurrentStreams = STREAMS_UNTIL_TOLD } = this.#isSettled ? this.#session.remoteSettings : {};
+    const { maxConcurrentStreams = DEFAULT_MAX_STREAMS } = this.#isSettled ? this.#session.remoteSettings : {};
     return this.#open < maxConcurrentStreams;
   }
 
-  /** Whether it broke, and did not only refuse one exchange. */
+  /** Whether the connection has failed, not only one exchange. */
   get isBroken(): boolean {
     return this.#session.destroyed;
   }
 
-  /** The server has said of it that it was not and will not be heard, or it was never sent. */
-  isUnheard({ id, rstCode }: ClientHttp2Stream, refused: number): boolean {
-    return id === undefined || id > this.#lastHeard || rstCode === refused;
+  /** The request was never sent, or the server reports that it has not processed it. */
+  isUnprocessed({ id, rstCode }: ClientHttp2Stream, refused: number): boolean {
+    return id === undefined || id > this.#lastProcessed || rstCode === refused;
   }
 
   start(headers: OutgoingHttpHeaders, options: ClientSessionRequestOptions): ClientHttp2Stream {
@@ -116,31 +116,32 @@ export class Http2Connection {
     return stream;
   }
 
-  /** Takes nothing more, and ends when the last exchange does. */
+  /** Accepts no more exchanges, and ends with the last one. */
   drain(): void {
     this.#session.close();
   }
 
-  /** Ends at once, with whatever is under way. */
+  /** Ends at once, with all pending exchanges. */
   end(reason: NetworkError): void {
     this.#session.destroy(reason);
-    this.#socket.destroy(); // the session would wait for the other side
+    this.#socket.destroy(); // the session would wait for the server
   }
 
-  /** `silent` checks in a row have found nothing new to read. */
+  /** `silent`: the number of consecutive checks without new data. */
   #checkLater(clock: Clock, read: number, silent: number): void {
     clock.deadline(CHECK_MS).addEventListener('abort', () => {
       const { bytesRead } = this.#socket;
       if (this.#session.destroyed) return;
       if (bytesRead !== read) return this.#checkLater(clock, bytesRead, 0);
-      if (silent + 1 >= GONE_AFTER_CHECKS) return this.end(new NetworkError('ECONNRESET', 'the server is silent'));
-      if (silent + 1 >= ASK_AFTER_CHECKS) this.#askForSign();
+      if (silent + 1 >= CLOSE_AFTER_CHECKS)
+        return this.end(new NetworkError('ECONNRESET', 'the server does not respond'));
+      if (silent + 1 >= PING_AFTER_CHECKS) this.#ping();
       return this.#checkLater(clock, read, silent + 1);
     });
   }
 
-  /** Node.js sends no PING once the server has said GOAWAY; SETTINGS have to be acknowledged as well. */
-  #askForSign(): void {
+  /** Node.js sends no PING after a GOAWAY; SETTINGS must be acknowledged too. */
+  #ping(): void {
     if (this.#session.closed) this.#session.settings({});
     else this.#session.ping(() => {});
   }

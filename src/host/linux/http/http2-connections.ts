@@ -5,32 +5,32 @@ import { type HttpRequest, type HttpResponse, NetworkError } from '../../network
 import { StaleConnectionError } from './http-request.ts';
 import { Http2Connection } from './http2-connection.ts';
 import { dialHttp2, type Http2Peer } from './http2-dial.ts';
-import { exchangeOn, UnheardError } from './http2-exchange.ts';
+import { exchangeOn, UnprocessedRequestError } from './http2-exchange.ts';
 
-/** As often as Go's client asks anew. */
+/** As in Go's client. */
 const MAX_ATTEMPTS = 7;
 
-/** A connection on the way, shared by all who wait for it. */
+/** A connection that is being opened, shared by all requests that wait for it. */
 interface Attempt {
   readonly done: Promise<void>;
-  readonly givenUp: AbortController;
+  readonly cancelled: AbortController;
   waiting: number;
 }
 
 /**
- * The HTTP/2 connections to one server, by one identity. They belong to this object alone, and this object to a pool:
- * 1. An exchange goes on the oldest connection that has room. Where none has, another is opened and not waited: watches
- *    fill a connection (an API server takes 100) and do not end. While one is on its way, or the server has yet to say how many
- *    exchanges it takes, others wait for that instead of opening their own.
- * 2. A connection on its way ends when nobody waits for it any more. Of connections without exchanges one is kept.
- * 3. After a GOAWAY a connection takes nothing new; what the server has heard goes on there to its end. What it has not heard,
- *    by the number in the GOAWAY or by REFUSED_STREAM, is asked anew whatever it is. What it may have heard when a connection
- *    breaks, is asked anew if it is repeatable and the connection had answered before.
- * 4. Nothing read for 30 seconds: the server is asked for a sign of life; 15 seconds later the connection is given up
- *    (`Http2Connection`). So TCP's own patience of a quarter of an hour is nobody's.
- * 5. Who aborts, or leaves an answer, ends an exchange and not the connection. A slow reader holds up its own exchange: of
- *    each a window's worth is kept in memory, and the connection's window is given back at once.
- * 6. A new certificate is another TLS context, thus another object: what goes on here ends in its own time.
+ * The HTTP/2 connections to one server with one TLS context. Owned by a pool:
+ * 1. An exchange uses the oldest connection with room. If none has room, another is opened: watches fill a connection (an
+ *    API server accepts 100 streams) and do not end. While a connection is being opened, or the server's SETTINGS have not
+ *    arrived, other requests wait for that instead of opening their own.
+ * 2. Opening is cancelled when no request waits for it any more. One idle connection is kept.
+ * 3. After a GOAWAY a connection accepts nothing new; processed requests continue on it. Requests that the server has not
+ *    processed, by the id in the GOAWAY or by REFUSED_STREAM, are always retried. Requests that it may have processed when a
+ *    connection breaks are retried if they are repeatable and the server has responded on the connection before.
+ * 4. After 30 seconds without data the server gets a PING; 15 seconds later the connection is closed (`Http2Connection`). So
+ *    TCP's own timeout of a quarter of an hour does not apply.
+ * 5. Aborting a request, or leaving a response, ends the exchange and not the connection. A slow reader delays only its own
+ *    exchange: up to one window per exchange is buffered, and the connection's window is updated at once.
+ * 6. A new certificate is a new TLS context, thus another object: exchanges of the old one continue to their end.
  */
 export class Http2Connections {
   readonly #peer: Http2Peer;
@@ -47,7 +47,7 @@ export class Http2Connections {
     this.#clock = clock;
   }
 
-  /** `undefined` from a server that does not take HTTP/2: nothing is asked then. That costs one handshake, the first time. */
+  /** `undefined` if the server does not support HTTP/2: nothing is sent then. That costs one handshake, the first time. */
   async request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | undefined> {
     for (let attempt = 1; ; ) {
       if (this.#closed) throw this.#closed;
@@ -55,16 +55,16 @@ export class Http2Connections {
       const connection = [...this.#connections].find(({ hasRoom }) => hasRoom);
       if (connection === undefined) await this.#waitForRoom(request, signal);
       else {
-        const answer = await exchangeOn(connection, request, signal).catch(againIfAllowed(request, attempt++));
-        if (answer !== 'again') return answer;
+        const response = await exchangeOn(connection, request, signal).catch(retryIfAllowed(request, attempt++));
+        if (response !== 'retry') return response;
       }
     }
   }
 
-  /** Ends all, also what is under way. */
+  /** Ends all connections with their pending exchanges. */
   close(reason: NetworkError): void {
     this.#closed = reason;
-    this.#attempt?.givenUp.abort(reason);
+    this.#attempt?.cancelled.abort(reason);
     for (const connection of this.#connections) connection.end(reason);
   }
 
@@ -75,22 +75,22 @@ export class Http2Connections {
     const attempt = this.#attempt;
     attempt.waiting++;
     try {
-      await unlessLate(abortable(attempt.done, signal), connectUntil);
+      await withConnectDeadline(abortable(attempt.done, signal), connectUntil);
     } finally {
-      if (--attempt.waiting === 0) this.#giveUp(attempt);
+      if (--attempt.waiting === 0) this.#cancel(attempt);
     }
   }
 
   #startAttempt(): Attempt {
-    const givenUp = new AbortController();
-    const attempt = { done: this.#open(givenUp.signal), givenUp, waiting: 0 };
-    attempt.done.catch(() => {}).finally(() => this.#giveUp(attempt)); // told to those who wait
+    const cancelled = new AbortController();
+    const attempt = { done: this.#open(cancelled.signal), cancelled, waiting: 0 };
+    attempt.done.catch(() => {}).finally(() => this.#cancel(attempt)); // the waiting requests get the error
     return attempt;
   }
 
-  #giveUp(attempt: Attempt): void {
+  #cancel(attempt: Attempt): void {
     if (this.#attempt === attempt) this.#attempt = undefined;
-    attempt.givenUp.abort();
+    attempt.cancelled.abort();
   }
 
   async #open(signal: AbortSignal): Promise<void> {
@@ -102,10 +102,10 @@ export class Http2Connections {
     }
     const connection = await Http2Connection.over(socket, this.#clock, {
       onStreamClosed: (on) => this.#keepOneSpare(on),
-      onGone: (gone) => this.#connections.delete(gone),
+      onClosed: (closed) => this.#connections.delete(closed),
     });
     if (this.#closed) return connection.end(this.#closed);
-    if (!connection.hasRoom) throw new NetworkError('ECONNRESET', 'the connection ended before anything was asked');
+    if (!connection.hasRoom) throw new NetworkError('ECONNRESET', 'the connection ended before the first request');
     this.#connections.add(connection);
   }
 
@@ -115,21 +115,22 @@ export class Http2Connections {
   }
 }
 
-/** What has to be asked anew resolves as such. Of a server that goes on refusing the caller is told. */
-function againIfAllowed({ method, isRepeatable = method === 'GET' }: HttpRequest, attempt: number) {
-  return (error: unknown): 'again' => {
-    const mayBe = error instanceof UnheardError || (isRepeatable && error instanceof StaleConnectionError);
-    if (!mayBe) throw error;
+/** Resolves with `retry` for an error after which the request may be sent again; throws it after the last attempt. */
+function retryIfAllowed({ method, isRepeatable = method === 'GET' }: HttpRequest, attempt: number) {
+  return (error: unknown): 'retry' => {
+    const mayRetry =
+      error instanceof UnprocessedRequestError || (isRepeatable && error instanceof StaleConnectionError);
+    if (!mayRetry) throw error;
     if (attempt === MAX_ATTEMPTS) throw new NetworkError(error.code, error.message, { cause: error });
-    return 'again';
+    return 'retry';
   };
 }
 
-async function unlessLate(work: Promise<void>, until: AbortSignal | undefined): Promise<void> {
+async function withConnectDeadline(work: Promise<void>, until: AbortSignal | undefined): Promise<void> {
   if (until === undefined) return work;
   const late = new AbortController();
   const onAbort = (): void => {
-    late.abort(new NetworkError('ETIMEDOUT', 'the connection did not stand in time', { cause: until.reason }));
+    late.abort(new NetworkError('ETIMEDOUT', 'the connection was not established in time', { cause: until.reason }));
   };
   until.addEventListener('abort', onAbort, { once: true });
   if (until.aborted) onAbort();

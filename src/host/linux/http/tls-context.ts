@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-// As a whole: an older Node.js has to get as far as saying that it is too old.
+// A namespace import: an older Node.js must start far enough to report that it is too old.
 import * as tls from 'node:tls';
 import type { TlsSettings } from '../../network.ts';
 
 let known: readonly string[] | undefined;
 let usual: tls.SecureContext | undefined;
-/** By what they are made of, the latest last. */
+/** By a hash of the settings, the most recently used last. */
 const special = new Map<string, readonly tls.SecureContext[]>();
 const MAX_SPECIAL = 16;
 
 /**
- * Whom is trusted, and who we are: one for each of the client certificates, in order. Made once for the same settings, for
- * it takes far longer than a handshake.
+ * The TLS contexts of the settings, one per client certificate, in order. Cached: creating one takes far longer than a
+ * handshake.
  */
 export function secureContexts(
   settings: TlsSettings | undefined,
@@ -37,7 +37,7 @@ function makeContexts(settings: TlsSettings): readonly tls.SecureContext[] {
   return clientCertificates.map(({ certificate: cert, key }) => tls.createSecureContext({ ca, cert, key }));
 }
 
-/** Those that the machine trusts, beside those that Node.js brings along; read when they are first needed. */
+/** The machine's authorities and those built into Node.js, read on first use. */
 function authorities(): string[] {
   known ??= [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])];
   return [...known];

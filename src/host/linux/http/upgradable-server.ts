@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream';
 import type { TcpAddress, TcpServer } from '../../tcp-server.ts';
 import { asNetworkError } from '../net/network-error.ts';
 
-const EVERYWHERE = '0.0.0.0';
+const ALL_ADDRESSES = '0.0.0.0';
 
-/** Has a server listen whose connections may become something else than HTTP, which it does not count as its own any more. */
+/** Makes a server listen and tracks upgraded connections, which Node.js does not close with the server. */
 export async function listenForUpgrades(
   server: Server | SecureServer,
   address: TcpAddress,
@@ -32,8 +32,8 @@ export async function listenForUpgrades(
 }
 
 export async function listenAt({ host, port }: TcpAddress, server: Server | SecureServer): Promise<TcpServer> {
-  // Without a host it is both families, or the one that the kernel has.
-  server.listen(port, host === EVERYWHERE ? undefined : host);
+  // Without a host Node.js listens on both families, or on the one that the kernel has.
+  server.listen(port, host === ALL_ADDRESSES ? undefined : host);
   await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
   return {
     port: (server.address() as AddressInfo).port, // it listens on TCP
@@ -41,7 +41,7 @@ export async function listenAt({ host, port }: TcpAddress, server: Server | Secu
   };
 }
 
-/** Ends its connections. */
+/** Also closes its connections. */
 export async function closeServer(server: Server | SecureServer): Promise<void> {
   const closed = once(server, 'close');
   server.close();
@@ -49,8 +49,8 @@ export async function closeServer(server: Server | SecureServer): Promise<void> 
   await closed;
 }
 
-/** The lines before the body, for a connection that is on its way to something else. */
-export function answerHead(status: number, headers: ReadonlyArray<readonly [string, string]>): string {
+/** The status line and headers of a response on a raw socket. */
+export function responseHead(status: number, headers: ReadonlyArray<readonly [string, string]>): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
 }

@@ -4,31 +4,31 @@ import { Socket } from 'node:net';
 import { type ByteStream, NetworkError, type UpgradedConnection, type UpgradeRequest } from '../../network.ts';
 import { UpgradeRejectedError } from '../../upgrade-rejected-error.ts';
 import { byteStreamOf } from '../net/byte-stream.ts';
-import { addressOf } from '../net/dial.ts';
+import { requireIpAddress } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
 import { eventLoopTurn } from '../process/event-loop-turn.ts';
 import { groupedHeaders, plainHeaders } from './http-request.ts';
 import { secureContexts } from './tls-context.ts';
 
-/** So much of a refusal is told. */
-const MOST_WORDS = 4096;
+/** How much of a rejection's body is kept. */
+const MAX_BODY_CHARACTERS = 4096;
 
-/** Asks a server to make something else of the connection. */
+/** Requests an upgrade of a new connection. */
 export function upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<UpgradedConnection> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const exchange = start(request);
     const onAbort = (): void => void exchange.destroy();
     signal.addEventListener('abort', onAbort, { once: true });
-    let isAnswered = false;
+    let hasResponse = false;
     exchange.on('error', (error) => reject(signal.aborted ? signal.reason : asNetworkError(error)));
     exchange.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      if (!isAnswered) reject(new NetworkError('ECONNRESET', 'the connection ended without an answer'));
+      if (!hasResponse) reject(new NetworkError('ECONNRESET', 'the connection ended without a response'));
     });
     exchange.once('response', (response) => {
-      isAnswered = true; // the connection may end before the last of its words is read
-      refusalIn(response)
+      hasResponse = true; // the connection may end before the body is read
+      readRejection(response)
         .then(reject, (error: unknown) => reject(signal.aborted ? signal.reason : asNetworkError(error)))
         .finally(() => exchange.destroy());
     });
@@ -38,17 +38,17 @@ export function upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<U
       const end = (): void => void socket.destroy();
       signal.addEventListener('abort', end, { once: true });
       socket.once('close', () => signal.removeEventListener('abort', end));
-      resolve({ headers: plainHeaders(response), stream: readFirst(byteStreamOf(socket)) });
+      resolve({ headers: plainHeaders(response), stream: readBeforeWrite(byteStreamOf(socket)) });
     });
     exchange.end();
   });
 }
 
 /**
- * A server that has said all may break the connection off while we still write, and a write that fails ends the reading,
- * too: so what has come is taken in before each write.
+ * A server may close the connection after its last byte while we still write, and a failed write also ends reading: so
+ * received data is read before each write.
  */
-function readFirst(stream: ByteStream): ByteStream {
+function readBeforeWrite(stream: ByteStream): ByteStream {
   return {
     ...stream,
     write: async (data) => {
@@ -60,17 +60,17 @@ function readFirst(stream: ByteStream): ByteStream {
 
 function start({ target, scheme, tls, method, path, upgrade, headers = [] }: UpgradeRequest): ClientRequest {
   const asked = [['Connection', 'Upgrade'] as const, ['Upgrade', upgrade] as const, ...headers];
-  const options = { ...addressOf(target), agent: false, method, path, headers: groupedHeaders(asked) } as const;
+  const options = { ...requireIpAddress(target), agent: false, method, path, headers: groupedHeaders(asked) } as const;
   if (scheme !== 'https') return httpRequest(options);
   const [secureContext] = secureContexts(tls);
   return httpsRequest({ ...options, ...(secureContext && { secureContext }) });
 }
 
-async function refusalIn(response: IncomingMessage): Promise<UpgradeRejectedError> {
-  let words = '';
+async function readRejection(response: IncomingMessage): Promise<UpgradeRejectedError> {
+  let body = '';
   for await (const chunk of response.setEncoding('utf8')) {
-    words += chunk;
-    if (words.length >= MOST_WORDS) break;
+    body += chunk;
+    if (body.length >= MAX_BODY_CHARACTERS) break;
   }
-  return new UpgradeRejectedError(response.statusCode ?? 0, words.slice(0, MOST_WORDS), plainHeaders(response));
+  return new UpgradeRejectedError(response.statusCode ?? 0, body.slice(0, MAX_BODY_CHARACTERS), plainHeaders(response));
 }

@@ -2,37 +2,37 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer as Upgrader, type WebSocket } from 'ws';
-import type { UpgradeHandler, IncomingUpgrade, UpgradeDecision } from '../../network.ts';
+import type { IncomingUpgrade, UpgradeDecision, UpgradeHandler } from '../../network.ts';
 import type { TcpServer } from '../../tcp-server.ts';
 import { byteStreamOf } from '../net/byte-stream.ts';
-import { answerHead, listenForUpgrades } from './upgradable-server.ts';
+import { listenForUpgrades, responseHead } from './upgradable-server.ts';
 import { serverConnectionOf } from './web-socket.ts';
 
-type Refusal = Extract<UpgradeDecision, { kind: 'refuse' }>;
+type UpgradeRejection = Extract<UpgradeDecision, { kind: 'refuse' }>;
 
 const HOST = '127.0.0.1';
-/** As in other runtimes. */
-const MOST_MESSAGE_BYTES = 32 * 1024 * 1024;
-const NOT_ASKED_FOR: Refusal = { kind: 'refuse', status: 400, message: 'another upgrade was expected' };
+/** As in other container runtimes. */
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+const UNEXPECTED_UPGRADE: UpgradeRejection = { kind: 'refuse', status: 400, message: 'another upgrade was expected' };
 
-/** Serves what becomes of HTTP connections, on a free port of this machine's loopback. */
+/** Serves upgraded connections on a free loopback port. */
 export async function serveUpgrades(handler: UpgradeHandler): Promise<TcpServer> {
   const webSockets = new WebSockets();
   const server = createServer((request, response) => {
-    const verdict = handler(offerOf(request));
-    const { status, message, headers = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    const decision = handler(incomingUpgrade(request));
+    const { status, message, headers = [] } = decision.kind === 'refuse' ? decision : UNEXPECTED_UPGRADE;
     response.writeHead(status, Object.fromEntries([['content-type', 'text/plain'], ...headers])).end(message);
   });
   return listenForUpgrades(server, { host: HOST, port: 0 }, (request, socket, head) => {
-    const offer = offerOf(request);
-    const verdict = verdictOn(offer, handler);
-    if (verdict.kind === 'refuse') refuse(socket, verdict);
-    else if (verdict.kind === 'webSocket') webSockets.upgrade({ request, socket, head }, verdict);
-    else switchProtocols(socket, head, offer, verdict);
+    const incoming = incomingUpgrade(request);
+    const decision = decideUpgrade(incoming, handler);
+    if (decision.kind === 'refuse') rejectUpgrade(socket, decision);
+    else if (decision.kind === 'webSocket') webSockets.upgrade({ request, socket, head }, decision);
+    else switchProtocols(socket, head, incoming, decision);
   });
 }
 
-function offerOf({ url = '/', headers }: IncomingMessage): IncomingUpgrade {
+function incomingUpgrade({ url = '/', headers }: IncomingMessage): IncomingUpgrade {
   const [path = '/', ...query] = url.split('?');
   const asked = headers.upgrade ?? '';
   const upgrade = asked.toLowerCase() === 'websocket' ? 'websocket' : asked;
@@ -49,12 +49,12 @@ function trim(text: string): string {
   return text.trim();
 }
 
-/** Of a request that asks for an upgrade. */
-function verdictOn(offer: IncomingUpgrade, handler: UpgradeHandler): UpgradeDecision {
-  const verdict = handler(offer);
-  if (verdict.kind === 'refuse') return verdict;
-  const fits = (verdict.kind === 'webSocket') === (offer.upgrade === 'websocket');
-  return fits ? verdict : NOT_ASKED_FOR;
+/** For requests with an upgrade. */
+function decideUpgrade(incoming: IncomingUpgrade, handler: UpgradeHandler): UpgradeDecision {
+  const decision = handler(incoming);
+  if (decision.kind === 'refuse') return decision;
+  const fits = (decision.kind === 'webSocket') === (incoming.upgrade === 'websocket');
+  return fits ? decision : UNEXPECTED_UPGRADE;
 }
 
 interface Upgrading {
@@ -63,14 +63,14 @@ interface Upgrading {
   readonly head: Buffer;
 }
 
-/** Chooses protocols itself: the package refuses names that are no tokens, of which Kubernetes has one. */
+/** Negotiates protocols itself: the package rejects names that are not tokens, and Kubernetes has one. */
 class WebSockets {
   readonly #chosen = new WeakMap<IncomingMessage, string>();
   readonly #upgrader = new Upgrader({
     noServer: true,
     perMessageDeflate: false,
-    maxPayload: MOST_MESSAGE_BYTES,
-    autoPong: false, // the package would keep all answers to a client that does not read them
+    maxPayload: MAX_MESSAGE_BYTES,
+    autoPong: false, // the package would buffer all pongs for a client that does not read them
   });
 
   constructor() {
@@ -99,19 +99,19 @@ function switchProtocols(
   { headers = [], serve }: Extract<UpgradeDecision, { kind: 'stream' }>,
 ): void {
   if (!(socket instanceof Socket)) throw new TypeError('a connection of an HTTP server is a socket');
-  socket.write(answerHead(101, [['Connection', 'Upgrade'], ['Upgrade', upgrade], ...headers]));
+  socket.write(responseHead(101, [['Connection', 'Upgrade'], ['Upgrade', upgrade], ...headers]));
   if (head.length > 0) socket.unshift(head);
   serve(byteStreamOf(socket));
 }
 
-function refuse(socket: Duplex, { status, message, headers = [] }: Refusal): void {
+function rejectUpgrade(socket: Duplex, { status, message, headers = [] }: UpgradeRejection): void {
   const body = Buffer.from(message);
-  const head = answerHead(status, [
+  const head = responseHead(status, [
     ['Connection', 'close'],
     ['Content-Type', 'text/plain'],
     ['Content-Length', String(body.length)],
     ...headers,
   ]);
-  // Whether or not the client hangs up.
+  // Also if the client does not close.
   socket.end(Buffer.concat([Buffer.from(head), body]), () => socket.destroy());
 }

@@ -1,21 +1,21 @@
 import { WebSocket } from 'ws';
 import { MessageQueue } from '../../message-queue.ts';
 import { NetworkError, type WebSocketConnection, type WebSocketRequest } from '../../network.ts';
-import { addressOf, connectTo } from '../net/dial.ts';
+import { connectTo, requireIpAddress } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
 
-/** Clients of Kubernetes take a goodbye without a code for a broken connection. */
+/** Kubernetes' clients treat a close frame without a code as a broken connection. */
 const NORMAL_CLOSURE = 1000;
 
-/** A client that asks for more answers than this, and does not read them, is cut off. */
-const MOST_UNSENT_BYTES = 1024 * 1024;
+/** A client that does not read this much of pongs is disconnected. */
+const MAX_UNSENT_BYTES = 1024 * 1024;
 
 /** Opens a WebSocket connection as a client. */
 export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const { target, path, protocols } = request;
-    const address = addressOf(target);
+    const address = requireIpAddress(target);
     const authority = 'socketPath' in address ? 'localhost' : authorityOf(address);
     const socket = new WebSocket(`ws://${authority}${path}`, [...protocols], {
       createConnection: () => connectTo(address),
@@ -41,11 +41,11 @@ export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): P
   });
 }
 
-/** The server's end of a connection that stands; the server leaves it to us to answer pings. */
+/** The server's end of an established connection. Sends pongs itself, since the server does not. */
 export function serverConnectionOf(socket: WebSocket, protocol: string): WebSocketConnection {
   const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
   socket.on('message', (data: Buffer) => queue.push(new Uint8Array(data)));
-  socket.on('ping', (data) => (socket.bufferedAmount > MOST_UNSENT_BYTES ? socket.terminate() : socket.pong(data)));
+  socket.on('ping', (data) => (socket.bufferedAmount > MAX_UNSENT_BYTES ? socket.terminate() : socket.pong(data)));
   socket.on('error', (error) => queue.fail(asNetworkError(error)));
   socket.once('close', () => queue.end());
   return connectionOf(socket, queue, protocol);
@@ -71,7 +71,7 @@ function connectionOf(socket: WebSocket, queue: MessageQueue, protocol: string):
       }),
     close: () => {
       queue.end();
-      socket.resume(); // else the other side's goodbye is never read
+      socket.resume(); // otherwise the peer's close frame is never read
       socket.close(NORMAL_CLOSURE);
     },
   };

@@ -4,7 +4,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { attachMount, mapMountIds, openTreeClone, type TreeReach } from '../sys/mount-calls.ts';
 import { openUserNamespace } from './user-namespace.ts';
 
-/** What the kernel answers where a mount below cannot be mapped: its file system cannot, or it is mapped already. */
+/** Errors of a mount below that cannot be mapped: its filesystem does not support it, or it is mapped already. */
 const CANNOT_MAP: ReadonlySet<string | undefined> = new Set(['EINVAL', 'EPERM']);
 
 export async function attachMapped(source: string, target: string, idMap: MountIdMap): Promise<void> {
@@ -21,7 +21,7 @@ export async function attachMapped(source: string, target: string, idMap: MountI
   }
 }
 
-/** A mount can be mapped only while it is attached nowhere. */
+/** A mount can be mapped only while it is detached. */
 function attach(source: string, target: string, namespace: number, reach: TreeReach): void {
   const clone = openTreeClone(source, reach);
   try {

@@ -20,7 +20,7 @@ export const linuxMounts: Mounts = {
   list,
 };
 
-/** Loading the foreign function interface takes a while, and many commands never mount. */
+/** Loading the foreign function interface takes time, and many commands never mount. */
 function loadMountCalls() {
   return import('../sys/mount-calls.ts');
 }
@@ -32,7 +32,7 @@ async function mount(request: MountRequest): Promise<void> {
     try {
       await calls.mount.async(call.source, call.target, call.type, call.flags, call.data);
     } catch (error) {
-      // The first call made a mount that is not what was asked for; a remount made none.
+      // The first call created an incomplete mount; a remount created none.
       if (index > 0 && !request.flags?.includes('remount'))
         await calls.umount2.async(target, UMOUNT_NOFOLLOW | MNT_DETACH);
       throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
@@ -45,7 +45,7 @@ async function bindBeneath(root: string, path: string, target: string): Promise<
     await using source = await openBeneath(root, path);
     const wanted = await source.stat();
     const found = await unlessMissing(lstat(target));
-    // A target that is no mount point is a file or folder of its own.
+    // The target of a bind mount has the device and inode of the source.
     if (found?.dev === wanted.dev && found.ino === wanted.ino) return;
     if (found) await unmount(target);
     await makeTarget(target, wanted.isDirectory());
@@ -65,7 +65,7 @@ async function bindMapped(source: string, target: string, idMap: MountIdMap): Pr
   }
 }
 
-/** Only something of the source's kind can be mounted over. */
+/** The target must be a folder or a file like the source. */
 async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
   const found = await unlessMissing(lstat(target));
   if (found?.isDirectory() === isDirectory) return;
@@ -81,7 +81,7 @@ async function unmount(target: string, { lazy = false }: { readonly lazy?: boole
   } catch (error) {
     const code = errnoCode(error) ?? 'EIO';
     if (code === 'ENOENT') return;
-    // EINVAL: no mount point, or one that may not be unmounted. Only the mount table tells them apart.
+    // EINVAL: not a mount point, or one that may not be unmounted. Only the mount table distinguishes them.
     if (code === 'EINVAL' && !(await list()).some((entry) => entry.target === target)) return;
     throw new MountError(code, 'unmount', target, { cause: error });
   }

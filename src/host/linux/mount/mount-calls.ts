@@ -28,8 +28,8 @@ const PROPAGATION: Partial<Record<MountFlag, number>> = {
 };
 
 /**
- * The mount(2) calls that make up a request. The kernel ignores attributes in the call that makes a bind mount, and
- * takes a change of propagation only alone, so each may need a call of its own.
+ * The mount(2) calls of a request. The kernel ignores attributes in the call that creates a bind mount, and accepts
+ * propagation flags only alone, so each may need a separate call.
  */
 export function mountCalls({ source, target, type, flags = [], data }: MountRequest): MountCall[] {
   const attributes = bits(ATTRIBUTES, flags);

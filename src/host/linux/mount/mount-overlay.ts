@@ -7,8 +7,8 @@ import { openUserNamespace } from './user-namespace.ts';
 
 const MNT_DETACH = 2;
 const MS_RDONLY = 1;
-/** mount(2) copies one page at most, its end included. */
-const MOST_OPTIONS = 4095;
+/** mount(2) copies at most one page, with the terminating zero. */
+const MAX_OPTIONS_BYTES = 4095;
 const OPEN_FOLDER = 0o10000000 | constants.O_DIRECTORY;
 
 export async function mountOverlay(request: OverlayRequest): Promise<void> {
@@ -22,10 +22,10 @@ export async function mountOverlay(request: OverlayRequest): Promise<void> {
   }
 }
 
-/** Paths that are too long together are replaced by descriptors; the kernel looks them up while it mounts, never again. */
+/** If the paths are too long together, descriptors replace them; the kernel resolves paths only during the mount. */
 async function mountLayers(request: OverlayRequest, lower: readonly string[]): Promise<void> {
   const options = optionsOf(request, lower);
-  if (Buffer.byteLength(options) <= MOST_OPTIONS) return mountWith(request, options);
+  if (Buffer.byteLength(options) <= MAX_OPTIONS_BYTES) return mountWith(request, options);
   const folders = lower.map((path) => openSync(path, OPEN_FOLDER));
   try {
     const short = folders.map((fd) => `/proc/self/fd/${fd}`);
@@ -40,8 +40,8 @@ async function mountWith({ target, upper }: OverlayRequest, options: string): Pr
 }
 
 /**
- * One mapped mount of the folder that holds all layers serves for each of them. It is needed only until overlayfs has
- * made its own of it; kernels before 6.15 want it to be attached somewhere until then.
+ * One mapped mount of the layers' parent folder serves all of them. It is needed only until overlayfs has cloned it; kernels
+ * before 6.15 require it to be attached until then.
  */
 async function mountMapped(request: OverlayRequest, idMap: MountIdMap): Promise<void> {
   const [parent, ...others] = new Set(request.lower.map((path) => dirname(path)));
@@ -60,24 +60,24 @@ async function mountMapped(request: OverlayRequest, idMap: MountIdMap): Promise<
     } catch (error) {
       const { scratch } = request;
       if (errnoCode(error) !== 'EINVAL' || scratch === undefined) throw error;
-      await attachedBelow(scratch, clone, (folder) => mountLayers(request, below(folder)));
+      await whileAttached(scratch, clone, (folder) => mountLayers(request, below(folder)));
     }
   } finally {
     closeSync(clone);
   }
 }
 
-async function attachedBelow(scratch: string, clone: number, work: (folder: string) => Promise<void>): Promise<void> {
-  const place = mkdtempSync(join(scratch, 'layers-'));
+async function whileAttached(scratch: string, clone: number, work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(scratch, 'layers-'));
   try {
-    attachMount(clone, place);
+    attachMount(clone, folder);
     try {
-      await work(place);
+      await work(folder);
     } finally {
-      await umount2.async(place, MNT_DETACH);
+      await umount2.async(folder, MNT_DETACH);
     }
   } finally {
-    rmdirSync(place);
+    rmdirSync(folder);
   }
 }
 
@@ -90,7 +90,7 @@ function optionsOf({ upper, userXattr, volatile }: OverlayRequest, lower: readon
   ].join(',');
 }
 
-/** A colon would begin the next layer, a comma the next option. */
+/** A colon separates layers, a comma options. */
 function escaped(path: string): string {
   return path.replace(/[\\:,]/g, '\\$&');
 }

@@ -30,16 +30,16 @@ export async function connectStream(target: DialTarget, signal: AbortSignal): Pr
   return byteStreamOf(socket);
 }
 
-/** A connected socket as the port shows it; `chunks`: where somebody else sees to what it receives. */
+/** A connected socket as a `ByteStream`; `chunks` replaces the default reader. */
 export function byteStreamOf(socket: Socket, chunks: AsyncIterable<Uint8Array> = queuedChunks(socket)): ByteStream {
-  socket.allowHalfOpen = true; // each side ends by itself
+  socket.allowHalfOpen = true; // each direction ends separately
   socket.setNoDelay(true);
   socket.on('error', () => {}); // followed by 'close'
   return {
     chunks,
     write: (data) =>
       new Promise((resolve, reject) => {
-        // Node.js destroys a socket that is written to after its end, and with it what is still to be read.
+        // Node.js destroys a socket that is written to after its end, with its unread data.
         if (socket.writableEnded) reject(closedError());
         else socket.write(data, (error) => (error ? reject(closedError(error)) : resolve()));
       }),

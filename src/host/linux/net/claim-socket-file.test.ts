@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { claimSocketFile } from './claim-socket-file.ts';
 
-/** Above what the kernel gives out. */
+/** Above the kernel's largest pid. */
 const DEAD = 2 ** 23;
 
-test('what processes left that were killed while they claimed a socket goes; those of the living stay', async (t) => {
+test('claimSocketFile() removes the folders of killed processes, and keeps those of running ones', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'claim-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [dead, living] = [DEAD, process.ppid].map((pid) => `.s${pid.toString(36)}.0`);
@@ -24,7 +24,7 @@ test('what processes left that were killed while they claimed a socket goes; tho
   assert.equal(existsSync(join(folder, 'a.sock')), false);
 });
 
-/** Says that it is up, waits for the word, and tells how its claim went; holds it until it is cut off. */
+/** Reports that it is up, waits for the path, and reports the result of its claim; exits when it is disconnected. */
 const CLAIMANT = `
   import { createServer } from 'node:net';
   const { claimSocketFile } = await import(process.argv[2]);
@@ -36,10 +36,10 @@ const CLAIMANT = `
   process.once('disconnect', () => process.exit());
 `;
 
-test('of many processes that find a dead socket at once one gets its place', async (t) => {
+test('exactly one of many concurrent processes replaces a stale socket', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'claim-'));
   const socketPath = join(folder, 'a.sock');
-  await leaveDead(socketPath);
+  await leaveStaleSocket(socketPath);
   writeFileSync(join(folder, 'claimant.mjs'), CLAIMANT);
   const children = Array.from({ length: 4 }, () =>
     fork(join(folder, 'claimant.mjs'), [import.meta.resolve('./claim-socket-file.ts')], { execArgv: [] }),
@@ -54,7 +54,7 @@ test('of many processes that find a dead socket at once one gets its place', asy
   assert.deepEqual((await Promise.all(results)).toSorted(), ['EADDRINUSE', 'EADDRINUSE', 'EADDRINUSE', 'won']);
 });
 
-async function leaveDead(socketPath: string): Promise<void> {
+async function leaveStaleSocket(socketPath: string): Promise<void> {
   const server = createServer();
   server.listen(`${socketPath}.1`);
   await once(server, 'listening');

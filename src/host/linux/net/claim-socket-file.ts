@@ -8,9 +8,9 @@ import { unlessMissing } from '../fs/unless-missing.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { asNetworkError } from './network-error.ts';
 
-/** A socket file that is ours. */
+/** A socket file of this process. */
 export interface ClaimedSocketFile {
-  /** Removes the file, unless another process has put its own there meanwhile. */
+  /** Removes the file, unless another process has replaced it. */
   release(): Promise<void>;
 }
 
@@ -18,22 +18,22 @@ const HIDDEN = /^\.s([0-9a-z]+)\.[0-9a-z]+$/;
 let claims = 0;
 
 /**
- * Makes `server` listen at `socketPath`. It listens in a folder that only we can enter until the file has its mode, and
- * the finished socket gets its name by link(2), which never replaces one that is there.
+ * Makes `server` listen at `socketPath`. The socket is created in a folder that only this user can enter; when it has its
+ * mode, link(2) gives it its name, which never replaces an existing file.
  */
 export async function claimSocketFile(server: Server, { socketPath, mode }: SocketFile): Promise<ClaimedSocketFile> {
   const parent = dirname(socketPath);
-  // As short as can be: a socket's path has at most 107 bytes.
+  // Short: a socket's path has at most 107 bytes.
   const folder = join(parent, `.s${process.pid.toString(36)}.${(claims++).toString(36)}`);
   try {
-    await removeOfTheDead(parent);
-    await rm(folder, { recursive: true, force: true }); // of one that is dead and had our number
+    await removeLeftovers(parent);
+    await rm(folder, { recursive: true, force: true }); // of a dead process with the same pid
     await mkdir(folder, { mode: 0o700 });
     const hidden = join(folder, 's');
     await listen(server, hidden);
     await chmod(hidden, mode);
     const { ino } = await lstat(hidden);
-    await giveName(hidden, socketPath);
+    await linkOrReplaceStale(hidden, socketPath);
     const release = (): Promise<void> => withFolderLock(parent, () => removeIfStill(socketPath, ino));
     return { release: () => unlessMissing(release()) };
   } catch (error) {
@@ -44,8 +44,8 @@ export async function claimSocketFile(server: Server, { socketPath, mode }: Sock
   }
 }
 
-/** Folders of processes that were killed while they claimed a socket. */
-async function removeOfTheDead(parent: string): Promise<void> {
+/** Removes the folders of processes that were killed while they claimed a socket. */
+async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = Number.parseInt(HIDDEN.exec(name)?.[1] ?? '', 36);
     if (!Number.isNaN(pid) && !existsSync(`/proc/${pid}`))
@@ -63,17 +63,17 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-async function giveName(hidden: string, socketPath: string): Promise<void> {
-  if (await linked(hidden, socketPath)) return;
-  // Whoever removes the name holds the lock: what refused is still what is there when it goes.
+async function linkOrReplaceStale(hidden: string, socketPath: string): Promise<void> {
+  if (await tryLink(hidden, socketPath)) return;
+  // Stale sockets are removed only under the lock, so that the removed socket is the one that was checked.
   await withFolderLock(dirname(socketPath), async () => {
     do await removeStale(socketPath);
-    while (!(await linked(hidden, socketPath)));
+    while (!(await tryLink(hidden, socketPath)));
   });
 }
 
-/** `false`: the name is taken. */
-async function linked(hidden: string, socketPath: string): Promise<boolean> {
+/** `false`: the path exists. */
+async function tryLink(hidden: string, socketPath: string): Promise<boolean> {
   try {
     await link(hidden, socketPath);
     return true;
@@ -87,12 +87,12 @@ async function removeStale(socketPath: string): Promise<void> {
   const found = await unlessMissing(lstat(socketPath));
   if (found === undefined) return;
   if (!found.isSocket()) throw new NetworkError('EADDRINUSE', `${socketPath} exists and is not a socket`);
-  if (await answers(socketPath)) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
+  if (await isListening(socketPath)) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
   await unlessMissing(unlink(socketPath));
 }
 
-/** Whether somebody listens there; a dead process's socket refuses. */
-function answers(socketPath: string): Promise<boolean> {
+/** A stale socket refuses connections. */
+function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path: socketPath });
     socket.once('connect', () => {
@@ -102,7 +102,7 @@ function answers(socketPath: string): Promise<boolean> {
     socket.once('error', (error) => {
       if (['ECONNREFUSED', 'ENOENT'].includes(errnoCode(error) ?? '')) resolve(false);
       else if (errnoCode(error) === 'EAGAIN')
-        resolve(true); // its queue is full: it lives
+        resolve(true); // its backlog is full
       else reject(error);
     });
   });

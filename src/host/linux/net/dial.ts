@@ -2,8 +2,8 @@ import { connect, isIP, type Socket } from 'node:net';
 import { type Connection, type DialTarget, NetworkError } from '../../network.ts';
 import { asNetworkError } from './network-error.ts';
 
-/** The target, once it is sure that no name is to be looked up: that is the caller's decision. Throws otherwise. */
-export function addressOf(target: DialTarget): DialTarget {
+/** Returns the target; throws if it is a host name: only `Network.lookup` resolves names. */
+export function requireIpAddress(target: DialTarget): DialTarget {
   if ('host' in target && isIP(target.host) === 0) {
     throw new NetworkError('ENOTFOUND', `${target.host} is not an IP address`);
   }
@@ -12,11 +12,11 @@ export function addressOf(target: DialTarget): DialTarget {
 
 /** Starts to connect. */
 export function connectTo(target: DialTarget): Socket {
-  const address = addressOf(target);
+  const address = requireIpAddress(target);
   return connect('socketPath' in address ? { path: address.socketPath } : address);
 }
 
-/** Connects, and nothing else. */
+/** Connects without sending anything. */
 export async function dial(target: DialTarget, signal: AbortSignal): Promise<Connection> {
   signal.throwIfAborted();
   const socket = connectTo(target);
@@ -24,7 +24,7 @@ export async function dial(target: DialTarget, signal: AbortSignal): Promise<Con
   return connectionOf(socket);
 }
 
-/** Of one that has begun to connect. Rejects with a `NetworkError` or the signal's reason; then it is closed. */
+/** Waits for a connecting socket. Rejects with a `NetworkError` or the signal's reason; the socket is then closed. */
 export function untilConnected(socket: Socket, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
@@ -43,6 +43,6 @@ export function untilConnected(socket: Socket, signal: AbortSignal): Promise<voi
 }
 
 function connectionOf(socket: Socket): Connection {
-  socket.resume(); // what the other side sends is of no interest, but its end is
+  socket.resume(); // received data is dropped, so that the end is noticed
   return { close: () => void socket.destroy() };
 }

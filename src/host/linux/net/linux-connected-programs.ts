@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import type { ConnectedProcess, ConnectedProgram, ConnectedPrograms } from '../../connected-programs.ts';
 import { ProcessStartError } from '../../processes.ts';
 import { exitCodeOf } from '../process/run-command.ts';
-import { spawnProgram, asProcessStartError } from '../process/spawn-program.ts';
+import { asProcessStartError, spawnProgram } from '../process/spawn-program.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { byteStreamOf } from './byte-stream.ts';
 
@@ -14,8 +14,8 @@ async function start({ program, args, env }: ConnectedProgram): Promise<Connecte
   const child = spawnProgram(program, args, {
     env,
     cwd: '/',
-    detached: true, // a session and a process group of its own, which can be killed as a whole
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'], // a pipe of Node's is a pair of connected Unix sockets
+    detached: true, // a new session and process group, which can be killed as a whole
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'], // Node's pipes are pairs of connected Unix sockets
   });
   const { promise: exited, resolve } = Promise.withResolvers<{ exitCode: number }>();
   child.once('exit', (code, killedBy) => resolve({ exitCode: exitCodeOf(code, killedBy) }));
@@ -31,7 +31,7 @@ async function start({ program, args, env }: ConnectedProgram): Promise<Connecte
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const hasEnded = child.exitCode !== null || child.signalCode !== null;
-  // The kernel gives a number to no new process while a group has it: one of that number is a stranger.
+  // The kernel does not reuse a pid while a process group has it: a process with this pid means that the group is gone.
   if (hasEnded && existsSync(`/proc/${child.pid}`)) return;
   try {
     process.kill(-child.pid, 'SIGKILL');

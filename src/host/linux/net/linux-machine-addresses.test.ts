@@ -7,7 +7,7 @@ const GATEWAY = 'fe800000000000000000000000000001';
 const route = (destination: string, length: string, metric: string, name: string): string =>
   `${destination} ${length} ${NONE} 00 ${GATEWAY} ${metric} 00000001 00000000 00000003 ${name.padStart(8)}`;
 
-test('defaultRouteInterfaceV6() is of the default route with the lowest metric', () => {
+test('defaultRouteInterfaceV6() returns the default route with the lowest metric', () => {
   const text = [
     route('20010db8000000000000000000000000', '40', '00000100', 'eth2'),
     route(NONE, '00', '00000400', 'eth0'),
@@ -17,7 +17,7 @@ test('defaultRouteInterfaceV6() is of the default route with the lowest metric',
   assert.equal(defaultRouteInterfaceV6(`${text}\n`), 'eth1');
 });
 
-test('defaultRouteInterfaceV6() is none without a default route', () => {
+test('defaultRouteInterfaceV6() returns undefined without a default route', () => {
   assert.equal(defaultRouteInterfaceV6(''), undefined);
   assert.equal(defaultRouteInterfaceV6(route('20010db8000000000000000000000000', '40', '00000100', 'eth2')), undefined);
 });

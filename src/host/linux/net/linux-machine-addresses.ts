@@ -8,8 +8,8 @@ export const linuxMachineAddresses: MachineAddresses = {
   primary(family) {
     const first =
       family === 4
-        ? defaultRouteInterface(textOf('/proc/net/route'))
-        : defaultRouteInterfaceV6(textOf('/proc/net/ipv6_route'));
+        ? defaultRouteInterface(readTextIfExists('/proc/net/route'))
+        : defaultRouteInterfaceV6(readTextIfExists('/proc/net/ipv6_route'));
     return Object.entries(networkInterfaces())
       .sort(([a], [b]) => Number(b === first) - Number(a === first))
       .flatMap(([, each]) => each ?? [])
@@ -32,7 +32,7 @@ function isLinkLocal(address: string): boolean {
   return /^(169\.254\.|fe[89ab])/i.test(address);
 }
 
-function textOf(path: string): string {
+function readTextIfExists(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -1,9 +1,9 @@
 import type { PacketSockets } from '../../packet-sockets.ts';
 
-/** Sockets of this machine that carry packets. */
+/** Packet sockets of this machine. */
 export const linuxPacketSockets: PacketSockets = {
   connect: async (socketPath, signal) => {
-    const { connectPackets } = await import('./packet-connection.ts'); // only who attaches needs it
+    const { connectPackets } = await import('./packet-connection.ts'); // needed only to attach
     return connectPackets(socketPath, signal);
   },
 };

@@ -4,7 +4,7 @@ import { abortable } from '../../../base/abortable.ts';
 import { NetworkError } from '../../network.ts';
 import { asNetworkError } from './network-error.ts';
 
-/** As every program of this machine looks names up: /etc/hosts, then DNS. */
+/** Resolves names by getaddrinfo(3): /etc/hosts, then DNS. */
 export async function lookup(host: string, signal: AbortSignal): Promise<readonly [string, ...string[]]> {
   if (isIP(host) !== 0) return [host];
   try {

@@ -1,7 +1,7 @@
 import { NetworkError } from '../../network.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
-/** Gives what Node.js throws the port's shape. `EPROTO` stands for an answer that breaks the protocol. */
+/** Turns an error of Node.js into a `NetworkError`. `EPROTO` stands for a response that violates the protocol. */
 export function asNetworkError(error: unknown): NetworkError {
   if (error instanceof NetworkError) return error;
   const code = errnoCode(error) ?? 'EPROTO';

@@ -6,22 +6,22 @@ import { openDescriptorStream } from '../sys/descriptor-stream.ts';
 import { connectPacketSocket } from './connect-packet-socket.ts';
 import { asNetworkError } from './network-error.ts';
 
-/** More than a socket of the usual size takes in one piece. */
-const MOST_PACKET_BYTES = 256 * 1024;
+/** More than a default socket buffer takes in one packet. */
+const MAX_PACKET_BYTES = 256 * 1024;
 
-/** One for all connections: each packet is read into it and copied out of it in one go. */
+/** Shared by all connections: each packet is read into it and copied at once. */
 let received: Buffer | undefined;
 
 export async function connectPackets(socketPath: string, signal: AbortSignal): Promise<PacketConnection> {
   return packetConnection(await connectPacketSocket(socketPath, signal));
 }
 
-/** A connected socket as the port shows it; owns the descriptor. */
+/** A connected socket as a `PacketConnection`; owns the descriptor. */
 export function packetConnection(fd: number): PacketConnection {
-  received ??= Buffer.alloc(MOST_PACKET_BYTES);
+  received ??= Buffer.alloc(MAX_PACKET_BYTES);
   const buffer = received;
   const packets = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
-  // By `onread`, because a stream may join what it has not handed out yet.
+  // By `onread`, because a stream may join unread chunks.
   const callback = (bytes: number): boolean => {
     packets.push(Uint8Array.prototype.slice.call(buffer, 0, bytes));
     return true;
@@ -31,12 +31,12 @@ export function packetConnection(fd: number): PacketConnection {
   socket.once('end', () => packets.end());
   socket.once('close', () => packets.end());
   socket.resume();
-  // Each packet waits for the one before: what a stream holds back, it writes in one piece.
+  // Each packet waits for the previous one: a stream would join buffered packets into one write.
   let last: Promise<void> = Promise.resolve();
   return {
     packets,
     send: (packet) => {
-      const sent = last.then(() => written(socket, packet));
+      const sent = last.then(() => writePacket(socket, packet));
       last = sent.catch(() => {});
       return sent;
     },
@@ -47,11 +47,11 @@ export function packetConnection(fd: number): PacketConnection {
   };
 }
 
-function written(socket: Socket, packet: Uint8Array): Promise<void> {
+function writePacket(socket: Socket, packet: Uint8Array): Promise<void> {
   if (packet.byteLength === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     if (socket.destroyed || socket.writableEnded) return reject(closed());
-    // A stream that is destroyed meanwhile may forget to tell.
+    // A stream that is destroyed meanwhile may not call back.
     const onClose = (): void => reject(closed());
     socket.once('close', onClose);
     socket.write(packet, (error) => {

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { errnoCode } from '../sys/errno-code.ts';
 
-/** A kernel file of figures is far shorter; one read gives a consistent whole. */
+/** Kernel files are far shorter; a single read is consistent. */
 const buffer = Buffer.alloc(64 * 1024);
 
 /**
- * The text of a file that the kernel makes up while it is read, such as those of cgroups: nothing waits for a disk, and 10 µs
- * here are ten times less than a round through the thread pool. `undefined` when it is not there, or goes while it is read.
+ * The text of a file that the kernel generates, such as those of cgroups. Synchronous: there is no disk to wait for, and
+ * 10 µs are ten times less than the thread pool takes. `undefined` when it does not exist or is removed meanwhile.
  */
 export function readKernelFile(path: string): string | undefined {
   try {
@@ -17,25 +17,25 @@ export function readKernelFile(path: string): string | undefined {
       closeSync(fd);
     }
   } catch (error) {
-    // ENODEV: the cgroup was removed meanwhile. EOPNOTSUPP: the kernel has the file, but the figures are switched off.
+    // ENODEV: the cgroup was removed meanwhile. EOPNOTSUPP: the file exists, but the kernel feature is disabled.
     if (['ENOENT', 'ENOTDIR', 'ENODEV', 'EOPNOTSUPP'].includes(errnoCode(error) ?? '')) return undefined;
     throw error;
   }
 }
 
-/** A file of one number; `undefined` for `max`, for the largest number that version 1 uses instead, and when it is missing. */
+/** A file with one number; `undefined` for `max`, for version 1's largest number, and for a missing file. */
 export function readNumber(path: string): number | undefined {
   const number = Number.parseInt(readKernelFile(path) ?? '', 10);
   return Number.isNaN(number) || number >= UNLIMITED ? undefined : number;
 }
 
-/** The same for counters of nanoseconds, which outgrow a double. */
+/** The same for nanosecond counters, which exceed a double. */
 export function readBigInt(path: string): bigint | undefined {
   const text = readKernelFile(path)?.trim();
   return text && /^\d+$/.test(text) ? BigInt(text) : undefined;
 }
 
-/** Version 1 writes 2⁶³ rounded down to a page for "no limit"; no machine has a thousandth of that. */
+/** Version 1 shows 2⁶³ rounded down to a page for "no limit"; no machine has a thousandth of that. */
 const UNLIMITED = 2 ** 60;
 
 /** Lines of `name number`. */
@@ -57,7 +57,7 @@ export function bigFigure(figures: ReadonlyMap<string, string>, name: string): b
   return BigInt(figures.get(name) ?? 0);
 }
 
-/** Process numbers, one a line. */
+/** A file with one number per line. */
 export function readNumbers(path: string): readonly number[] {
   return (readKernelFile(path) ?? '').split('\n').filter(Boolean).map(Number);
 }

@@ -12,11 +12,11 @@ const lines: Record<string, { line: string; entries: MountEntry[] }> = {
     line: '36 35 98:0 /mnt1 /mnt2 rw,noatime shared:5 master:1 unbindable - ext3 /dev/root rw,errors=continue',
     entries: [{ source: '/dev/root', target: '/mnt2', type: 'ext3', readOnly: false }],
   },
-  'tells a mount that is read-only by itself': {
+  'reads a read-only mount': {
     line: '36 35 0:9 / /m ro,noatime - tmpfs tmpfs rw',
     entries: [{ source: 'tmpfs', target: '/m', type: 'tmpfs', readOnly: true }],
   },
-  'tells a mount of a read-only file system': {
+  'reads a mount of a read-only filesystem': {
     line: '36 35 0:9 / /m rw - squashfs /dev/loop0 ro,errors=continue',
     entries: [{ source: '/dev/loop0', target: '/m', type: 'squashfs', readOnly: true }],
   },
@@ -32,11 +32,11 @@ const lines: Record<string, { line: string; entries: MountEntry[] }> = {
     line: '36 35 0:9 / /a\\134040b rw - tmpfs tmpfs rw',
     entries: [{ source: 'tmpfs', target: '/a\\040b', type: 'tmpfs', readOnly: false }],
   },
-  'reads a mount that is called like the separator': {
+  'reads a mount that is named like the separator': {
     line: '36 35 0:9 / - rw - tmpfs - rw',
     entries: [{ source: '-', target: '-', type: 'tmpfs', readOnly: false }],
   },
-  'leaves out what is no mount': { line: 'garbage', entries: [] },
+  'skips malformed lines': { line: 'garbage', entries: [] },
 };
 
 for (const [name, { line, entries }] of Object.entries(lines)) {

@@ -1,6 +1,6 @@
 import type { InterfaceCounters, TrafficCounters } from '../../network-namespaces.ts';
 
-/** Reads `/proc/<pid>/net/dev`: two lines of titles, then `name: <8 figures received> <8 figures sent>`. */
+/** Parses `/proc/<pid>/net/dev`: two title lines, then `name: <8 receive counters> <8 transmit counters>`. */
 export function parseNetDev(text: string): readonly InterfaceCounters[] {
   return text
     .split('\n')

@@ -16,8 +16,8 @@ const texts: Record<string, { text: string; stat: ProcStat | undefined }> = {
     stat: { state: 'R', group: 2, startTime: 7 },
   },
   'reads a zombie': { text: `42 (gone) ${after('Z', '7')}\n`, stat: { state: 'Z', group: 2, startTime: 7 } },
-  'finds nothing in nothing': { text: '', stat: undefined },
-  'finds nothing in a line that is cut off': { text: '42 (sleep) S 1 2', stat: undefined },
+  'rejects an empty text': { text: '', stat: undefined },
+  'rejects a truncated line': { text: '42 (sleep) S 1 2', stat: undefined },
 };
 
 for (const [name, { text, stat }] of Object.entries(texts)) {

@@ -6,7 +6,7 @@ const HEADER = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tM
 
 const cases: Record<string, { lines: string[]; name: string | undefined }> = {
   'finds none on a machine without routes': { lines: [], name: undefined },
-  'does not take a network for the default': {
+  'does not take a network route for the default': {
     lines: ['br0\t00580A0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0'],
     name: undefined,
   },
@@ -32,7 +32,7 @@ for (const [name, { lines, name: expected }] of Object.entries(cases)) {
   });
 }
 
-test('readMachineFacts() knows this machine', () => {
+test('readMachineFacts() returns the facts of this machine', () => {
   const { hostname, memoryBytes } = readMachineFacts();
   assert.ok(hostname.length > 0);
   assert.ok(memoryBytes > 1_000_000);

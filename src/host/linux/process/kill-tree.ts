@@ -4,12 +4,12 @@ import { type ProcStat, parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { eventLoopTurn } from './event-loop-turn.ts';
 
-/** So many processes are looked at in one turn of the event loop. A tree has as many as its processes like. */
+/** Processes per turn of the event loop. Containers decide how many there are. */
 const BATCH = 100;
 
 /**
- * Kills a process, what it started, and the process groups of all these. Each is stopped before its children are read, so
- * that it starts no more meanwhile. A failure (EMFILE) does not keep the others from being killed, and is thrown at the end.
+ * Kills a process, its descendants, and the process groups of all these. Each process is stopped before its children are
+ * read, so that it cannot fork meanwhile. After an error (EMFILE) the others are still killed, and the error is thrown last.
  */
 export async function killTree(target: ProcessIdentity): Promise<void> {
   const own = stopped(target);
@@ -24,7 +24,7 @@ export async function killTree(target: ProcessIdentity): Promise<void> {
   }
 }
 
-/** The same without the process itself, which goes on; `false` when there is nothing below it. */
+/** The same without the process itself, which is continued; `false`: it has no descendants. */
 export async function killDescendantsOf(target: ProcessIdentity): Promise<boolean> {
   const own = stopped(target);
   if (own === undefined) return false;
@@ -35,11 +35,11 @@ export async function killDescendantsOf(target: ProcessIdentity): Promise<boolea
   }
 }
 
-/** How many there were. */
+/** Returns how many there were. */
 async function stopAndKillDescendants(target: ProcessIdentity, { group }: ProcStat): Promise<number> {
   const failures: unknown[] = [];
   const found = await descendantsOf(target, (parent) => stoppedChildren(parent, failures));
-  const killed = new Set([group]); // that of the target may be shared with what is to go on
+  const killed = new Set([group]); // the target's group may have processes that are not descendants
   for (const [index, each] of found.entries()) {
     if (index % BATCH === BATCH - 1) await eventLoopTurn();
     attempt(failures, () => {
@@ -55,19 +55,19 @@ async function stopAndKillDescendants(target: ProcessIdentity, { group }: ProcSt
 }
 
 /**
- * What is below a process, the deepest first. In this order a stopped process is killed before its parent: one that loses
- * its parent is continued by the kernel. No recursion: a container decides how deep its processes are nested.
+ * The descendants of a process, the deepest first. In this order a stopped process is killed before its parent: the kernel
+ * continues a stopped process that loses its parent. Not recursive: containers decide how deep processes are nested.
  */
 export async function descendantsOf(
   target: ProcessIdentity,
   childrenOf: (parent: ProcessIdentity) => Iterable<ProcessIdentity>,
 ): Promise<readonly ProcessIdentity[]> {
   const found = [target];
-  let looks = 0;
+  let visited = 0;
   for (const parent of found) {
     for (const child of childrenOf(parent)) {
       found.push(child);
-      if (++looks % BATCH === 0) await eventLoopTurn();
+      if (++visited % BATCH === 0) await eventLoopTurn();
     }
   }
   return found.slice(1).reverse();
@@ -107,7 +107,7 @@ function isKillable(group: number): boolean {
   return group > 1 && group !== statOf(process.pid)?.group;
 }
 
-/** A negative number means the group. No error when there is none. */
+/** A negative pid means the group. Not an error when the process does not exist. */
 export function sendSignal(pid: number, signal: NodeJS.Signals | number): void {
   try {
     process.kill(pid, signal);
@@ -116,7 +116,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals | number): void {
   }
 }
 
-/** Numbers of the processes that it started and that have not been collected. */
+/** Pids of its children that have not been collected. */
 export function childrenOf(pid: number): number[] {
   const folder = `/proc/${pid}/task`;
   const threads = unlessGone(() => readdirSync(folder)) ?? [];
@@ -126,7 +126,7 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
-/** `undefined` when it has ended, also when its number belongs to another process now. */
+/** `undefined` when it has ended, also when its pid now belongs to another process. */
 function statIfSame({ pid, startTime }: ProcessIdentity): ProcStat | undefined {
   const stat = statOf(pid);
   return stat?.startTime === startTime ? stat : undefined;

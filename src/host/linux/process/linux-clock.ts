@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts';
 
-/** Node.js fires a longer timer at once. */
+/** Node.js fires longer timers at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Time as the machine keeps it. */
+/** The machine's clock. */
 export const linuxClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -18,7 +18,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
       return;
     }
     const timer = startTimer(ms, () => {
-      // A signal may live as long as the program: it must not collect listeners of sleeps that are over.
+      // A signal may live as long as the process: listeners of finished sleeps must not accumulate.
       signal.removeEventListener('abort', onAbort);
       resolve();
     });
@@ -41,7 +41,7 @@ interface RunningTimer {
   cancel(): void;
 }
 
-/** Any length; `prepare` sees each timer of the chain. */
+/** A timer of any length, as a chain of Node's timers; `prepare` is called with each. */
 function startTimer(ms: number, fire: () => void, prepare: (timer: NodeJS.Timeout) => void = () => {}): RunningTimer {
   let timer: NodeJS.Timeout;
   const wait = (left: number): void => {

@@ -15,7 +15,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { findProcesses } from './find-processes.ts';
 import { killTree, sendSignal } from './kill-tree.ts';
 import { type Environment, exitCodeOf, runCommand, type WithEnvironment } from './run-command.ts';
-import { spawnProgram, asProcessStartError } from './spawn-program.ts';
+import { asProcessStartError, spawnProgram } from './spawn-program.ts';
 import { spawnStreamed } from './spawn-streamed.ts';
 import { startMonitor } from './start-monitor.ts';
 
@@ -55,7 +55,7 @@ export function createLinuxProcesses(inherited: Environment): Processes {
 interface OwnChild {
   readonly handle: DaemonHandle;
   readonly child: ChildProcess;
-  /** Who waits for its end: only these keep us alive for it. */
+  /** The number of pending `waitForExit` calls: only these keep the agent's process alive. */
   waiting: number;
 }
 
@@ -71,7 +71,7 @@ async function spawnDaemon({ program, args, env, logFile }: WithEnvironment<Daem
   });
   const { promise: exited, resolve } = Promise.withResolvers<{ exitCode: number }>();
   child.once('exit', (code, killedBy) => resolve({ exitCode: exitCodeOf(code, killedBy) }));
-  // At once and synchronously: a child that is dead already can be read until the event loop collects it.
+  // Synchronously: /proc has a dead child until the event loop collects it.
   const startTime = child.pid === undefined ? undefined : startTimeOf(child.pid);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
@@ -116,7 +116,7 @@ async function resizeTerminal(process: ProcessIdentity, size: TerminalSize): Pro
   return (await isAlive(process)) && resizeTerminalOf(process.pid, size);
 }
 
-/** Of one that is no child of ours. */
+/** Waits for a process that is not a child of the agent. */
 async function waitForOtherProcess(process: ProcessIdentity, signal: AbortSignal): Promise<void> {
   const [{ openPidfd }, { untilReady }] = await Promise.all([
     import('../sys/event-calls.ts'),
@@ -124,9 +124,9 @@ async function waitForOtherProcess(process: ProcessIdentity, signal: AbortSignal
   ]);
   const fd = openPidfd(process.pid);
   if (fd === undefined) return;
-  // Only now: as long as we hold it, its number means this process.
-  const isMeant = await isAlive(process).catch(() => true);
-  if (isMeant) return untilReady(fd, signal);
+  // Only now: while the pidfd is open, the pid belongs to this process.
+  const isSame = await isAlive(process).catch(() => true);
+  if (isSame) return untilReady(fd, signal);
   closeSync(fd);
 }
 

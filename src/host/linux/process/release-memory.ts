@@ -1,26 +1,26 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-type Collect = (options: {
+type CollectGarbage = (options: {
   readonly type: 'major' | 'minor';
   readonly execution: 'sync';
   readonly flavor?: 'last-resort';
 }) => void;
 
-let known: Collect | undefined;
+let known: CollectGarbage | undefined;
 
-/** V8's own, which it hands out when asked at its start. */
-export function garbageCollector(): Collect {
+/** V8's `gc` function, which `--expose-gc` makes available. */
+export function garbageCollector(): CollectGarbage {
   if (known === undefined) {
     setFlagsFromString('--expose-gc');
-    known = runInNewContext('gc') as Collect; // what the flag puts into every new context
+    known = runInNewContext('gc') as CollectGarbage; // the flag defines it in every new context
   }
   return known;
 }
 
 /**
- * Has V8 collect what nobody needs and give the pages back: by itself it would keep them until twice as much has piled
- * up. It takes some 50 ms, in which nothing else is done: for a moment at which nothing is to do.
+ * Collects garbage and returns free pages to the kernel: V8 by itself waits until twice as much has accumulated. Blocks for
+ * some 50 ms, so call it when the agent is idle.
  */
 export async function releaseMemory(): Promise<void> {
   garbageCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });

@@ -1,14 +1,14 @@
 import type { OnReadOpts, Socket } from 'node:net';
 
-/** What one read takes at most. */
+/** The limit of one read. */
 const READ_BYTES = 64 * 1024;
 
 /**
- * What a socket receives, always in the same buffer: a fresh one for each read costs as much as what is done with it. A chunk is
- * good until the next one is asked for, and nothing is read meanwhile.
+ * The chunks that a socket receives, all in the same buffer: allocating one per read costs as much as processing it. A chunk
+ * is valid until the next one is requested, and nothing is read meanwhile.
  */
 export class ReusedBufferChunks implements AsyncIterable<Uint8Array> {
-  /** For who makes the socket. */
+  /** The `onread` option of the socket. */
   readonly onread: OnReadOpts = {
     buffer: new Uint8Array(READ_BYTES),
     callback: (size, buffer) => {
@@ -22,7 +22,7 @@ export class ReusedBufferChunks implements AsyncIterable<Uint8Array> {
   #hasEnded = false;
   #wake: (() => void) | undefined;
 
-  /** To be called before the socket connects. */
+  /** Must be called before the socket connects. */
   follow(socket: Socket): void {
     this.#socket = socket;
     const end = (): void => {

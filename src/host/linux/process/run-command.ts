@@ -10,7 +10,7 @@ export type WithEnvironment<T> = Omit<T, 'env'> & { readonly env: Environment };
 
 /** Runs a program to its end and returns its output. */
 export async function runCommand(command: WithEnvironment<Command>, signal: AbortSignal): Promise<CommandResult> {
-  // Many commands never need it.
+  // Loaded on first use: many commands never start a program.
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),
     import('../sys/exit-status.ts'),
@@ -22,14 +22,14 @@ export async function runCommand(command: WithEnvironment<Command>, signal: Abor
   const [stdin, ...outputs] = ours;
   feed(stdin, input);
   const streams = outputs.flatMap((fd) => (fd === undefined ? [] : [new Socket({ fd, readable: true })]));
-  const flood = new AbortController();
-  const onFlood = (): void => flood.abort(new ProcessOutputError(program, maxOutputBytes));
-  const written = streams.map((stream) => collect(stream, maxOutputBytes, onFlood));
+  const overflow = new AbortController();
+  const onOverflow = (): void => overflow.abort(new ProcessOutputError(program, maxOutputBytes));
+  const written = streams.map((stream) => collect(stream, maxOutputBytes, onOverflow));
 
-  const end = AbortSignal.any([signal, flood.signal]);
+  const end = AbortSignal.any([signal, overflow.signal]);
   const onEnd = (): void => {
-    killGroup(pid); // not collected before the outputs are closed, so the number is still its own
-    // Whoever left the group may hold the pipes open for ever.
+    killGroup(pid); // it is not collected before the outputs are closed, so its pid is not reused
+    // A process that left the group may hold the pipes open forever.
     for (const stream of streams) stream.destroy();
   };
   end.addEventListener('abort', onEnd, { once: true });
@@ -43,7 +43,7 @@ export async function runCommand(command: WithEnvironment<Command>, signal: Abor
   }
 }
 
-/** It may go on after it has closed its outputs. It is there to be killed until `status` resolves. */
+/** The program may run on after closing its outputs. It can be killed until `status` resolves. */
 async function untilExit(pid: number, status: Promise<number>, signal: AbortSignal): Promise<number> {
   const onAbort = (): void => killGroup(pid);
   if (signal.aborted) onAbort();
@@ -69,15 +69,15 @@ export function exitCodeOf(code: number | null, killedBy: NodeJS.Signals | null)
   return killedBy === null ? (code ?? UNKNOWN_EXIT_CODE) : 128 + constants.signals[killedBy];
 }
 
-/** All of it when the stream has closed, also where that was our doing. */
-function collect(stream: Socket, maxBytes: number, onFlood: () => void): Promise<Uint8Array> {
+/** Resolves with the whole output when the stream has closed, also if we closed it. */
+function collect(stream: Socket, maxBytes: number, onOverflow: () => void): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   return new Promise((resolve) => {
     stream.on('data', (chunk: Uint8Array) => {
       bytes += chunk.byteLength;
       if (bytes <= maxBytes) chunks.push(chunk);
-      else onFlood();
+      else onOverflow();
     });
     stream.on('error', () => {}); // `close` follows
     stream.once('close', () => resolve(new Uint8Array(Buffer.concat(chunks))));

@@ -13,7 +13,7 @@ import { asProcessStartError } from './spawn-program.ts';
 const COLLECT_MS = 500;
 const MAX_STDERR_BYTES = 64 * 1024;
 
-/** Starts a program in a session of its own, with pipes or a terminal. */
+/** Starts a program in a new session, with pipes or a terminal. */
 export async function spawnStreamed(command: StreamedCommand): Promise<RunningProgram> {
   if (command.streams === 'terminal') {
     const { terminalSocket } = command;
@@ -59,7 +59,7 @@ async function spawnInTerminal(command: StreamedCommand): Promise<RunningProgram
     terminal.close();
     throw error;
   } finally {
-    // While we hold the program's end open, its output never ends.
+    // The output ends only when all descriptors of the program's end are closed.
     programEnd.close();
   }
 }
@@ -82,8 +82,8 @@ function inTerminal(
     resize: async (size) => {
       terminal.resize(size);
       if (!isRunning) return;
-      sendSignal(identity.pid, 'SIGWINCH'); // it has no controlling terminal, so the kernel tells it nothing
-      // crun does not hand on the size of its own to the one that it makes in the container.
+      sendSignal(identity.pid, 'SIGWINCH'); // it has no controlling terminal, so the kernel does not signal it
+      // crun does not pass its own terminal's size on to the terminal in the container.
       for (const below of childrenOf(identity.pid)) resizeTerminalOf(below, size);
     },
     exited,
@@ -91,7 +91,7 @@ function inTerminal(
   };
 }
 
-/** The program makes the terminal, and we get our end of it. */
+/** The program creates the terminal and sends its descriptor. */
 async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string): Promise<RunningProgram> {
   const [{ openTerminalListener }, { terminalOnDescriptor }] = await Promise.all([
     import('../terminal/terminal-listener.ts'),
@@ -108,12 +108,12 @@ async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string
     throw error;
   });
   onExit(exited, () => programEnded.abort());
-  const words = collectOutput(outputStream(ours[2]));
+  const errors = collectOutput(outputStream(ours[2]));
   const write = async (data: Uint8Array): Promise<void> => (await terminal)?.write(data);
   return {
     ...identity,
     stdout: outputOf(terminal),
-    stderr: chunksOf(words),
+    stderr: chunksOf(errors),
     write,
     closeInput: () => void write(Uint8Array.of(4)),
     resize: async (size) => (await terminal)?.resize(size),
@@ -126,15 +126,15 @@ async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string
 }
 
 async function* outputOf(terminal: Promise<PseudoTerminal | undefined>): AsyncGenerator<Uint8Array> {
-  const made = await terminal;
-  if (made) yield* made.output;
+  const opened = await terminal;
+  if (opened) yield* opened.output;
 }
 
-async function* chunksOf(words: Promise<readonly Uint8Array[]>): AsyncGenerator<Uint8Array> {
-  yield* await words;
+async function* chunksOf(chunks: Promise<readonly Uint8Array[]>): AsyncGenerator<Uint8Array> {
+  yield* await chunks;
 }
 
-/** Read by us, because nobody else need do so. */
+/** Read here, because the caller need not read it. */
 function collectOutput(stream: Socket): Promise<readonly Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -164,7 +164,7 @@ async function startProgram(
   const { pid, ours } = spawnInSession({ program, args, env, descriptors, sealed });
   const exited = exitStatusOf(pid);
   try {
-    // One that is dead already can be read until it is collected.
+    // /proc has a dead process until it is collected.
     const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
     return { identity: { pid, startTime: stat?.startTime ?? 0 }, exited, ours };
   } catch (error) {
@@ -187,10 +187,13 @@ function onExit(exited: Promise<number>, work: () => void): void {
 }
 
 /**
- * What the program started is killed first, and it may collect that and end by itself: no other process does so quickly
- * for processes whose parent is gone. Resolves when the program has ended, or has been killed.
+ * Kills the descendants first, so that the program can collect them and end by itself: orphaned processes would be collected
+ * later. Resolves when the program has ended or has been killed.
  */
-async function killProgram({ identity, exited }: Omit<StartedProgram, 'ours'>, closeStreams: () => void): Promise<void> {
+async function killProgram(
+  { identity, exited }: Omit<StartedProgram, 'ours'>,
+  closeStreams: () => void,
+): Promise<void> {
   let hasExited = false;
   onExit(exited, () => {
     hasExited = true;
@@ -200,23 +203,23 @@ async function killProgram({ identity, exited }: Omit<StartedProgram, 'ours'>, c
     if (hadChildren && (await endsWithin(exited, COLLECT_MS))) return;
     await killTree(identity);
   } catch (error) {
-    // Without a descriptor to read /proc with. It is our child and not collected, so that its number is its own.
+    // EMFILE while reading /proc. The program is a child that is not collected, so its pid is not reused.
     if (!hasExited) for (const target of [-identity.pid, identity.pid]) sendSignal(target, 'SIGKILL');
     throw error;
   }
 }
 
 async function endsWithin(exited: Promise<number>, ms: number): Promise<boolean> {
-  const patience = new AbortController();
-  const late = setTimeout(ms, false, { signal: patience.signal }).catch(() => false);
+  const timeout = new AbortController();
+  const late = setTimeout(ms, false, { signal: timeout.signal }).catch(() => false);
   try {
     return await Promise.race([exited.then(() => true), late]);
   } finally {
-    patience.abort();
+    timeout.abort();
   }
 }
 
-/** What we close ourselves ends like what the program closes. */
+/** A stream that we close ends like one that the program closes. */
 async function* untilClosed(stream: Readable): AsyncGenerator<Uint8Array> {
   try {
     yield* stream;

@@ -4,9 +4,9 @@ import type { MonitorCommand, MonitorOutput } from '../../processes.ts';
 import { parseProcStat } from '../proc/proc-stat.ts';
 import { killTree } from './kill-tree.ts';
 
-/** Starts a program that goes on without us, and waits for its first line on descriptor 3. */
+/** Starts a program that outlives the agent, and waits for its first line on descriptor 3. */
 export async function startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput> {
-  // Many commands never need it.
+  // Loaded on first use: many commands never start a monitor.
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),
     import('../sys/exit-status.ts'),
@@ -17,27 +17,27 @@ export async function startMonitor(command: MonitorCommand, signal: AbortSignal)
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;
   const onAbort = (): void => {
-    ending = endStart(pid).catch(() => {}); // the caller sees to what is left
+    ending = endStart(pid).catch(() => {}); // the caller cleans up
     reject(signal.reason);
   };
   signal.addEventListener('abort', onAbort, { once: true });
 
-  const words = { line: '', stderr: '' };
-  errors?.setEncoding('utf8').on('data', (text: string) => (words.stderr += text));
+  const output = { line: '', stderr: '' };
+  errors?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   toUs?.setEncoding('utf8').on('data', (text: string) => {
-    words.line += text;
-    if (words.line.includes('\n')) resolve();
+    output.line += text;
+    if (output.line.includes('\n')) resolve();
   });
   toUs?.once('close', resolve);
   fromUs?.end('\n');
   try {
     await promise;
-    return { line: words.line.split('\n', 1)[0] ?? '', stderr: words.stderr };
+    return { line: output.line.split('\n', 1)[0] ?? '', stderr: output.stderr };
   } finally {
     signal.removeEventListener('abort', onAbort);
     for (const stream of [errors, toUs, fromUs]) stream?.destroy();
-    await ending; // until it is collected its number is its own
-    exitStatusOf(pid).catch(() => {}); // it has left the rest to its child by now, or is about to
+    await ending; // its pid is not reused until it is collected
+    exitStatusOf(pid).catch(() => {}); // it forks and exits; its child goes on
   }
 }
 
@@ -46,8 +46,8 @@ function streamOf(fd: number | undefined, readable: boolean): Socket | undefined
   return new Socket({ fd, readable, writable: !readable }).on('error', () => {}); // `close` follows
 }
 
-/** Until its first process has ended nothing tells where the program goes on, so both are ended here. */
+/** The pid of the forked child is not known until the first process has ended, so both are killed here. */
 async function endStart(pid: number): Promise<void> {
-  const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8')); // it is not collected yet, so it is there
+  const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8')); // it is not collected yet, so /proc has it
   if (stat !== undefined && stat.state !== 'Z') await killTree({ pid, startTime: stat.startTime });
 }

@@ -3,10 +3,10 @@ import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../../exp
 import { observedContainer } from '../../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod } from '../../pod/observed-pod.ts';
 
-/** An agent that has the pods that a test gives it. */
+/** An agent with the pods of a test. */
 export class ScriptedView implements AgentView {
   readonly nodeName = 'box';
-  /** `uid grace`, in the order in which they were asked for. */
+  /** `uid grace`, in the order of the calls. */
   readonly stopped: string[] = [];
   readonly #reports = new Map<string, PodReport>();
   readonly #listeners = new Set<(event: AgentEvent) => void>();
@@ -16,21 +16,21 @@ export class ScriptedView implements AgentView {
     return [...this.#reports.values()];
   }
 
-  /** What `manuallyStopped()` answers. */
+  /** The result of `manuallyStopped()`. */
   readonly stoppedPods: Pod[] = [];
 
   manuallyStopped(): readonly Pod[] {
     return this.stoppedPods;
   }
 
-  /** What `troubles()` answers. */
+  /** The result of `nodeErrors()`. */
   readonly errors: string[] = [];
 
   async nodeErrors(): Promise<readonly string[]> {
     return this.errors;
   }
 
-  /** What `fullDisks()` answers. */
+  /** The result of `fullDisks()`. */
   readonly disks: string[] = [];
 
   async fullDisks(): Promise<readonly string[]> {
@@ -51,7 +51,7 @@ export class ScriptedView implements AgentView {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Puts a report in the place of the pod's last one, and tells its status. */
+  /** Replaces the report of the pod, and emits its status. */
   show(report: PodReport): void {
     this.#reports.set(report.pod.metadata.uid, report);
     this.emit({ kind: 'status', pod: report.pod, status: report.status });
@@ -86,7 +86,7 @@ export function staticPod(name = 'hello', namespace = 'default', containers: rea
   };
 }
 
-/** A report about a pod that its worker looks after. */
+/** A report of a pod with a worker. */
 export function reportOf(pod: Pod, more: Partial<PodReport> = {}): PodReport {
   return { pod, status: { phase: 'Pending' }, observed: undefined, worker: 'syncing', steps: [], events: [], ...more };
 }
@@ -97,7 +97,7 @@ export const READY: PodStatus = {
   podIPs: [{ ip: '10.87.0.5' }],
 };
 
-/** What the runtime says of a pod with these containers, newest first. */
+/** The observed pod with these containers, newest first. */
 export function observedOf({ metadata }: Pod, containers: readonly ObservedContainer[]): ObservedPod {
   const { uid, name, namespace } = metadata;
   return { uid, name, namespace, sandboxes: [], containers, inspectedAt: 0 };

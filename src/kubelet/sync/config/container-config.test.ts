@@ -74,12 +74,12 @@ test('containerConfig() puts the restart count into log path and attempt', () =>
 });
 
 test('containerConfig() reports an invalid container in status and event', () => {
-  const fault = 'container has runAsNonRoot and image will run as root (pod: "hello_default(u1)", container: web)';
+  const expected = 'container has runAsNonRoot and image will run as root (pod: "hello_default(u1)", container: web)';
   assert.throws(() => containerOf({ container: { securityContext: { runAsNonRoot: true } } }), {
     name: 'PodError',
     reason: 'CreateContainerConfigError',
-    message: fault,
-    eventMessage: `Error: ${fault}`,
+    message: expected,
+    eventMessage: `Error: ${expected}`,
   });
 });
 
@@ -104,8 +104,8 @@ test('sandboxConfig() sets no host name on the host network', () => {
 
 test('sandboxConfig() throws for an invalid pod', () => {
   const spec = { hostname: 'h'.repeat(40), subdomain: 's'.repeat(40), setHostnameAsFQDN: true };
-  const fault =
+  const expected =
     `failed to construct FQDN from pod hostname and cluster domain, FQDN ${'h'.repeat(40)}.${'s'.repeat(40)}` +
     '.default.svc.cluster.local is too long (64 characters is the max, 107 characters requested)';
-  assert.throws(() => sandboxOf({ spec }), { message: fault });
+  assert.throws(() => sandboxOf({ spec }), { message: expected });
 });

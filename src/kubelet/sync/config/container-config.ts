@@ -6,7 +6,7 @@ import { containerLogPath } from '../../pod/pod-paths.ts';
 import { containerResources, type ResourceSettings } from '../../resources/container-resources.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
 import { containerAnnotations, containerLabels } from './annotations.ts';
-import { type Environment, expandIn } from './environment.ts';
+import { type Environment, expandReferences } from './environment.ts';
 import { containerSecurityContext, type ImageUser, type SecuritySettings } from './security-context.ts';
 import { type StopSignalSettings, stopSignalOf } from './stop-signal.ts';
 
@@ -54,7 +54,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
 
 function buildConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, restartCount, image, mounts, environment, settings, host } = input;
-  const expand = (text: string): string => expandIn(environment, text);
+  const expand = (text: string): string => expandReferences(environment, text);
   return ContainerConfig.fromPartial({
     metadata: { name: container.name, attempt: restartCount },
     image: { image: image.ref, userSpecifiedImage: container.image ?? '' },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ConfigMap, Container, EnvVarSource, Secret } from '../../../api/generated/core-v1.ts';
 import { type EnvironmentSources, NO_SOURCES, type ObjectLookup } from './env-sources.ts';
-import { containerEnvironment, expandIn } from './environment.ts';
+import { containerEnvironment, expandReferences } from './environment.ts';
 import { examplePod } from './pod.fixture.ts';
 
 const metadata = { name: 'any' };
@@ -199,7 +199,7 @@ test('containerEnvironment() keeps the bytes of a Secret, also in references', (
     ],
   );
   assert.equal(
-    expandIn(environmentOf({ env: [{ name: 'A', value: 'grün' }] }, NO_SOURCES), '[$(A)] $(B)'),
+    expandReferences(environmentOf({ env: [{ name: 'A', value: 'grün' }] }, NO_SOURCES), '[$(A)] $(B)'),
     '[grün] $(B)',
   );
 });

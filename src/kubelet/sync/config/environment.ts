@@ -23,7 +23,7 @@ export interface EnvironmentInput extends PodFieldContext, ResourceFieldContext 
 export type Environment = ReadonlyMap<string, Uint8Array>;
 
 /** Expands `$(NAME)` references in a text. */
-export function expandIn(environment: Environment, text: string): string {
+export function expandReferences(environment: Environment, text: string): string {
   return expandEnv(text, (name) => {
     const value = environment.get(name);
     return value && new TextDecoder().decode(value);
@@ -40,7 +40,7 @@ export function containerEnvironment(input: EnvironmentInput): Environment {
   const services = new Map(Array.from(sources.services, ([name, value]) => [name, ofText(value)]));
   const own = new Map<string, ByteText>();
   for (const from of container.envFrom ?? []) {
-    for (const [key, value] of wholeObject(from, input)) own.set(`${from.prefix ?? ''}${key}`, value);
+    for (const [key, value] of objectEntries(from, input)) own.set(`${from.prefix ?? ''}${key}`, value);
   }
   const lookup = (name: string): ByteText | undefined => own.get(name) ?? services.get(name);
   for (const { name, value, valueFrom } of container.env ?? []) {
@@ -62,7 +62,7 @@ function ofBase64(data: string): ByteText {
   return Buffer.from(data, 'base64').toString('latin1');
 }
 
-function wholeObject({ configMapRef, secretRef }: EnvFromSource, { sources }: EnvironmentInput): [string, ByteText][] {
+function objectEntries({ configMapRef, secretRef }: EnvFromSource, { sources }: EnvironmentInput): [string, ByteText][] {
   if (configMapRef) {
     const found = resolve(sources.configMaps, configMapRef);
     return Object.entries(found?.data ?? {}).map(([key, value]) => [key, ofText(value)]);
@@ -99,7 +99,7 @@ function fileValue(ref: FileKeySelector, { sources }: EnvironmentInput): ByteTex
     throw new Error(`cannot find the volume ${goQuote(ref.volumeName)} referenced by FileKeyRef`);
   }
   if (file.kind === 'unreadable') throw new CausedError(BAD_FILE, { kind: 'envFileInvalid' });
-  const value = parsed(file.bytes, ref.key);
+  const value = readEnvFileKey(file.bytes, ref.key);
   if (value !== '') return value;
   if (ref.optional) return undefined;
   throw new Error(`environment variable key ${goQuote(ref.key)} not found in file ${goQuote(file.path)}`);
@@ -108,7 +108,7 @@ function fileValue(ref: FileKeySelector, { sources }: EnvironmentInput): ByteTex
 /** The parse error itself is not shown: the file may contain secrets. */
 const BAD_FILE = "couldn't parse env file";
 
-function parsed(bytes: Uint8Array, key: string): ByteText {
+function readEnvFileKey(bytes: Uint8Array, key: string): ByteText {
   try {
     return envFileValue(Buffer.from(bytes).toString('latin1'), key);
   } catch (error) {

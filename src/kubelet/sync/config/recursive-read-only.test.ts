@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { VolumeMount } from '../../../api/generated/core-v1.ts';
-import { recursiveReadOnly, recursiveReadOnlyShown } from './recursive-read-only.ts';
+import { recursiveReadOnly, recursiveReadOnlyStatus } from './recursive-read-only.ts';
 
 const mount: VolumeMount = { name: 'data', mountPath: '/data', readOnly: true };
 
@@ -17,7 +17,7 @@ const cases: Record<string, { given: Partial<VolumeMount>; supported?: boolean; 
 for (const [name, { given, supported = true, recursive }] of Object.entries(cases)) {
   test(`recursiveReadOnly() ${name}`, () => {
     assert.equal(recursiveReadOnly({ ...mount, ...given }, supported), recursive);
-    assert.equal(recursiveReadOnlyShown({ ...mount, ...given }, supported), recursive ? 'Enabled' : 'Disabled');
+    assert.equal(recursiveReadOnlyStatus({ ...mount, ...given }, supported), recursive ? 'Enabled' : 'Disabled');
   });
 }
 
@@ -41,6 +41,6 @@ const rejected: Record<string, { given: Partial<VolumeMount>; supported?: boolea
 for (const [name, { given, supported = true, why }] of Object.entries(rejected)) {
   test(`recursiveReadOnly() rejects ${name}`, () => {
     assert.throws(() => recursiveReadOnly({ ...mount, ...given }, supported), { message: why });
-    assert.equal(recursiveReadOnlyShown({ ...mount, ...given }, supported), 'Disabled');
+    assert.equal(recursiveReadOnlyStatus({ ...mount, ...given }, supported), 'Disabled');
   });
 }

@@ -22,7 +22,7 @@ export function recursiveReadOnly(mount: MountModes, supported: boolean): boolea
 }
 
 /** The value in the container status; invalid requests show as `Disabled`. */
-export function recursiveReadOnlyShown(mount: MountModes, supported: boolean): 'Enabled' | 'Disabled' {
+export function recursiveReadOnlyStatus(mount: MountModes, supported: boolean): 'Enabled' | 'Disabled' {
   try {
     return recursiveReadOnly(mount, supported) ? 'Enabled' : 'Disabled';
   } catch {

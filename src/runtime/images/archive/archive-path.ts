@@ -23,5 +23,6 @@ function checkLength(path: string, names: readonly string[]): void {
   const length = fileNameLength(path);
   if (length > MAX_PATH_BYTES) throw new TarError(`${path.slice(0, MAX_NAME_BYTES)}…: a path of ${length} bytes`);
   const long = names.find((name) => fileNameLength(name) > MAX_NAME_BYTES);
-  if (long !== undefined) throw new TarError(`${long.slice(0, MAX_NAME_BYTES)}…: a name of ${fileNameLength(long)} bytes`);
+  if (long !== undefined)
+    throw new TarError(`${long.slice(0, MAX_NAME_BYTES)}…: a name of ${fileNameLength(long)} bytes`);
 }

@@ -1,5 +1,5 @@
-import { type ByteInput, UnexpectedEofError } from './byte-reader.ts';
 import { cleanArchivePath } from './archive-path.ts';
+import { type ByteInput, UnexpectedEofError } from './byte-reader.ts';
 import { readTar } from './read-tar.ts';
 import { TarError } from './tar-header.ts';
 

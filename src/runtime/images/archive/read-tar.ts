@@ -67,7 +67,11 @@ export async function* readTar(bytes: ByteInput): AsyncGenerator<TarMember, void
 }
 
 /** Reads an extended header; returns `undefined` if the header is a member. */
-async function readExtendedHeader(bytes: ByteInput, { type }: TarHeader, size: number): Promise<Partial<ExtendedHeaders> | undefined> {
+async function readExtendedHeader(
+  bytes: ByteInput,
+  { type }: TarHeader,
+  size: number,
+): Promise<Partial<ExtendedHeaders> | undefined> {
   if (!isExtendedHeader({ type })) return undefined;
   if (size > MAX_HEADER_BYTES) throw new TarError(`invalid tar header: ${size} bytes of metadata`);
   const data = size === 0 ? new Uint8Array() : await bytes.readExactly(size);
@@ -163,7 +167,9 @@ function buildNode(
     case '6':
       return { ...attributes, kind: 'fifo' };
     default:
-      throw new TarError(`${memberName(header, extended)}: unknown kind ${JSON.stringify(header.type)} of a tar member`);
+      throw new TarError(
+        `${memberName(header, extended)}: unknown kind ${JSON.stringify(header.type)} of a tar member`,
+      );
   }
 }
 

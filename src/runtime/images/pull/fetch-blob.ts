@@ -3,9 +3,9 @@ import type { Clock } from '../../../host/clock.ts';
 import { type HttpResponse, NetworkError } from '../../../host/network.ts';
 import type { Descriptor } from '../manifest.ts';
 import type { HostClient } from './host-client.ts';
-import type { MirrorFailover } from './mirror-failover.ts';
-import { isTransient, RegistryError, IdleTimeoutError } from './registry-error.ts';
 import { IdleTimeout } from './idle-timeout.ts';
+import type { MirrorFailover } from './mirror-failover.ts';
+import { IdleTimeoutError, isTransient, RegistryError } from './registry-error.ts';
 
 /** How long a registry may send nothing before the transfer fails. */
 export const IDLE_TIMEOUT_MS = 5 * 60_000;
@@ -69,7 +69,9 @@ async function* fetchRange(
     }
   } catch (error) {
     if (!idle.signal.aborted || signal.aborted) throw error;
-    throw new IdleTimeoutError(`no data of ${blob.digest} received for ${IDLE_TIMEOUT_MS / 60_000} minutes`, { cause: error });
+    throw new IdleTimeoutError(`no data of ${blob.digest} received for ${IDLE_TIMEOUT_MS / 60_000} minutes`, {
+      cause: error,
+    });
   }
 }
 
@@ -106,9 +108,7 @@ function lengthMismatch({ status, headers }: HttpResponse, size: number, offset:
     return whole === '*' || Number(whole) === size ? undefined : `has ${whole} bytes, expected ${size}`;
   }
   const length = headers['content-length'];
-  return length === undefined || Number(length) === size
-    ? undefined
-    : `has ${length} bytes, expected ${size}`;
+  return length === undefined || Number(length) === size ? undefined : `has ${length} bytes, expected ${size}`;
 }
 
 function truncatedError({ digest, size }: Blob, offset: number): NetworkError {

@@ -2,12 +2,12 @@ import { abortable } from '../../../base/abortable.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { HttpResponse } from '../../../host/network.ts';
 import { parseObject, stringField } from '../json-fields.ts';
-import { discardBody, responseErrorText, readSmallBody } from './response-body.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 import { basicAuthorization, type Credentials } from './credentials.ts';
-import { type HostResponse, type HostConnection, urlText } from './host-connection.ts';
+import { type HostConnection, type HostResponse, urlText } from './host-connection.ts';
 import { RegistryError } from './registry-error.ts';
 import type { Headers } from './registry-host.ts';
+import { discardBody, readSmallBody, responseErrorText } from './response-body.ts';
 
 /** Our OAuth2 client ID. */
 const CLIENT_ID = 'nodelet';
@@ -84,7 +84,11 @@ export class HostAuthorization {
   async #token(challenge: TokenChallenge): Promise<string> {
     const url = this.#realm(challenge);
     const { clock, pullSignal } = this.#options;
-    const { response } = await this.#requestToken(url, challenge, AbortSignal.any([pullSignal, clock.deadline(TOKEN_MS)]));
+    const { response } = await this.#requestToken(
+      url,
+      challenge,
+      AbortSignal.any([pullSignal, clock.deadline(TOKEN_MS)]),
+    );
     if (response.status !== 200) {
       const text = `${urlText(url)}: ${await responseErrorText(response)} (requested ${this.credentialsText})`;
       throw new RegistryError(response.status, text);

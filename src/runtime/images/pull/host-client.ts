@@ -1,11 +1,11 @@
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { HttpResponse } from '../../../host/network.ts';
-import { responseErrorText } from './response-body.ts';
 import { credentialsFor } from './credentials.ts';
 import { HostAuthorization } from './host-authorization.ts';
-import { type HostResponse, HostConnection, urlText, type Transport } from './host-connection.ts';
-import { RegistryError, parseRetryAfterMs } from './registry-error.ts';
+import { HostConnection, type HostResponse, type Transport, urlText } from './host-connection.ts';
+import { parseRetryAfterMs, RegistryError } from './registry-error.ts';
 import { type Headers, hostUrl, isMirror, type RegistryHost } from './registry-host.ts';
+import { responseErrorText } from './response-body.ts';
 
 export interface HostClientOptions {
   readonly transport: Transport;
@@ -62,8 +62,8 @@ export class HostClient {
     if (this.#isUnauthorized(answer) && (await this.#authorization.answerChallenge(answer.response, shown, signal))) {
       answer = await this.#ask(this.#url(path), headers, signal);
     }
-    const asked = this.#isUnauthorized(answer) ? ` (asked ${this.#authorization.credentialsText})` : '';
-    return this.#checkStatus(this.#url(path), answer.response, asked); // the scheme is known by now
+    const suffix = this.#isUnauthorized(answer) ? ` (requested ${this.#authorization.credentialsText})` : '';
+    return this.#checkStatus(this.#url(path), answer.response, suffix); // the scheme is known by now
   }
 
   /** Gets content of the repository from another location, without credentials. */
@@ -98,10 +98,10 @@ export class HostClient {
     return [...others, ['Authorization', header]];
   }
 
-  async #checkStatus(url: URL, response: HttpResponse, asked: string): Promise<HttpResponse> {
+  async #checkStatus(url: URL, response: HttpResponse, suffix: string): Promise<HttpResponse> {
     const { status, headers } = response;
     if (status === 200 || status === 206) return response;
     const pauseMs = parseRetryAfterMs(headers['retry-after'], this.#clock.now());
-    throw new RegistryError(status, `${urlText(url)}: ${await responseErrorText(response)}${asked}`, pauseMs);
+    throw new RegistryError(status, `${urlText(url)}: ${await responseErrorText(response)}${suffix}`, pauseMs);
   }
 }

@@ -1,6 +1,6 @@
 import { abortable } from '../../../base/abortable.ts';
-import { type ProxyEnvironment, proxyForUrl } from '../../../base/proxy-for.ts';
 import { errorText } from '../../../base/error-text.ts';
+import { type ProxyEnvironment, proxyForUrl } from '../../../base/proxy-for.ts';
 import type { Clock } from '../../../host/clock.ts';
 import {
   type HttpPool,
@@ -9,10 +9,10 @@ import {
   type Network,
   NetworkError,
 } from '../../../host/network.ts';
-import { discardBody } from './response-body.ts';
+import { IdleTimeout } from './idle-timeout.ts';
 import { isTransient, RegistryError } from './registry-error.ts';
 import type { Headers, RegistryHost } from './registry-host.ts';
-import { IdleTimeout } from './idle-timeout.ts';
+import { discardBody } from './response-body.ts';
 
 const MAX_REDIRECTS = 10;
 /** How long a server may take to start its response. */

@@ -2,14 +2,16 @@ import { dirname, normalize, resolve } from 'node:path/posix';
 import { parse, TomlError } from 'smol-toml';
 import { DurationError, parseDurationMs } from '../../../base/duration.ts';
 import { errorText } from '../../../base/error-text.ts';
-import { type JsonObject, asObject } from '../json-fields.ts';
+import { asObject, type JsonObject } from '../json-fields.ts';
 import { HostsFileError } from './hosts-file-error.ts';
 import { ALL_CAPABILITIES, type Capability, type Headers } from './registry-host.ts';
 
 /** One host of a `hosts.toml`, or the registry itself if there are only certificates. */
 export interface HostEntry {
   /** Absent: the registry's default endpoint. */
-  readonly endpoint: { readonly scheme: 'http' | 'https'; readonly authority: string; readonly path: string } | undefined;
+  readonly endpoint:
+    | { readonly scheme: 'http' | 'https'; readonly authority: string; readonly path: string }
+    | undefined;
   readonly capabilities: ReadonlySet<Capability>;
   /** Absolute paths; absent: not configured. */
   readonly authorityFiles?: readonly string[];
@@ -73,10 +75,7 @@ function parseEndpoint(url: string, keepsPath: boolean, field: FieldReader): Hos
   const whole = url.includes('://') ? url : `https://${url}`;
   const [, scheme, authority = '', path = ''] = /^(https?):\/\/([^/?#@\\\s]+)(\/[^?#\s]*)?$/.exec(whole) ?? [];
   if ((scheme !== 'http' && scheme !== 'https') || !URL.canParse(`${scheme}://${authority}`)) {
-    throw field.error(
-      '',
-      `${JSON.stringify(url)} is not a registry URL such as https://mirror.example.com`,
-    );
+    throw field.error('', `${JSON.stringify(url)} is not a registry URL such as https://mirror.example.com`);
   }
   const clean = path === '' ? '' : normalize(path).replace(/\/+$/, '');
   const isWhole = keepsPath || clean.endsWith('/v2');
@@ -171,7 +170,8 @@ class FieldReader {
       if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw this.error(at, 'is not a header name');
       if (name.toLowerCase() === 'host') throw this.error(at, 'cannot be set');
       return this.#strings(at, typeof value === 'string' ? [value] : value).map((each) => {
-        if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(each)) throw this.error(at, 'has a character that is not allowed in headers');
+        if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(each))
+          throw this.error(at, 'has a character that is not allowed in headers');
         return [name, each] as const;
       });
     });

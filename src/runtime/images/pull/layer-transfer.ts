@@ -1,12 +1,12 @@
-import type { Log } from '../../../base/log.ts';
 import { errorText } from '../../../base/error-text.ts';
+import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import { DigestError } from '../../storage/digest.ts';
 import type { IncomingLayer } from '../../storage/layer-store.ts';
 import { UnexpectedEofError } from '../archive/byte-reader.ts';
 import type { LayerState } from '../image-puller.ts';
+import { InvalidContentError, isInvalidContent } from '../invalid-content.ts';
 import type { Descriptor } from '../manifest.ts';
-import { isInvalidContent, InvalidContentError } from '../invalid-content.ts';
 import { fetchBlob } from './fetch-blob.ts';
 import type { HostClient } from './host-client.ts';
 import type { RepositoryFetcher } from './repository-fetcher.ts';

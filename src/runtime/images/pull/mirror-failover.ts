@@ -2,7 +2,7 @@ import { errorText } from '../../../base/error-text.ts';
 import type { Clock } from '../../../host/clock.ts';
 import { DigestError } from '../../storage/digest.ts';
 import type { HostClient } from './host-client.ts';
-import { isUnreachable, isTransient, RegistryError, IdleTimeoutError } from './registry-error.ts';
+import { IdleTimeoutError, isTransient, isUnreachable, RegistryError } from './registry-error.ts';
 
 /** How many times all hosts may fail in a row. */
 const MAX_ROUNDS = 4;
@@ -81,14 +81,19 @@ export class MirrorFailover {
     const isFinal = this.#round >= MAX_ROUNDS || !isTransient(error) || error instanceof IdleTimeoutError;
     if (isFinal) return undefined;
     const requested = error instanceof RegistryError ? (error.retryAfterMs ?? 0) : 0;
-    return requested > MAX_RETRY_AFTER_MS ? undefined : Math.max(requested, INITIAL_BACKOFF_MS * 2 ** (this.#round - 1));
+    return requested > MAX_RETRY_AFTER_MS
+      ? undefined
+      : Math.max(requested, INITIAL_BACKOFF_MS * 2 ** (this.#round - 1));
   }
 }
 
 /** Whether another host may succeed: this one is unreachable, rejects the request, or has invalid content. */
 function isHostError(error: unknown): boolean {
   return (
-    isUnreachable(error) || error instanceof RegistryError || error instanceof DigestError || error instanceof SyntaxError
+    isUnreachable(error) ||
+    error instanceof RegistryError ||
+    error instanceof DigestError ||
+    error instanceof SyntaxError
   );
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTime } from '../../../base/rfc3339.ts';
 import { NetworkError } from '../../../host/network.ts';
-import { isTransient, RegistryError, parseRetryAfterMs } from './registry-error.ts';
+import { isTransient, parseRetryAfterMs, RegistryError } from './registry-error.ts';
 
 const NOW = parseTime('2026-11-15T09:00:00Z');
 

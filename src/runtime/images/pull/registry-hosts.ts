@@ -4,7 +4,7 @@ import type { FileSystem } from '../../../host/file-system.ts';
 import type { TlsSettings } from '../../../host/network.ts';
 import type { HostEntry } from './hosts-file.ts';
 import { HostsFileError } from './hosts-file-error.ts';
-import { ALL_CAPABILITIES, defaultEndpoint, type RegistryHost, chooseScheme } from './registry-host.ts';
+import { ALL_CAPABILITIES, chooseScheme, defaultEndpoint, type RegistryHost } from './registry-host.ts';
 
 type ConfigFiles = Pick<FileSystem, 'stat' | 'readText' | 'readDirectory'>;
 

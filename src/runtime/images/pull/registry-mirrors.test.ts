@@ -204,10 +204,7 @@ test('a registry that fell back to plain HTTP on port 443 is used there, with it
       return plain(request);
     },
   });
-  assert.deepEqual(
-    [layers.length, new Set(urls.slice(1).map((url) => new URL(url).host))],
-    [1, new Set(['r.io:443'])],
-  );
+  assert.deepEqual([layers.length, new Set(urls.slice(1).map((url) => new URL(url).host))], [1, new Set(['r.io:443'])]);
 });
 
 test('a registry on this machine is found at any of its addresses, with either scheme', async () => {

@@ -1,7 +1,7 @@
+import { errorText } from '../../../base/error-text.ts';
 import { type ImageName, ImageNameError, parseImageName } from '../../../base/image-name.ts';
 import type { Log } from '../../../base/log.ts';
 import type { ProxyEnvironment } from '../../../base/proxy-for.ts';
-import { errorText } from '../../../base/error-text.ts';
 import { CriError } from '../../../cri/cri-error.ts';
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../../host/clock.ts';
@@ -15,8 +15,8 @@ import { parseObject } from '../json-fields.ts';
 import { choosePlatform, type Descriptor, parsePlatform, platformsText } from '../manifest.ts';
 import { platformRank, platformText } from '../platform.ts';
 import { HostClient } from './host-client.ts';
-import { AllHostsFailedError } from './mirror-failover.ts';
 import { LayerTransfer } from './layer-transfer.ts';
+import { AllHostsFailedError } from './mirror-failover.ts';
 import type { PullTracker } from './pull-tracker.ts';
 import { loadRegistryHosts } from './registry-hosts.ts';
 import { type FetchedManifest, RepositoryFetcher } from './repository-fetcher.ts';
@@ -90,7 +90,8 @@ async function pull(
       references: [fullName(name), `${name.domain}/${name.path}@${named.digest}`],
       config,
       layers: image.layers.map(
-        (layer) => new LayerTransfer(layer, { source, clock, log, report: (state) => tracker.layer(layer.digest, state) }),
+        (layer) =>
+          new LayerTransfer(layer, { source, clock, log, report: (state) => tracker.layer(layer.digest, state) }),
       ),
       sizeBytes: image.layers.reduce((sum, layer) => sum + layer.size, image.config.size + image.size),
     },
@@ -129,7 +130,8 @@ async function resolveImage(
     fetched = await source.manifest(chosen, signal);
   }
   const { config, layers } = fetched.manifest;
-  const unsupported = unsupportedConfigReason(config) ?? layers.map(unsupportedLayerReason).find((each) => each !== undefined);
+  const unsupported =
+    unsupportedConfigReason(config) ?? layers.map(unsupportedLayerReason).find((each) => each !== undefined);
   if (unsupported !== undefined) throw new SyntaxError(unsupported);
   return { named, image: { config, layers, size: fetched.size, isPlatformKnown } };
 }

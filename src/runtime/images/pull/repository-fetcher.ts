@@ -1,13 +1,13 @@
 import type { Clock } from '../../../host/clock.ts';
 import { digestOf, verifyDigest } from '../../storage/digest.ts';
 import { type Descriptor, type Manifest, parseManifest } from '../manifest.ts';
-import { MAX_SMALL_BYTES, readSmallBody } from './response-body.ts';
 import { IDLE_TIMEOUT_MS } from './fetch-blob.ts';
 import type { HostClient } from './host-client.ts';
-import { MirrorFailover } from './mirror-failover.ts';
-import { RegistryError, IdleTimeoutError } from './registry-error.ts';
-import type { Capability, Headers } from './registry-host.ts';
 import { IdleTimeout } from './idle-timeout.ts';
+import { MirrorFailover } from './mirror-failover.ts';
+import { IdleTimeoutError, RegistryError } from './registry-error.ts';
+import type { Capability, Headers } from './registry-host.ts';
+import { MAX_SMALL_BYTES, readSmallBody } from './response-body.ts';
 
 const ACCEPTED: Headers = [
   [

@@ -1,6 +1,6 @@
-import { limitBytes, collectBytes } from '../../../base/byte-chunks.ts';
+import { collectBytes, limitBytes } from '../../../base/byte-chunks.ts';
 import type { HttpResponse } from '../../../host/network.ts';
-import { listField, asObject, stringField } from '../json-fields.ts';
+import { asObject, listField, stringField } from '../json-fields.ts';
 import { RegistryError } from './registry-error.ts';
 
 /** Limit for manifests, configurations and tokens, which are held in memory. */
@@ -12,8 +12,7 @@ const MAX_MESSAGE_LENGTH = 500;
 /** Reads a manifest, configuration or token. */
 export async function readSmallBody({ headers, body }: HttpResponse, limit = MAX_SMALL_BYTES): Promise<Uint8Array> {
   const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding !== 'identity')
-    throw new RegistryError(0, `unsolicited content encoding ${encoding}`);
+  if (encoding !== 'identity') throw new RegistryError(0, `unsolicited content encoding ${encoding}`);
   return collectBytes(limitBytes(body, limit, () => new RegistryError(0, `response of more than ${limit} bytes`)));
 }
 

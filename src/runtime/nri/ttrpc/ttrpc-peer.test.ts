@@ -90,13 +90,19 @@ const request = Request.encode(Request.create({ service: 's', method: 'm' })).fi
 const broken: Record<string, Uint8Array> = {
   'a frame that is too long': new Uint8Array([0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]),
   'a message that is too long': encodeMuxFrames(2, hugeHeader),
-  'a message that is not a request': encodeMuxFrames(2, encodeMessage({ streamId: 1, type: 2, flags: 0 }, new Uint8Array())),
+  'a message that is not a request': encodeMuxFrames(
+    2,
+    encodeMessage({ streamId: 1, type: 2, flags: 0 }, new Uint8Array()),
+  ),
   'an even stream': encodeMuxFrames(2, encodeMessage({ streamId: 2, type: 1, flags: 0 }, request)),
   'a request that is not protobuf': encodeMuxFrames(
     2,
     encodeMessage({ streamId: 1, type: 1, flags: 0 }, new Uint8Array([0x0a, 0xff])),
   ),
-  'a message that is not a response': encodeMuxFrames(1, encodeMessage({ streamId: 1, type: 1, flags: 0 }, new Uint8Array())),
+  'a message that is not a response': encodeMuxFrames(
+    1,
+    encodeMessage({ streamId: 1, type: 1, flags: 0 }, new Uint8Array()),
+  ),
 };
 
 for (const [name, frame] of Object.entries(broken)) {

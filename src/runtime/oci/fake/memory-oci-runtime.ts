@@ -3,12 +3,12 @@ import { unlessAborted } from '../../../host/fake/unless-aborted.ts';
 import {
   type AttachedStreams,
   type ContainerExit,
+  type ContainerRef,
   type ExecResult,
   type ExecStreams,
   type ExecSync,
   ExecTimeoutError,
   type MonitoredContainer,
-  type ContainerRef,
   OciError,
   type OciRuntime,
   type StartedContainer,
@@ -76,7 +76,14 @@ export class MemoryOciRuntime implements OciRuntime {
     const pid = ++this.#lastPid;
     const ignores = program.kind === 'runs' ? (program.ignores ?? []) : [];
     const attachments = new MemoryAttachments(container);
-    this.containers.set(container.id, { ...container, pid, signals: [], attachments, logReopened: 0, leftoverExecsKilled: 0 });
+    this.containers.set(container.id, {
+      ...container,
+      pid,
+      signals: [],
+      attachments,
+      logReopened: 0,
+      leftoverExecsKilled: 0,
+    });
     this.#ends.set(container.id, Promise.withResolvers());
     this.#ignores.set(container.id, ignores);
     if (program.kind === 'exits') this.exit(container.id, program.exitCode, program.oomKilled);

@@ -26,27 +26,27 @@ import {
   type Scene,
   type ScenePod,
   sceneAround,
-  settledTraces,
+  settledRuntimeResources,
   signal,
   WAITS,
 } from './runtime-pod.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import { listRuntimeResources } from './runtime-resources.ts';
 import { becomes, until } from './until.ts';
 
-/** How much one container writes; the trial of the issue is 1024. */
+/** How much one container writes; the full test is 1024. */
 const LOG_MB = Number(process.env['NODELET_LOG_MB'] ?? 64);
 const EXECS = Number(process.env['NODELET_EXECS'] ?? 1000);
 const EXECS_AT_ONCE = 8;
 const MEMORY_LIMIT = 16n * 1024n * 1024n;
 const { CONTAINER_EXITED, CONTAINER_RUNNING } = ContainerState;
 
-describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
+describe('stress tests of nodelet cri', { skip: embeddedSkipReason() }, () => {
   let scene: Scene;
   sceneAround((started) => {
     scene = started;
   });
 
-  test(`${LOG_MB} MiB of output are all in the log, once and in order, and cost no memory`, async (t) => {
+  test(`${LOG_MB} MiB of output are all in the log, once and in order, with constant memory`, async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const lines = LOG_MB * 1024;
@@ -68,7 +68,7 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
 
     await scene.ask(id, 'echo > /tmp/go');
     assert.equal((await scene.exited(id)).exitCode, 0);
-    assert.match(endOf(logPath), / F last\n$/, 'whoever sees the end of a container finds all of its output');
+    assert.match(endOf(logPath), / F last\n$/, 'the log is complete when the container is shown as exited');
     let next = 0;
     for await (const line of wholeLines(logPath)) {
       if (next < lines && line !== `${String(next).padStart(8, '0')} ${pad}`) assert.equal(line, `line ${next}`);
@@ -77,7 +77,7 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.equal(next, lines + 2);
   });
 
-  test(`${EXECS} execs, ${EXECS_AT_ONCE} at a time, leave nothing behind`, async (t) => {
+  test(`${EXECS} execs, ${EXECS_AT_ONCE} at a time, leave no resources`, async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const containerId = await pod.startReady(WAITS);
@@ -98,13 +98,13 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     });
     await execs(EXECS_AT_ONCE * 2);
     const before = inUse();
-    const traces = await settledTraces(scene.runtime);
+    const traces = await settledRuntimeResources(scene.runtime);
     const begun = performance.now();
     const codes = await execs(EXECS);
     t.diagnostic(`${((performance.now() - begun) / EXECS).toFixed(1)} ms for each`);
     assert.deepEqual([codes.length, new Set(codes)], [EXECS, new Set([0])]);
     await becomes(() => moreThan(before, inUse()), []);
-    await becomes(() => runtimeTraces(scene.runtime), traces);
+    await becomes(() => listRuntimeResources(scene.runtime), traces);
   });
 
   test('a fork bomb stays within its limit, can be stopped and removed, and leaves no process', async (t) => {
@@ -115,11 +115,11 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     writeFileSync(join(folder, 'pids.max'), '64');
     const pod = await scene.runPod({ linux: { cgroupParent: parent } });
     t.after(pod.remove);
-    // A first process that never ends and reaps: else the bomb would choke on its own dead.
+    // The first process never exits and reaps: otherwise zombies would fill the limit.
     const id = await pod.start(
       'bomb() { while :; do bomb & done; }; sleep 10000 & bomb 2> /dev/null & while :; do wait; done',
     );
-    await until(() => (refusedForks(folder, join(folder, id)) > 100 ? true : undefined));
+    await until(() => (failedForks(folder, join(folder, id)) > 100 ? true : undefined));
     assert.equal((await scene.status(id)).state, CONTAINER_RUNNING);
     const stopped = await scene.stopContainer(id, 1n);
     assert.deepEqual([stopped.state, stopped.exitCode, stopped.reason], [CONTAINER_EXITED, 137, 'Error']);
@@ -127,7 +127,7 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     await scene.cri.runtime.removeContainer({ containerId: id }, signal);
   });
 
-  test('what needs more memory than it may have is killed, and says so', async (t) => {
+  test('a process above its memory limit is OOM-killed, with that reason', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const linux = { resources: { memoryLimitInBytes: MEMORY_LIMIT } };
@@ -136,7 +136,7 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.deepEqual([exitCode, reason], [137, 'OOMKilled']);
   });
 
-  test('a process that ignores SIGTERM is killed when its time is over', async (t) => {
+  test('a process that ignores SIGTERM is killed after its grace period', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     for (const seconds of [1n, 0n]) {
@@ -148,7 +148,7 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     }
   });
 
-  test('an exec whose time is over is killed with all it started', async (t) => {
+  test('an exec that exceeds its timeout is killed with its descendants', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const containerId = await pod.startReady(WAITS);
@@ -163,14 +163,14 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.equal(await scene.ask(containerId, 'echo fine'), 'fine');
   });
 
-  test('calls that the caller gives up leave nothing, whenever that is', async (t) => {
+  test('calls that the caller cancels at any time leave no resources', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const { runtime } = scene.cri;
     const containerId = await pod.startReady(WAITS);
     const cgroup = cgroupFolder('pids', cgroupOf(pod, containerId));
     const before = String(processesIn(cgroup));
-    const traces = await settledTraces(scene.runtime);
+    const traces = await settledRuntimeResources(scene.runtime);
 
     for (let ms = 0; ms < 50; ms += 4) {
       const givesUp = AbortSignal.timeout(ms);
@@ -185,12 +185,12 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
     }
     await until(() => (String(processesIn(cgroup)) === before ? true : undefined));
     await until(async () => {
-      await removeReady(scene, (id) => id !== pod.id); // those that were ready before they knew
-      return String(runtimeTraces(scene.runtime)) === String(traces) ? true : undefined;
+      await removeReady(scene, (id) => id !== pod.id); // those that became ready before the cancellation
+      return String(listRuntimeResources(scene.runtime)) === String(traces) ? true : undefined;
     });
   });
 
-  describe('how a program ended is told as the shell would', () => {
+  describe('exit codes match those of a shell', () => {
     const endings: [line: string, exitCode: number, reason: string][] = [
       ['exit 0', 0, 'Completed'],
       ['exit 1', 1, 'Error'],
@@ -204,16 +204,16 @@ describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
       ['kill -USR1 $$', 138, 'Error'],
     ];
     test(`${endings.length} endings`, async (t) => {
-      // The first process of a PID namespace cannot be ended by its own signals: in a shared one it is not the first.
+      // The init process of a PID namespace cannot be killed by its own signals: with a shared one it is not the init process.
       const pod = await scene.runPod({ linux: { securityContext: { namespaceOptions: {} } } });
       t.after(pod.remove);
-      const told = await Promise.all(
+      const results = await Promise.all(
         endings.map(async ([line]) => {
           const { exitCode, reason } = await scene.exited(await pod.start(line));
           return [line, exitCode, reason];
         }),
       );
-      assert.deepEqual(told, endings);
+      assert.deepEqual(results, endings);
     });
   });
 });
@@ -230,7 +230,7 @@ async function removeReady({ cri }: Scene, isMeant: (id: string) => boolean): Pr
   }
 }
 
-/** On v2 a controller has to be enabled in every cgroup above. */
+/** On v2 a controller must be enabled in every ancestor cgroup. */
 function enablePids(folder: string): void {
   const above = dirname(folder);
   if (!existsSync(join(above, 'cgroup.subtree_control'))) return;
@@ -238,8 +238,8 @@ function enablePids(folder: string): void {
   writeFileSync(join(above, 'cgroup.subtree_control'), '+pids');
 }
 
-/** Counted where the limit is, or (on v1) where the process is. */
-function refusedForks(...folders: string[]): number {
+/** Counted at the cgroup with the limit, or (on v1) at that of the process. */
+function failedForks(...folders: string[]): number {
   const counts = folders.map((folder) => /max (\d+)/.exec(readFileSync(join(folder, 'pids.events'), 'utf8'))?.[1]);
   return counts.reduce((sum, count) => sum + Number(count ?? 0), 0);
 }
@@ -267,7 +267,7 @@ async function* wholeLines(path: string): AsyncGenerator<string> {
   }
 }
 
-/** What had not yet gone when it was counted before may be gone now. */
+/** Resources that were not yet removed at the first count may be gone now. */
 function moreThan(before: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>): readonly string[] {
   return Object.keys(now).filter((name) => (now[name] ?? 0) > (before[name] ?? 0));
 }

@@ -4,7 +4,7 @@ import { BackpressureQueue } from '../backpressure-queue.ts';
 const CLOSED = { bytes: 'the connection is closed', messages: 'the WebSocket connection is closed' };
 
 /** One direction of a connection. A sender waits while the reader is too far behind. */
-export class Lane {
+export class DirectionalQueue {
   readonly queue = new BackpressureQueue();
   /** No bytes are nothing to read; a message may be empty. */
   readonly #carries: 'bytes' | 'messages';

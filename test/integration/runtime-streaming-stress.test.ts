@@ -1,5 +1,5 @@
 /**
- * A hundred sessions of exec at once, attaches and a hundred forwarded connections among them, by every transport and with
+ * A hundred parallel exec sessions, with attaches and a hundred forwarded connections, over every transport and with
  * every kind of client. All of it is drawn from a seed: `NODELET_SEED=7` is another run.
  */
 import assert from 'node:assert/strict';
@@ -24,11 +24,11 @@ import {
   type Scene,
   type ScenePod,
   sceneAround,
-  settledTraces,
+  settledRuntimeResources,
   signal,
   WAITS,
 } from './runtime-pod.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import { listRuntimeResources } from './runtime-resources.ts';
 import { becomes } from './until.ts';
 
 const SEED = Number(process.env['NODELET_SEED'] ?? 1);
@@ -38,7 +38,7 @@ const ATTACHES = 10;
 const FORWARDERS = 4;
 const FORWARDED_BY_EACH = 25;
 const PORT = 8080;
-/** Sends back what comes, to its end. busybox has no server for a hundred at once. */
+/** Echoes its input, to the end. busybox has no server for a hundred connections. */
 const ECHO = `require('node:net').createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => {});
   socket.pipe(socket);
@@ -47,10 +47,10 @@ const TRANSPORTS = ['v5', 'v4', 'spdy'] as const;
 type Transport = (typeof TRANSPORTS)[number];
 const { processes, network } = createLinuxHost(process.env);
 
-/** How one client of exec behaves. Resolves when it is done, and has found all as it should be. */
+/** The behaviour of one exec client. Resolves when it is done and all its checks have passed. */
 type Trial = (exec: Execs, transport: Transport, random: SeededRandom) => Promise<void>;
 
-/** Starts a command in the container that waits. `leave`: is gone without a word. */
+/** Starts a command in the waiting container. `leave` disconnects without closing. */
 type Execs = (command: string, options: ExecOptions, transport: Transport) => Promise<Client>;
 
 interface ExecOptions {
@@ -84,7 +84,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     assert.equal(stdout.toString(), lines(60_000));
     assert.deepEqual(end, { exitCode: 3 });
   },
-  'what came while nobody read is there afterwards, with the end': async (exec, transport) => {
+  'output during a pause of the reader is complete afterwards, with its end': async (exec, transport) => {
     const client = await exec('seq 1 1000; exit 4', {}, transport);
     for (let turn = 0; turn < 500; turn++) await nextTurn();
     const { stdout, end } = await received(client);
@@ -96,7 +96,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   },
   'a command that needs no input, which comes all the same': async (exec, transport, random) => {
     const client = await exec('echo done; exit 5', { stdin: true }, transport);
-    const typing = typeAll(client, Buffer.from(random.bytes(1_000_000)), random).catch(() => {}); // it is not taken
+    const typing = typeAll(client, Buffer.from(random.bytes(1_000_000)), random).catch(() => {}); // the input is not read
     assert.deepEqual(textsOf(await received(client)), { stdout: 'done\n', stderr: '', end: { exitCode: 5 } });
     client.leave();
     await typing;
@@ -121,7 +121,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   },
   'a client that breaks off in the middle': async (exec, transport, random) => {
     const client = await exec('cat; sleep 1000', { stdin: true }, transport);
-    const output = received(client, async () => client.leave()).catch(() => {}); // a connection that is cut
+    const output = received(client, async () => client.leave()).catch(() => {}); // the connection is cut
     await typeAll(client, Buffer.from(random.bytes(100_000)), random).catch(() => {});
     await output;
   },
@@ -136,7 +136,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   },
 };
 
-describe('hard trials of streaming', { skip: embeddedSkipReason() }, () => {
+describe('stress tests of streaming', { skip: embeddedSkipReason() }, () => {
   let scene: Scene;
   sceneAround((started) => {
     scene = started;
@@ -186,17 +186,17 @@ describe('hard trials of streaming', { skip: embeddedSkipReason() }, () => {
         ),
       ]);
     };
-    await all(Object.keys(TRIALS).length); // what is there from the first time on is no leak
+    await all(Object.keys(TRIALS).length); // resources that exist from the first round on are not leaks
     await becomes(inUse, nothing);
     const before = descriptors();
-    const traces = await settledTraces(scene.runtime);
+    const traces = await settledRuntimeResources(scene.runtime);
     const begun = performance.now();
     await all(EXECS);
     const memory = memoryOf(scene.runtime.pid(), 'VmHWM');
     t.diagnostic(`${Math.round(performance.now() - begun)} ms, with at most ${memory} KiB in the runtime`);
     await becomes(inUse, nothing);
     await becomes(() => descriptors() <= before, true);
-    await becomes(() => runtimeTraces(scene.runtime), traces);
+    await becomes(() => listRuntimeResources(scene.runtime), traces);
   });
 });
 
@@ -216,18 +216,18 @@ function execTrials(scene: Scene, containerId: string, count: number, random: Se
   });
 }
 
-async function connected(url: string, transport: Transport, wish: Required<ExecOptions>): Promise<Client> {
+async function connected(url: string, transport: Transport, options: Required<ExecOptions>): Promise<Client> {
   const client = new AbortController();
   const leave = (): void => client.abort(new Error('gone'));
   const { hostname, port, pathname: path } = new URL(url);
-  const place = { target: { host: hostname, port: Number(port) }, path };
+  const endpoint = { target: { host: hostname, port: Number(port) }, path };
   if (transport === 'spdy') {
-    const upgraded = await network.upgrade(spdyUpgrade(place), client.signal);
-    const connection = await execOverSpdy(upgraded, wish, client.signal);
+    const upgraded = await network.upgrade(spdyUpgrade(endpoint), client.signal);
+    const connection = await execOverSpdy(upgraded, options, client.signal);
     return { ...connection, leave };
   }
   const protocols = [EXEC_PROTOCOL[transport]];
-  return { ...execOverWebSocket(await network.webSocket({ ...place, protocols }, client.signal)), leave };
+  return { ...execOverWebSocket(await network.webSocket({ ...endpoint, protocols }, client.signal)), leave };
 }
 
 function canEndInput(transport: Transport): boolean {
@@ -240,7 +240,7 @@ interface Received {
   readonly end: ExecEnd;
 }
 
-/** All that came, when it is over, and then hangs up. `pause` is between one piece and the next. */
+/** All output until its end, then closes. `pause` runs between the pieces. */
 async function received(client: Client, pause = async (): Promise<void> => {}): Promise<Received> {
   const [stdout, stderr]: [Uint8Array[], Uint8Array[]] = [[], []];
   const taken = (pieces: Uint8Array[]) => async (data: Uint8Array) => {
@@ -256,7 +256,7 @@ function textsOf({ stdout, stderr, end }: Received) {
   return { stdout: stdout.toString(), stderr: stderr.toString(), end };
 }
 
-/** In pieces of any size, then the end. */
+/** In pieces of random size, then the end. */
 async function typeAll(client: Client, data: Uint8Array, random: SeededRandom): Promise<void> {
   for (let at = 0; at < data.length; ) {
     const size = 1 + below(random, 40_000);
@@ -295,7 +295,7 @@ function crictlTrials(scene: Scene, containerId: string, random: SeededRandom): 
 
 const READS = 'echo ready; while read line; do echo "got $line"; done';
 
-/** Each types a line of its own, sees those of all, and goes in its own way. */
+/** Each client types its own line, sees the lines of all, and leaves in its own way. */
 async function attachTrial(scene: Scene, containerId: string): Promise<void> {
   const names = Array.from({ length: ATTACHES }, (_, index) => `client-${index}`);
   const clients = await Promise.all(
@@ -318,7 +318,7 @@ async function attachTrial(scene: Scene, containerId: string): Promise<void> {
         assert.deepEqual(await ended, { exitCode: 0 });
       }
       leave();
-      await ended.catch(() => {}); // a connection that is cut
+      await ended.catch(() => {}); // the connection is cut
     }),
   );
 }
@@ -360,7 +360,7 @@ const FORWARDED: readonly Forwarded[] = [
     await data.write(random.bytes(below(random, 100_000)));
     await data.reset();
   },
-  async function nobodyListens(client) {
+  async function noListener(client) {
     const { data, error } = await client.connect(PORT + 1);
     const [words] = await Promise.all([textOf(error.chunks), Array.fromAsync(data.chunks)]);
     assert.match(words, /failed to connect to localhost:8081 inside namespace/);

@@ -1,4 +1,4 @@
-/** What becomes of containers, on the real runtime: order, restarts, changes, and a sandbox that is lost. */
+/** The lifecycle of containers on the real runtime: order, restarts, changes, and a lost sandbox. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
@@ -6,15 +6,15 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const OTHER_IMAGE = 'localhost/nodelet/busybox:other';
 const signal = new AbortController().signal;
 
-/** A pass that failed is tried again by then. */
+/** The time in which a failed sync is retried. */
 const FAILED_PASS_MS = 20_000;
-/** Of a container that ends before its sandbox is seen to: it may come back before the sandbox goes. */
+/** A container that exits before its sandbox is checked may restart once more before the sandbox is removed. */
 const MAYBE_TWICE = [1, 2];
 
 suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
@@ -30,12 +30,12 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     await it.stop();
   });
 
-  /** Names of the containers that a call was about, in the order of the calls. */
+  /** The container names of a CRI method, in the order of the calls. */
   const namesOf = (method: string, from: number): string[] => {
     return it.calls.all
       .slice(from)
       .filter((call) => call.method === method)
-      .map(({ request }) => known.get((request as { containerId: string }).containerId) ?? '?'); // both have one
+      .map(({ request }) => known.get((request as { containerId: string }).containerId) ?? '?'); // both requests have one
   };
   const known = new Map<string, string>();
   const remember = (name: string): void => {
@@ -44,14 +44,14 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
   const status = (name: string, container = 'main') =>
     it.report(name).status.containerStatuses?.find((each) => each.name === container);
 
-  test('start in the order of the spec, and stop in the reverse, main containers first', async () => {
+  test('start in the order of the spec, and stop in reverse order, main containers first', async () => {
     const from = it.calls.all.length;
     const ready = it.ready('order');
-    const sidecar = { ...shell('proxy', OBEDIENT), restartPolicy: 'Always' };
+    const sidecar = { ...shell('proxy', EXITS_ON_SIGTERM), restartPolicy: 'Always' };
     it.source.set(
       podOf('order', {
         initContainers: [shell('first', 'true'), sidecar, { ...sidecar, name: 'log' }, shell('second', 'true')],
-        containers: [shell('main', OBEDIENT), shell('more', OBEDIENT)],
+        containers: [shell('main', EXITS_ON_SIGTERM), shell('more', EXITS_ON_SIGTERM)],
       }),
     );
     await ready;
@@ -67,7 +67,7 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     assert.deepEqual(stops.slice(2), ['log', 'proxy']);
   });
 
-  test('restart for an exit code that a rule names, and end for another', async () => {
+  test('restart for an exit code that a rule names, and end for any other', async () => {
     const rule = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
     const failed = it.next((event) => event.kind === 'status' && event.status.phase === 'Failed', 'failed');
     it.source.set(
@@ -89,7 +89,7 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     assert.deepEqual([restartCount, state?.terminated?.exitCode, lastState?.terminated?.exitCode], [1, 1, 42]);
   });
 
-  test('all begin anew for an exit code that a rule names, the first init container first', async () => {
+  test('all restart for an exit code that a rule names, the first init container first', async () => {
     const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
     const mounted = { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
     const name = 'all';
@@ -102,12 +102,12 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
         volumes: [{ name: 'data', emptyDir: {} }],
         initContainers: [
           { ...shell('first', 'echo run >> /data/first'), ...mounted },
-          { ...shell('proxy', OBEDIENT), restartPolicy: 'Always' },
+          { ...shell('proxy', EXITS_ON_SIGTERM), restartPolicy: 'Always' },
         ],
         containers: [
-          { ...shell('main', OBEDIENT), ...mounted },
+          { ...shell('main', EXITS_ON_SIGTERM), ...mounted },
           {
-            ...shell('worker', `[ "$(cat /data/first)" = run ] && exit 42; ${OBEDIENT}`),
+            ...shell('worker', `[ "$(cat /data/first)" = run ] && exit 42; ${EXITS_ON_SIGTERM}`),
             ...mounted,
             restartPolicy: 'Never',
             restartPolicyRules: [rule],
@@ -128,15 +128,15 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     assert.ok(events.some(({ reason, message }) => reason === 'Killing' && message === 'killing'));
   });
 
-  test('an ephemeral one comes later, sees the processes of its target, and does not come back', async () => {
+  test('an ephemeral container starts later, sees the processes of its target, and does not restart', async () => {
     const ready = it.ready('debugged');
-    const pod = podOf('debugged', { containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)] });
+    const pod = podOf('debugged', { containers: [shell('main', EXITS_ON_SIGTERM), shell('other', EXITS_ON_SIGTERM)] });
     it.source.set(pod);
     await ready;
     const before = [status('debugged')?.containerID, status('debugged', 'other')?.containerID];
     const shown = () => it.report('debugged').status.ephemeralContainerStatuses?.[0];
     const runs = it.next(() => shown()?.state?.running !== undefined, 'the ephemeral one runs');
-    const debug = { ...shell('debug', `trap 'exit 7' USR1; ${OBEDIENT}`), targetContainerName: 'main' };
+    const debug = { ...shell('debug', `trap 'exit 7' USR1; ${EXITS_ON_SIGTERM}`), targetContainerName: 'main' };
     it.source.set({ ...pod, spec: { ...pod.spec, ephemeralContainers: [debug] } });
     await runs;
     await it.listening('debugged', 'main', 'debug');
@@ -146,7 +146,7 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       const { stdout } = await cri.runtime.execSync({ containerId: id, cmd, timeout: 120n }, signal);
       return Buffer.from(stdout).toString();
     };
-    // Process 1 is that of the target; the ephemeral one has its own processes beside it.
+    // Process 1 is that of the target; the ephemeral container has its own processes beside it.
     const processes = await exec('ps -o pid,args');
     assert.match(processes, /^ +1 sh -c trap 'exit 0' TERM/m);
     assert.match(processes, /sh -c trap 'exit 7' USR1/);
@@ -160,10 +160,10 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     assert.deepEqual(started.map(({ fieldPath }) => fieldPath).slice(-1), ['spec.ephemeralContainers{debug}']);
   });
 
-  test('one is made anew when its image is another, and the rest stays', async () => {
+  test('a container is recreated when its image changes, and the others keep running', async () => {
     await it.runtime.tag(BUSYBOX_IMAGE, OTHER_IMAGE);
     const ready = it.ready('edit');
-    const pod = podOf('edit', { containers: [shell('main', OBEDIENT), shell('kept', OBEDIENT)] });
+    const pod = podOf('edit', { containers: [shell('main', EXITS_ON_SIGTERM), shell('kept', EXITS_ON_SIGTERM)] });
     it.source.set(pod);
     await ready;
     const before = { main: status('edit')?.containerID, kept: status('edit', 'kept')?.containerID };
@@ -171,8 +171,8 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       () => status('edit')?.state?.running !== undefined && status('edit')?.containerID !== before.main,
       'restarted',
     );
-    const changed = { ...shell('main', OBEDIENT), image: OTHER_IMAGE };
-    it.source.set({ ...pod, spec: { ...pod.spec, containers: [changed, shell('kept', OBEDIENT)] } });
+    const changed = { ...shell('main', EXITS_ON_SIGTERM), image: OTHER_IMAGE };
+    it.source.set({ ...pod, spec: { ...pod.spec, containers: [changed, shell('kept', EXITS_ON_SIGTERM)] } });
     await restarted;
     assert.equal(status('edit', 'kept')?.containerID, before.kept);
     assert.equal(status('edit')?.restartCount, 1);
@@ -185,15 +185,15 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
 
   interface Loss {
     readonly spec: Partial<Pod['spec']>;
-    /** How often the container may have been restarted. */
+    /** The allowed restart counts of the container. */
     readonly restarts: readonly number[];
     lose(podSandboxId: string): Promise<unknown>;
   }
   const losses: Record<string, Loss> = {
     'is killed': {
-      // A sandbox of our own runtime has a process only where the containers share theirs.
+      // A sandbox of the embedded runtime has a process only with a shared PID namespace.
       spec: { shareProcessNamespace: TEST_RUNTIME === 'embedded' },
-      restarts: TEST_RUNTIME === 'embedded' ? MAYBE_TWICE : [1], // the kernel ends those who share it first
+      restarts: TEST_RUNTIME === 'embedded' ? MAYBE_TWICE : [1], // the kernel kills the processes that share it first
       async lose(podSandboxId) {
         const { info } = await cri.runtime.podSandboxStatus({ podSandboxId, verbose: true }, signal);
         const { pid } = JSON.parse(info['info'] ?? '{}');
@@ -201,17 +201,17 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
         process.kill(pid, 'SIGKILL');
       },
     },
-    'is stopped by somebody else': {
+    'is stopped by another client': {
       spec: {},
       restarts: MAYBE_TWICE, // the containers are stopped first
       lose: (podSandboxId) => cri.runtime.stopPodSandbox({ podSandboxId }, signal),
     },
   };
   for (const [index, [what, { spec, restarts, lose }]] of Object.entries(losses).entries()) {
-    test(`all start anew when their sandbox ${what}`, async () => {
+    test(`all restart when their sandbox ${what}`, async () => {
       const name = `lost-${index}`;
       const ready = it.ready(name);
-      it.source.set(podOf(name, { ...spec, containers: [shell('main', OBEDIENT)] }));
+      it.source.set(podOf(name, { ...spec, containers: [shell('main', EXITS_ON_SIGTERM)] }));
       await ready;
       const again = it.next(() => {
         const { observed } = it.report(name);
@@ -224,7 +224,7 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     });
   }
 
-  test('what cannot be honoured is told, the others start, and the pod recovers when the cause is gone', async () => {
+  test('unsupported settings are reported, the others start, and the pod recovers when the cause is gone', async () => {
     const running = it.next(
       () =>
         status('image', 'good')?.state?.running !== undefined &&
@@ -233,8 +233,8 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     );
     const pod = podOf('image', {
       containers: [
-        { ...shell('main', OBEDIENT), image: 'localhost/nodelet/late:1', imagePullPolicy: 'Never' },
-        shell('good', OBEDIENT),
+        { ...shell('main', EXITS_ON_SIGTERM), image: 'localhost/nodelet/late:1', imagePullPolicy: 'Never' },
+        shell('good', EXITS_ON_SIGTERM),
       ],
     });
     it.source.set(pod);
@@ -245,7 +245,7 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
     await ready;
   });
 
-  test('the end of a container is known with its message', async () => {
+  test('the exit of a container is known with its termination message', async () => {
     const done = it.next(() => status('said')?.state?.terminated !== undefined, 'terminated');
     it.source.set(
       podOf('said', {

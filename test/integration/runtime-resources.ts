@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { mountedCgroups } from './containerd-leftovers.ts';
+import { mountedCgroups } from './runtime-cleanup.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
 /**
- * All that a runtime of a test has on the machine, a line each: what is the same before and after has leaked
- * nothing.
+ * All resources of a test runtime on the machine, a line each: equal lists before and after mean that nothing has
+ * leaked.
  */
-export function runtimeTraces({
+export function listRuntimeResources({
   folder,
   cgroupParent,
   bridge,
@@ -37,21 +37,23 @@ export function runtimeTraces({
   ];
 }
 
-/** Of writes and layers that were cut off. One folder belongs to the life of now. */
+/** Interrupted writes and layers. One directory belongs to the current process. */
 function unfinished(folder: string): string[] {
   const root = join(folder, 'root/runtime');
-  const lives = namesIn(join(root, 'storage/unfinished'));
+  const processes = namesIn(join(root, 'storage/unfinished'));
   const rest = [...namesIn(root), ...namesIn(join(root, 'storage')), ...namesIn(join(folder, 'state/runtime'))];
   return [
-    ...(lives.length > 1 ? [`unfinished of ${lives.length - 1} lives`] : []),
-    ...lives.flatMap((life) => namesIn(join(root, 'storage/unfinished', life))).map((name) => `unfinished ${name}`),
+    ...(processes.length > 1 ? [`unfinished of ${processes.length - 1} processes`] : []),
+    ...processes
+      .flatMap((each) => namesIn(join(root, 'storage/unfinished', each)))
+      .map((name) => `unfinished ${name}`),
     ...rest.filter((name) => name.startsWith('.')).map((name) => `unfinished ${name}`),
   ];
 }
 
 /**
- * What the plugin portmap has for the pods of this network. What leads to it carries the network's name; where the plugin
- * was killed before it made that, the addresses tell. Other runtimes on this machine have theirs.
+ * The chains of the portmap plugin for the pods of this network. The jump rules contain the network's name; where the plugin
+ * was killed before it created them, the addresses identify the chains. Other runtimes on this machine have their own.
  */
 function portChains(folder: string, bridge: string): string[] {
   const rules = natRules();
@@ -67,7 +69,7 @@ function portChains(folder: string, bridge: string): string[] {
     .map((chain) => `ports ${chain}`);
 }
 
-/** Those of any runtime with nothing in them and nothing that leads to them: a plugin is just making them, or was killed. */
+/** Empty, unreferenced chains of any runtime: a plugin is just creating them, or was killed. */
 export function emptyPortChains(): readonly string[] {
   const rules = natRules();
   const isUsed = (chain: string): boolean =>
@@ -88,7 +90,7 @@ function natRules(): readonly string[] {
   }
 }
 
-/** Of the network that the fixture wrote. */
+/** The network of the fixture. */
 function subnetOf(folder: string): string | undefined {
   try {
     const { plugins } = JSON.parse(readFileSync(join(folder, 'cni/10-nodelet-test.conflist'), 'utf8'));
@@ -113,7 +115,7 @@ function snapshots(folder: string): string[] {
     .map((path) => `snapshot ${path}`);
 }
 
-/** All that was told a path of the runtime: monitors, the OCI runtime, plugins; not the runtime itself. */
+/** All processes with a path of the runtime in their arguments: monitors, the OCI runtime, plugins; not the runtime itself. */
 function processesOf(folder: string): string[] {
   return namesIn('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid)) return [];
@@ -123,7 +125,7 @@ function processesOf(folder: string): string[] {
       const id = args[args.indexOf('-c') + 1] ?? '';
       return isOurs ? [`${pid} ${basename(args[0] ?? '')} ${id}`] : [];
     } catch {
-      return []; // gone meanwhile
+      return []; // exited meanwhile
     }
   });
 }

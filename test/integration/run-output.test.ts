@@ -1,4 +1,4 @@
-/** What `nodelet run` and its companions print and leave, as a user sees it: on a terminal, in a pipe, after Ctrl-C. */
+/** The output of `nodelet run` and its companions as a user sees it: on a terminal, in a pipe, after Ctrl-C. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { until } from './until.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
 const IMAGE = 'localhost/nodelet/busybox:1';
-/** Clears the screen and sets the title of a terminal that acts on it. */
+/** Clears the screen and sets the title of a terminal that interprets it. */
 const HOSTILE = '\u001b[2Jmine\u001b]0;title\u0007';
 const SHOWN = '^[[2Jmine^[]0;title^G';
 const PRINT_HOSTILE = String.raw`printf '\033[2Jmine\033]0;title\007\n'`;
@@ -40,7 +40,7 @@ spec:
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: refused}
+metadata: {name: rejected}
 spec:
   containers:
   - {name: main, image: "${IMAGE}", command: [sleep, "100"], resources: {requests: {cpu: "9999"}}}
@@ -54,7 +54,7 @@ spec:
   - {name: main, image: "${IMAGE}", command: [sh, -c, ${JSON.stringify(`${PRINT_HOSTILE}; trap 'exit 0' TERM; sleep 1000 & wait`)}]}
 `;
 
-/** What a terminal gets to see; `script` of bsdutils gives the program one. */
+/** The output on a terminal, which `script` of bsdutils provides. */
 function onTerminal(args: readonly string[]): Promise<string> {
   const line = [BIN, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ');
   return new Promise((resolve) => {
@@ -77,18 +77,18 @@ suite('what nodelet says', { skip: embeddedSkipReason(), timeout: 900_000 }, () 
 
     await t.test('a pod with a sidecar is done', async () => void (await run.line(/^job +● done in /m)));
 
-    await t.test('exec and logs of a rejected pod say so', async () => {
+    await t.test('exec and logs of a rejected pod report the rejection', async () => {
       for (const args of [
-        ['exec', 'refused', '--', 'true'],
-        ['logs', 'refused'],
+        ['exec', 'rejected', '--', 'true'],
+        ['logs', 'rejected'],
       ]) {
         const { exitCode, stderr } = await nodelet.command(...args);
         assert.equal(exitCode, 1);
-        assert.match(stderr, /pod "refused-\S+" was rejected by this node: OutOfcpu: Node didn't have enough resource/);
+        assert.match(stderr, /pod "rejected-\S+" was rejected by this node: OutOfcpu: Node didn't have enough resource/);
       }
     });
 
-    await t.test('exec of a program that is missing or not executable ends as a shell would', async () => {
+    await t.test('exec of a missing or non-executable program exits like a shell', async () => {
       const cases = [
         ['nosuch', 127, 'executable file not found in $PATH'],
         ['/no/such', 127, 'no such file or directory'],
@@ -100,7 +100,7 @@ suite('what nodelet says', { skip: embeddedSkipReason(), timeout: 900_000 }, () 
       }
     });
 
-    await t.test('logs and exec show escape sequences on a terminal, but for a tty that was asked for', async () => {
+    await t.test('logs and exec escape control sequences on a terminal, except for a requested tty', async () => {
       const exec = (...flags: string[]) => ['exec', ...state, ...flags, 'loud', '--', 'sh', '-c', PRINT_HOSTILE];
       assert.equal(await onTerminal(['logs', ...state, 'loud']), `${SHOWN}\n`);
       assert.equal(await onTerminal(exec()), `${SHOWN}\n`);
@@ -110,7 +110,7 @@ suite('what nodelet says', { skip: embeddedSkipReason(), timeout: 900_000 }, () 
       assert.equal(piped.stdout, `${HOSTILE}\n`);
     });
 
-    await t.test('why says what the probe answered', async () => {
+    await t.test('why shows the output of the probe', async () => {
       const answer = await until(async () => {
         const { stdout } = await nodelet.command('why', 'probed');
         return /ended .*killed because it failed its liveness probe: "the answer is 42"/.test(stdout)
@@ -123,17 +123,17 @@ suite('what nodelet says', { skip: embeddedSkipReason(), timeout: 900_000 }, () 
     run.process.kill('SIGINT');
     assert.equal(await run.exited, 0, run.output());
     assert.doesNotMatch(run.output(), /^\{/m);
-    assert.deepEqual(nodelet.traces(), []);
+    assert.deepEqual(nodelet.remainingResources(), []);
   });
 
-  test('kubelet with a flag that does not exist ends with 2', async () => {
+  test('kubelet with an unknown flag exits with 2', async () => {
     const ended = await new Promise((resolve) => {
       execFile(BIN, ['kubelet', '--nosuch'], (error, _, stderr) => resolve([error?.code, stderr]));
     });
     assert.deepEqual(ended, [2, 'nodelet kubelet: error: unknown flag: --nosuch\n']);
   });
 
-  test('Ctrl-C at the start leaves no folder', async () => {
+  test('Ctrl-C at the start leaves no directory', async () => {
     for (const delayMs of [0, 100, 300, 600]) {
       const fresh = new TestNodelet();
       const run = fresh.run(fresh.write('pods.yaml', PODS));
@@ -141,9 +141,9 @@ suite('what nodelet says', { skip: embeddedSkipReason(), timeout: 900_000 }, () 
       await sleep(delayMs);
       run.process.kill('SIGINT');
       await run.exited;
-      assert.deepEqual(fresh.traces(), [], run.output());
+      assert.deepEqual(fresh.remainingResources(), [], run.output());
       assert.equal(existsSync(fresh.stateDir), false, run.output());
-      // Once there is an image, it stays for the next run.
+      // Once an image exists, it stays for the next run.
       const isKept = existsSync(fresh.rootDir) && hasFile(fresh.rootDir);
       assert.equal(existsSync(fresh.rootDir), isKept, `a root folder with nothing in it:\n${run.output()}`);
       await fresh.cleanUp();

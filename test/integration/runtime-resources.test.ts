@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { claimSubnet } from './claimed-subnet.ts';
-import { mountedCgroups } from './containerd-leftovers.ts';
+import { mountedCgroups } from './runtime-cleanup.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
-import { emptyPortChains, runtimeTraces } from './runtime-traces.ts';
+import { emptyPortChains, listRuntimeResources } from './runtime-resources.ts';
 
 const skip = embeddedSkipReason();
 const ID = 'a'.repeat(64);
@@ -20,7 +20,7 @@ interface Place {
   readonly bridge: string;
 }
 
-/** What a crash could leave: made here, and taken away by the function that is answered. */
+/** Resources that a crash could leave: created here, and removed by the returned function. */
 type Leak = (place: Place) => Promise<() => unknown>;
 
 const file =
@@ -109,20 +109,20 @@ function newPlace(t: TestContext): Place {
 }
 
 for (const [name, leave] of Object.entries(LEAKS)) {
-  test(`a leak is seen: ${name}`, { skip }, async (t) => {
+  test(`a leak is detected: ${name}`, { skip }, async (t) => {
     const place = newPlace(t);
-    const before = runtimeTraces(place);
+    const before = listRuntimeResources(place);
     const takeAway = await leave(place);
     try {
-      assert.notDeepEqual(runtimeTraces(place), before);
+      assert.notDeepEqual(listRuntimeResources(place), before);
     } finally {
       await takeAway();
     }
-    assert.deepEqual(runtimeTraces(place), before);
+    assert.deepEqual(listRuntimeResources(place), before);
   });
 }
 
-test('a leak is seen: ports that a plugin had just begun with', { skip }, () => {
+test('a leak is detected: port chains that a plugin had just created', { skip }, () => {
   const chain = portChain();
   iptables('-N', chain);
   try {

@@ -5,14 +5,14 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import type { Step } from '../../src/kubelet/events/timeline.ts';
 import { type StepGap, startGaps } from '../../src/kubelet/explain/step-gaps.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import type { RecordedSleep } from './recorded-clock.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 /** Below any polling period of an agent. A busy machine may need that long between two steps, too. */
 const IDLE_MS = 500;
 
-const FIRST = podOf('first', { containers: [shell('main', OBEDIENT)] });
+const FIRST = podOf('first', { containers: [shell('main', EXITS_ON_SIGTERM)] });
 
 suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
@@ -34,9 +34,9 @@ suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 90
         volumes: [{ name: 'data', emptyDir: {} }],
         initContainers: [
           { ...shell('prepare', 'echo prepared > /data/page'), volumeMounts },
-          { ...shell('proxy', OBEDIENT), restartPolicy: 'Always' },
+          { ...shell('proxy', EXITS_ON_SIGTERM), restartPolicy: 'Always' },
         ],
-        containers: [{ ...shell('main', OBEDIENT), volumeMounts }],
+        containers: [{ ...shell('main', EXITS_ON_SIGTERM), volumeMounts }],
       }),
     );
     interval = { startMs, endMs: await ready };

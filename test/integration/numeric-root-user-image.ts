@@ -13,7 +13,7 @@ const PASSWD = ['root:x:0:0::/:/bin/sh', ...NUMBERS.map((number) => `${number}:x
 const GROUPS = ['root:x:0:', ...NUMBERS.map((number) => `${number}:x:0:`), ''].join('\n');
 
 /** An archive of busybox whose USER is a number that its account files use as a name of root. */
-export function disguisedRootImage(folder: string, reference: string, user = '4294967296'): Promise<string> {
+export function numericRootUserImage(folder: string, reference: string, user = '4294967296'): Promise<string> {
   return busyboxImageWith(folder, reference, { User: user }, { 'etc/passwd': PASSWD, 'etc/group': GROUPS });
 }
 

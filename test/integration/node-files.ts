@@ -4,44 +4,44 @@ import { join } from 'node:path';
 import type { ControlPlane } from './cluster-fixture.ts';
 import { freePort } from './free-port.ts';
 
-/** A node that is to be, whichever program is its kubelet. */
+/** The plan of a node, for either kubelet program. */
 export interface NodePlan {
   readonly plane: ControlPlane;
   readonly nodeName: string;
-  /** Of the CRI runtime. */
+  /** The socket of the CRI runtime. */
   readonly endpoint: string;
-  /** Below which it puts the cgroups of pods. It is the runtime's, so it goes with that one. */
+  /** The parent cgroup of pods. It belongs to the runtime and is removed with it. */
   readonly cgroupParent: string;
-  /** It asks for certificates of its own, at first as who this file says; absent: it is given them. */
+  /** It requests its own certificates, first with the credentials of this file; absent: it is given them. */
   readonly bootstrapKubeconfig?: string | undefined;
-  /** More of the configuration. */
+  /** Additional configuration. */
   readonly config?: object;
-  /** More flags. */
+  /** Additional flags. */
   readonly flags?: readonly string[];
 }
 
-/** Where the kubelet of a node has what is its own. */
-export interface NodePlace {
-  /** Of its volumes, its logs and its configuration. */
+/** The files of a node's kubelet. */
+export interface NodeFiles {
+  /** Holds its volumes, logs and configuration. */
   readonly folder: string;
   readonly logPath: string;
   /** The flags of kubelet. */
   readonly flags: readonly string[];
 }
 
-/** Kubelet takes no address of loopback for its node. Empty where the machine has no other. */
+/** kubelet does not accept a loopback address for its node. Empty where the machine has no other. */
 export function nodeAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '';
 }
 
-/** The file by which the API server takes a client for that node. */
+/** The kubeconfig with which the API server authenticates that node. */
 export function nodeKubeconfig(plane: ControlPlane, nodeName: string): string {
   return plane.kubeconfig({ user: `system:node:${nodeName}`, groups: ['system:nodes'] });
 }
 
-/** Makes it. A node of that name may have had another kubelet before, which has ended: the next goes on from there. */
-export async function prepareNode(plan: NodePlan): Promise<NodePlace> {
+/** Creates the files. A previous kubelet of that node name must have ended: the next one continues from its state. */
+export async function prepareNode(plan: NodePlan): Promise<NodeFiles> {
   const { plane, nodeName, bootstrapKubeconfig } = plan;
   const folder = join(plane.folder, nodeName);
   mkdirSync(folder, { recursive: true });
@@ -79,7 +79,7 @@ async function configuration(plan: NodePlan, folder: string, address: string): P
     containerRuntimeEndpoint: endpoint,
     podLogsDir: join(folder, 'logs'),
     resolvConf: '/dev/null',
-    // What this machine may have or lack: cgroups of version 1, no systemd.
+    // For machines with cgroup v1 or without systemd.
     failCgroupV1: false,
     cgroupDriver: 'cgroupfs',
     cgroupRoot: cgroupParent,

@@ -2,7 +2,7 @@
  * How long the agent takes to start and to delete a pod on containerd, beside the bare CRI calls for the same pod, made
  * by hand in the same run on a second containerd that has no agent.
  *
- *   scripts/node test/bench/pod-life.ts [--rounds 20]
+ *   scripts/node test/bench/pod-lifecycle.ts [--rounds 20]
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,22 +11,22 @@ import { connectCri } from '../../src/cri/client.ts';
 import type { CreateContainerRequest, RunPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from '../integration/agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from '../integration/agent-fixture.ts';
 import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
 import { busyMs, type CriCall, median } from '../integration/cri-calls.ts';
-import { type BareRuntime, byHand, type PodRequests } from './by-hand.ts';
+import { type BareRuntime, byHand, type PodRequests } from './bare-cri.ts';
 
 const volumeMounts = [{ name: 'pages', mountPath: '/www' }];
 
 const KINDS: Record<string, Pod['spec']> = {
-  'one container': { containers: [shell('web', OBEDIENT)] },
+  'one container': { containers: [shell('web', EXITS_ON_SIGTERM)] },
   'init, sidecar, main': {
     volumes: [{ name: 'pages', emptyDir: {} }],
     initContainers: [
       { ...shell('prepare', 'true'), volumeMounts },
-      { ...shell('caller', OBEDIENT), restartPolicy: 'Always' },
+      { ...shell('caller', EXITS_ON_SIGTERM), restartPolicy: 'Always' },
     ],
-    containers: [{ ...shell('web', OBEDIENT), volumeMounts }],
+    containers: [{ ...shell('web', EXITS_ON_SIGTERM), volumeMounts }],
   },
 };
 
@@ -71,7 +71,7 @@ async function round(it: TestAgent, bare: BareRuntime, pod: Pod): Promise<Round>
 }
 
 function isObedient({ command }: Pod['spec']['containers'][number]): boolean {
-  return command?.includes(OBEDIENT) ?? false;
+  return command?.includes(EXITS_ON_SIGTERM) ?? false;
 }
 
 function requestsIn(calls: readonly CriCall[]): PodRequests {

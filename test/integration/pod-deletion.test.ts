@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { busyMs, type CriCall, median } from './cri-calls.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
@@ -39,7 +39,7 @@ suite('deleting a pod that stops at once', { skip: runtimeSkipReason(), timeout:
 
   async function runAndDelete(name: string): Promise<Deletion> {
     const ready = it.ready(name);
-    it.source.set(podOf(name, { containers: [shell('main', OBEDIENT)] }));
+    it.source.set(podOf(name, { containers: [shell('main', EXITS_ON_SIGTERM)] }));
     await ready;
     await it.listening(name, 'main');
     const gone = it.gone(name);

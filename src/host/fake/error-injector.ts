@@ -1,5 +1,5 @@
 /** Failures that a test asks for. `Operation` names what can fail. */
-export class Faults<Operation extends string> {
+export class ErrorInjector<Operation extends string> {
   readonly #waiting: Array<{ readonly operation: Operation; readonly code: string; readonly subject?: string }> = [];
 
   /** The next such operation (on `subject` alone, when it is given) fails with this errno name, and only that one. */

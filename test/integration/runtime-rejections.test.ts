@@ -15,16 +15,16 @@ import {
   plainContainer,
   type Scene,
   type ScenePod,
-  settledTraces,
+  settledRuntimeResources,
   signal,
   startScene,
   WAITS,
 } from './runtime-pod.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import { listRuntimeResources } from './runtime-resources.ts';
 import { becomes } from './until.ts';
 
-/** What is asked for, and the answer. */
-interface Refusal<Change> {
+/** A request, and the expected error. */
+interface Rejection<Change> {
   readonly asked: Change;
   readonly code: CriCode;
   readonly message: RegExp;
@@ -33,7 +33,7 @@ interface Refusal<Change> {
 const NODE = NamespaceMode.NODE;
 const CONTAINER = NamespaceMode.CONTAINER;
 const TARGET = NamespaceMode.TARGET;
-/** What a client of a later CRI may send. */
+/** Fields that a client of a later CRI version may send. */
 const UNKNOWN_NUMBER = 99 as never;
 const OPTIONS = String.raw`config\.linux\.security_context\.namespace_options`;
 const MAPPING = { containerId: 0, hostId: 100_000, length: 65_536 };
@@ -46,11 +46,11 @@ function usersOf(...uids: (typeof MAPPING)[]): Pick<PodChange, 'linux'> {
   return namespaces({ usernsOptions: { mode: NamespaceMode.POD, uids, gids: [MAPPING] } });
 }
 
-function bad<Change>(asked: Change, message: RegExp): Refusal<Change> {
+function bad<Change>(asked: Change, message: RegExp): Rejection<Change> {
   return { asked, code: 'InvalidArgument', message };
 }
 
-const SANDBOXES: Record<string, Refusal<PodChange & { readonly runtimeHandler?: string }>> = {
+const SANDBOXES: Record<string, Rejection<PodChange & { readonly runtimeHandler?: string }>> = {
   'an unknown runtime handler': bad({ runtimeHandler: 'kata' }, /runtime_handler|no runtime for "kata" is configured/),
   'no metadata': bad({ metadata: undefined }, /^config\.metadata: sandbox config must include metadata$/),
   'a network of each container': bad(
@@ -134,13 +134,13 @@ function mount(change: NonNullable<ContainerChange['mounts']>[number]): Containe
   return { mounts: [{ hostPath: '/tmp', containerPath: '/mnt', ...change }] };
 }
 
-const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
+const CONTAINERS: Record<string, Rejection<ContainerChange>> = {
   'no metadata': bad({ metadata: undefined }, /metadata/),
   'no image': bad({ image: undefined }, /^config\.image\.image: must be set/),
   'an unknown image': {
-    asked: { image: { image: 'localhost/nobody/knows:1' } },
+    asked: { image: { image: 'localhost/missing/image:1' } },
     code: 'NotFound',
-    message: /^config\.image\.image: image "localhost\/nobody\/knows:1" not found/,
+    message: /^config\.image\.image: image "localhost\/missing\/image:1" not found/,
   },
   'a folder to work in that is not absolute': bad({ workingDir: 'tmp' }, /^config\.working_dir: "tmp" is not absolute/),
   'a stop signal of the future': bad(
@@ -154,7 +154,7 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     mount({ containerPath: 'mnt' }),
     /^config\.mounts\[0\]\.container_path: "mnt" is not absolute/,
   ),
-  'a mount of nothing': bad(mount({ hostPath: '' }), /^config\.mounts\[0\]\.host_path: is empty/),
+  'a mount without a source': bad(mount({ hostPath: '' }), /^config\.mounts\[0\]\.host_path: is empty/),
   'a mount of a relative path': bad(
     mount({ hostPath: 'tmp' }),
     /^config\.mounts\[0\]\.host_path: "tmp" is not absolute/,
@@ -188,7 +188,7 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     /^ImageVolumeMountFailed: config\.mounts\[0\]\.readonly: /,
   ),
   'an image volume of an unknown image': {
-    asked: { mounts: [{ image: { image: 'localhost/nobody/knows:1' }, containerPath: '/mnt', readonly: true }] },
+    asked: { mounts: [{ image: { image: 'localhost/missing/image:1' }, containerPath: '/mnt', readonly: true }] },
     code: 'NotFound',
     message: /^ImageVolumeMountFailed: config\.mounts\[0\]\.image\.image: .* not found/,
   },
@@ -254,7 +254,7 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     context({ seccomp: { profileType: ProfileType.Localhost, localhostRef: '/nonesuch.json' } }),
     /^config\.linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile "\/nonesuch\.json": .*ENOENT|no such file/,
   ),
-  'a seccomp profile that is none': bad(
+  'an invalid seccomp profile': bad(
     context({ seccomp: { profileType: ProfileType.Localhost, localhostRef: '/etc/passwd' } }),
     /^config\.linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile "\/etc\/passwd": /,
   ),
@@ -266,7 +266,7 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     context({ seccomp: { profileType: ProfileType.RuntimeDefault, localhostRef: '/x' } }),
     /^config\.linux\.security_context\.seccomp\.localhost_ref: must only be set/,
   ),
-  'an SELinux level that is none': bad(
+  'an invalid SELinux level': bad(
     context({ selinuxOptions: { level: 'high' } }),
     /^config\.linux\.security_context\.selinux_options\.level: /,
   ),
@@ -289,14 +289,14 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     context({ namespaceOptions: { usernsOptions: { mode: NamespaceMode.POD, uids: [MAPPING], gids: [MAPPING] } } }),
     new RegExp(`^${OPTIONS}\\.userns_options: the sandbox has a different user namespace`),
   ),
-  'the processes of nobody': bad(
+  'the processes of a missing container': bad(
     context({ namespaceOptions: { pid: TARGET } }),
     new RegExp(`${OPTIONS}\\.target_id: `),
   ),
   'the processes of an unknown container': {
-    asked: context({ namespaceOptions: { pid: TARGET, targetId: 'nobody' } }),
+    asked: context({ namespaceOptions: { pid: TARGET, targetId: 'missing' } }),
     code: 'NotFound',
-    message: new RegExp(`${OPTIONS}\\.target_id: container "nobody" not found`),
+    message: new RegExp(`${OPTIONS}\\.target_id: container "missing" not found`),
   },
 
   'an OOM score that there is not': bad(
@@ -305,12 +305,12 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
   ),
 };
 
-describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
+describe('requests that nodelet cri rejects', { skip: embeddedSkipReason() }, () => {
   let scene: Scene;
   let pod: ScenePod;
   let running: string;
   let traces: readonly string[];
-  const refused = ({ code, message }: Pick<Refusal<unknown>, 'code' | 'message'>) => ({
+  const expected = ({ code, message }: Pick<Rejection<unknown>, 'code' | 'message'>) => ({
     name: 'CriError',
     code,
     message,
@@ -320,7 +320,7 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
     scene = await startScene();
     pod = await scene.runPod();
     running = await pod.startReady(WAITS);
-    traces = await settledTraces(scene.runtime);
+    traces = await settledRuntimeResources(scene.runtime);
   });
   after(async () => {
     await scene.stop();
@@ -337,11 +337,11 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
       test(name, async () => {
         const { runtimeHandler = '', ...change } = row.asked;
         const request = { config: scene.podConfig(change), runtimeHandler };
-        await assert.rejects(scene.cri.runtime.runPodSandbox(request, signal), refused(row));
+        await assert.rejects(scene.cri.runtime.runPodSandbox(request, signal), expected(row));
       });
     }
 
-    test('no configuration at all', async () => {
+    test('no configuration', async () => {
       const request = { config: undefined, runtimeHandler: '' };
       await assert.rejects(scene.cri.runtime.runPodSandbox(request, signal), {
         code: 'InvalidArgument',
@@ -363,10 +363,10 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
 
   describe('of a container', () => {
     for (const [name, row] of Object.entries(CONTAINERS)) {
-      test(name, async () => assert.rejects(create(row.asked), refused(row)));
+      test(name, async () => assert.rejects(create(row.asked), expected(row)));
     }
 
-    test('no configuration at all', async () => {
+    test('no configuration', async () => {
       const request = { podSandboxId: pod.id, config: undefined, sandboxConfig: pod.config };
       await assert.rejects(scene.cri.runtime.createContainer(request, signal), {
         code: 'InvalidArgument',
@@ -383,9 +383,9 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
     });
 
     test('an unknown sandbox', async () => {
-      await assert.rejects(create({}, 'nobody'), {
+      await assert.rejects(create({}, 'missing'), {
         code: 'NotFound',
-        message: /^sandbox "nobody" not found/,
+        message: /^sandbox "missing" not found/,
       });
     });
 
@@ -404,7 +404,7 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
       });
     });
 
-    test('a program that there is not, when it starts', async (t) => {
+    test('a missing program, at its start', async (t) => {
       const containerId = await pod.create('', { command: ['/nonesuch'] });
       t.after(() => remove(containerId));
       await assert.rejects(scene.cri.runtime.startContainer({ containerId }, signal), {
@@ -417,9 +417,9 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
   });
 
   describe('of verbs', () => {
-    test('whatever names an unknown container', async () => {
+    test('every call with an unknown container', async () => {
       const { runtime } = scene.cri;
-      const containerId = 'nobody';
+      const containerId = 'missing';
       const calls: Record<string, () => Promise<unknown>> = {
         start: () => runtime.startContainer({ containerId }, signal),
         status: () => runtime.containerStatus({ containerId, verbose: false }, signal),
@@ -429,19 +429,19 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
         checkpoint: () => runtime.checkpointContainer({ containerId, location: '/x', timeout: 1n }, signal),
       };
       for (const [name, call] of Object.entries(calls)) {
-        await assert.rejects(call(), { code: 'NotFound', message: /nobody/ }, name);
+        await assert.rejects(call(), { code: 'NotFound', message: /missing/ }, name);
       }
     });
 
     test('an unknown sandbox', async () => {
       const { runtime } = scene.cri;
-      const podSandboxId = 'nobody';
-      const unknown = { code: 'NotFound', message: /sandbox "nobody"/ } as const;
+      const podSandboxId = 'missing';
+      const unknown = { code: 'NotFound', message: /sandbox "missing"/ } as const;
       await assert.rejects(runtime.podSandboxStatus({ podSandboxId, verbose: false }, signal), unknown);
       await assert.rejects(runtime.podSandboxStats({ podSandboxId }, signal), unknown);
     });
 
-    test('to start what runs or has ended', async (t) => {
+    test('to start a running or exited container', async (t) => {
       const start = (containerId: string) => scene.cri.runtime.startContainer({ containerId }, signal);
       await assert.rejects(start(running), { code: 'FailedPrecondition', message: /CONTAINER_RUNNING state/ });
       const ended = await pod.start('exit 0');
@@ -450,7 +450,7 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
       await assert.rejects(start(ended), { code: 'FailedPrecondition', message: /CONTAINER_EXITED state/ });
     });
 
-    test('to exec or rotate the log of what does not run, or to exec nothing', async (t) => {
+    test('exec or log reopening of a container that does not run, or exec of an empty command', async (t) => {
       const { runtime } = scene.cri;
       const created = await pod.create('exit 0');
       t.after(() => remove(created));
@@ -483,7 +483,7 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
       });
     });
 
-    test('resources that the kernel does not take', async () => {
+    test('resources that the kernel rejects', async () => {
       const update = (linux: object) =>
         scene.cri.runtime.updateContainerResources(
           { containerId: running, linux: { ...NO_RESOURCES, ...linux }, windows: undefined, annotations: {} },
@@ -497,8 +497,8 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
     });
   });
 
-  test('after all that, nothing is left', async () => {
-    await becomes(() => runtimeTraces(scene.runtime), traces);
+  test('no resources are left', async () => {
+    await becomes(() => listRuntimeResources(scene.runtime), traces);
     assert.equal(await scene.ask(running, 'echo fine'), 'fine');
     await pod.remove();
   });

@@ -19,7 +19,7 @@ export interface ServedImage {
 }
 
 /** Where it stalls: after this many bytes of the response; 0 is before its first byte. */
-export interface Halt {
+export interface StallPoint {
   readonly what: 'manifest' | 'config' | number;
   readonly share: number;
 }
@@ -50,16 +50,16 @@ export async function servedImage(number: number, layerCount: number): Promise<S
   return { manifest, config, layers, diffIds: plain.map((layer) => digestOf(layer)), texts };
 }
 
-export class HaltingRegistry {
+export class StallingRegistry {
   /** Digests of blobs in the order of their requests. */
   readonly asked: string[] = [];
   #image: ServedImage | undefined;
-  #halt: Halt | undefined;
+  #halt: StallPoint | undefined;
   #halted = Promise.withResolvers<void>();
   readonly #server = createServer((request, response) => this.#answer(request.url ?? '', request.method, response));
 
-  static async start(): Promise<HaltingRegistry> {
-    const registry = new HaltingRegistry();
+  static async start(): Promise<StallingRegistry> {
+    const registry = new StallingRegistry();
     await new Promise<void>((resolve) => registry.#server.listen(0, '127.0.0.1', resolve));
     return registry;
   }
@@ -69,7 +69,7 @@ export class HaltingRegistry {
   }
 
   /** Resolves when it has stalled. */
-  serve(image: ServedImage, halt?: Halt): Promise<void> {
+  serve(image: ServedImage, halt?: StallPoint): Promise<void> {
     this.asked.length = 0;
     this.#image = image;
     this.#halt = halt;
@@ -102,7 +102,7 @@ export class HaltingRegistry {
     else this.#send(response, image.config, 'config');
   }
 
-  #send(response: ServerResponse, data: Buffer, what: Halt['what']): void {
+  #send(response: ServerResponse, data: Buffer, what: StallPoint['what']): void {
     response.setHeader('content-length', data.byteLength);
     if (this.#halt?.what !== what) {
       response.end(data);

@@ -21,7 +21,7 @@ const { SANDBOX_NOTREADY } = PodSandboxState;
 /** Counts as fast as a shell can, and ends after a whole line. */
 const COUNTS = 'trap "exit 0" TERM; i=0; while :; do echo $i; i=$((i + 1)); done';
 const ROTATIONS = 5;
-/** Times are kept in milliseconds. */
+/** Times have millisecond resolution. */
 const ROUNDING_NS = 1_000_000n;
 
 describe('containers of nodelet cri while logs are rotated and processes killed', {
@@ -32,7 +32,7 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
     scene = started;
   });
 
-  test('a log that is renamed and reopened while it is written loses no line', async (t) => {
+  test('a log that is renamed and reopened during writes loses no line', async (t) => {
     const pod = await scene.runPod();
     t.after(pod.remove);
     const containerId = await pod.start(COUNTS);
@@ -54,7 +54,7 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
     assertCounted(linesOf(texts.join('')));
   });
 
-  test('what happens while the runtime is dead is known after its restart', async (t) => {
+  test('changes while the runtime is dead are known after its restart', async (t) => {
     const shared = join(scene.runtime.folder, 'shared');
     mkdirSync(shared);
     const pod = await scene.runPod();
@@ -92,16 +92,16 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
     const overNs = fileTimeNs(join(shared, 'over'));
     await scene.runtime.restart();
 
-    const told = await Promise.all([exiting, killed, eating].map(scene.exited));
+    const exits = await Promise.all([exiting, killed, eating].map(scene.exited));
     assert.deepEqual(
-      told.map(({ exitCode, reason }) => [exitCode, reason]),
+      exits.map(({ exitCode, reason }) => [exitCode, reason]),
       [
         [7, 'Error'],
         [137, 'Error'],
         [137, 'OOMKilled'],
       ],
     );
-    for (const { startedAt, finishedAt } of told) {
+    for (const { startedAt, finishedAt } of exits) {
       const isBetween = begunNs - ROUNDING_NS <= finishedAt && finishedAt <= overNs + ROUNDING_NS;
       assert.ok(startedAt < begunNs && isBetween, `finished at ${finishedAt}`);
     }
@@ -116,7 +116,7 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
     assert.equal((await scene.exited(created)).exitCode, 3);
   });
 
-  test('a pod that loses its first process is not ready, and can be taken away', async (t) => {
+  test('a pod that loses its pause process is not ready, and can be removed', async (t) => {
     const pod = await scene.runPod({ linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.POD } } } });
     t.after(pod.remove);
     const id = await pod.startReady(WAITS);
@@ -129,7 +129,7 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
 
   for (const runtimeIsDead of [false, true]) {
     const when = runtimeIsDead ? 'while the runtime is dead' : 'under the eyes of the runtime';
-    test(`a container that loses its monitor ${when} has ended with that reason; others go on`, async (t) => {
+    test(`a container that loses its monitor ${when} has exited with that reason; others keep running`, async (t) => {
       const pod = await scene.runPod();
       t.after(pod.remove);
       const lost = await pod.startReady(WAITS);
@@ -147,7 +147,7 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
       assert.deepEqual([state, exitCode, reason], [CONTAINER_EXITED, 255, 'Unknown']);
       assert.match(message, /the monitor of the container \(conmon\) is gone/);
       const cgroup = cgroupFolder('pids', join(pod.config.linux?.cgroupParent ?? '', lost));
-      await until(() => (existsSync(cgroup) ? undefined : true)); // only without processes it can go
+      await until(() => (existsSync(cgroup) ? undefined : true)); // a cgroup can be removed only without processes
       assert.equal((await scene.status(other)).state, CONTAINER_RUNNING);
       assert.equal(await scene.pid(other), otherPid);
       await scene.cri.runtime.removeContainer({ containerId: lost }, signal);
@@ -163,7 +163,7 @@ function assertCounted(lines: readonly string[]): void {
   assert.ok(lines.length > 100);
 }
 
-/** As the kernel tells it to files, which is a little behind: an exit is known by the time of a file. */
+/** The kernel's coarse file time, which lags a little: the exit time is the time of a file. */
 function fileTimeNs(path: string): bigint {
   writeFileSync(path, '');
   return statSync(path, { bigint: true }).mtimeNs;

@@ -5,7 +5,7 @@ import { cgroupHierarchies } from '../../src/host/linux/cgroup/cgroup-hierarchie
 import { parseMountinfo } from '../../src/host/linux/proc/mountinfo.ts';
 
 /** All resources of a test runtime derive their names from its directory. */
-export interface Footprint {
+export interface RuntimeFootprint {
   readonly folder: string;
   readonly socketPath: string;
   readonly bridge: string;
@@ -21,7 +21,7 @@ const LOOK_AGAIN_MS = 5;
  * Removes all resources of a runtime that is gone or exiting: its process, monitors and their containers, network namespaces,
  * mounts, the bridge, cgroups and files. Idempotent.
  */
-export function removeLeftovers(footprint: Footprint): void {
+export function removeRuntimeResources(footprint: RuntimeFootprint): void {
   const namespaces = networkNamespaces(footprint.folder);
   killProcesses(footprint);
   for (const path of namespaces) quietly('ip', 'netns', 'delete', path.slice(path.lastIndexOf('/') + 1));
@@ -52,7 +52,7 @@ export function networkNamespaces(folder: string): readonly string[] {
  * the socket that it reports to, conmon by the files it writes. Returns when they and their operations have
  * ended: only then can cgroups be removed, and no process writes into the directory.
  */
-function killProcesses({ socketPath, folder }: Footprint): void {
+function killProcesses({ socketPath, folder }: RuntimeFootprint): void {
   const processes = runningProcesses();
   const ours = processes.filter(({ args }) => {
     if (args[0]?.includes('containerd-shim')) return args.includes(socketPath);

@@ -3,7 +3,7 @@ import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import type { TestAgent } from './agent-fixture.ts';
 
 /** Access to the containers of an agent's pods. */
-export interface Inside {
+export interface ContainerAccess {
   /** Runs a shell command in a running container and returns its output. */
   ask(pod: string, container: string, line: string): Promise<string>;
   /** The host process id of a running container. */
@@ -11,7 +11,7 @@ export interface Inside {
   close(): void;
 }
 
-export function lookInside(it: TestAgent, signal: AbortSignal): Inside {
+export function accessContainers(it: TestAgent, signal: AbortSignal): ContainerAccess {
   const cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
   const idOf = (pod: string, container: string): string =>
     it.report(pod).observed?.containers.find(({ name }) => name === container)?.id ?? '';

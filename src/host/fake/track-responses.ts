@@ -1,7 +1,7 @@
 import type { HttpHandler, ServerResponse } from '../network.ts';
 
 /** The same handler, and when all that it was asked for is answered to the end. */
-export function countedAnswers(handler: HttpHandler): { readonly http: HttpHandler; idle(): Promise<void> } {
+export function trackResponses(handler: HttpHandler): { readonly http: HttpHandler; idle(): Promise<void> } {
   const answering = new Set<Promise<void>>();
   return {
     async http(request) {

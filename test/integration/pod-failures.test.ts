@@ -1,6 +1,6 @@
 /**
- * What cannot be honoured, on the real runtime: kubelet's own reason and message, the other containers run, and the pod
- * recovers by itself once the cause is gone. All pods fail at once and recover at once.
+ * Unsupported or failing pods on the real runtime: kubelet's own reason and message, the other containers run, and the pod
+ * recovers by itself once the cause is gone. All pods fail and recover in parallel.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
-import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const LOADED_LATER = 'localhost/nodelet/later:1';
 const SECOND_NAME = 'localhost/nodelet/busybox:2';
 
-/** What comes from the runtime, within the words of kubelet. */
+/** The part of the message that comes from the runtime. */
 const TEXTS = {
   containerd: {
     seccomp: /cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": open .*: no such file or directory$/,
@@ -31,15 +31,15 @@ const TEXTS = {
   },
 }[TEST_RUNTIME];
 
-/** A pass that failed is tried again by then. */
+/** The time in which a failed sync is retried. */
 const FAILED_PASS_MS = 20_000;
 
 interface Case {
-  /** The container that cannot be, beside one that can. */
+  /** The failing container, beside one that runs. */
   readonly bad: Partial<Container>;
   readonly reason: string;
   readonly message: RegExp;
-  /** Takes the cause away; what it answers with is the container from then on. */
+  /** Removes the cause and returns the container from then on. */
   readonly mend: (it: TestAgent) => Promise<Partial<Container> | undefined>;
 }
 
@@ -67,7 +67,7 @@ const CASES: Record<string, Case> = {
     reason: 'RunContainerError',
     message: TEXTS.command,
     async mend({ runtime }) {
-      // Under another name the image is another container: it need not wait for the back-off of the one before.
+      // Another image name is another container: it does not wait for the previous back-off.
       await runtime.tag(BUSYBOX_IMAGE, SECOND_NAME);
       return { image: SECOND_NAME };
     },
@@ -100,50 +100,50 @@ suite('what cannot be honoured', { skip: runtimeSkipReason(), timeout: 900_000 }
   after(() => it.stop());
 
   const caseOf = (name: string, changes: Partial<Container>): Pod =>
-    podOf(name, { containers: [shell('good', OBEDIENT), { ...shell('bad', OBEDIENT), ...changes }] });
+    podOf(name, { containers: [shell('good', EXITS_ON_SIGTERM), { ...shell('bad', EXITS_ON_SIGTERM), ...changes }] });
   const late = (): Pod[] => [
     podOf('folder', {
-      containers: [{ ...shell('main', OBEDIENT), volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+      containers: [{ ...shell('main', EXITS_ON_SIGTERM), volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
       volumes: [{ name: 'data', hostPath: { path: hostPath, type: 'Directory' } }],
     }),
-    podOf('class', { containers: [shell('main', OBEDIENT)], runtimeClassName: 'late' }),
-    podOf('handler', { containers: [shell('main', OBEDIENT)], runtimeClassName: 'wrong' }),
+    podOf('class', { containers: [shell('main', EXITS_ON_SIGTERM)], runtimeClassName: 'late' }),
+    podOf('handler', { containers: [shell('main', EXITS_ON_SIGTERM)], runtimeClassName: 'wrong' }),
   ];
-  /** Resolves with the words with which it waits: later it may wait for something else, to be tried again. */
+  /** Resolves with the waiting message of the reason; later reasons, such as back-off, may replace it. */
   const failed = async (name: string, reason: string): Promise<string> => {
     let message = '';
     await it.next((event) => {
       const isSo = isOf(event, name) && runs(event, 'good');
-      const told = isSo ? waitsFor(event, reason) : undefined;
-      message ||= told ?? '';
-      return told !== undefined;
+      const waiting = isSo ? waitsFor(event, reason) : undefined;
+      message ||= waiting ?? '';
+      return waiting !== undefined;
     }, `${name}: ${reason}`);
     return message;
   };
-  const told = (name: string, reason: string): Promise<number> =>
+  const reported = (name: string, reason: string): Promise<number> =>
     it.next(
       (event) => event.kind === 'event' && isOf(event, name) && event.event.reason === reason,
       `${name}: ${reason}`,
     );
 
-  test('each is told in the words of kubelet, and keeps nobody else from running', async () => {
+  test("each is reported with kubelet's message, and does not affect other containers", async () => {
     it.source.setObjects({ runtimeClasses: [{ metadata: { name: 'wrong' }, handler: 'nowhere' }] });
     const messages = Promise.all(Object.entries(CASES).map(([name, { reason }]) => failed(name, reason)));
     const all = Promise.all([
       messages,
-      told('folder', 'FailedMount'),
-      told('class', 'FailedCreatePodSandBox'),
-      told('handler', 'FailedCreatePodSandBox'),
+      reported('folder', 'FailedMount'),
+      reported('class', 'FailedCreatePodSandBox'),
+      reported('handler', 'FailedCreatePodSandBox'),
     ]);
     it.source.set(...Object.entries(CASES).map(([name, { bad }]) => caseOf(name, bad)), ...late());
     await all;
     for (const [index, [name, { reason, message }]] of Object.entries(CASES).entries()) {
       assert.match((await messages)[index] ?? '', message);
       const events = it.report(name).events.filter(({ fieldPath }) => fieldPath === 'spec.containers{bad}');
-      const told = `${reason}: ${events.map((event) => `${event.type} ${event.reason} ${event.message}`).join('\n')}`;
+      const text = `${reason}: ${events.map((event) => `${event.type} ${event.reason} ${event.message}`).join('\n')}`;
       assert.ok(
         events.some((event) => event.type === 'Warning' && message.test(event.message.replace(/^Error: /, ''))),
-        told,
+        text,
       );
     }
     assert.deepEqual(messagesOf(it, 'folder', 'FailedMount'), [

@@ -5,7 +5,7 @@ interface Stoppable {
 }
 
 /** A control plane, a runtime and an agent. */
-export interface ClusterScene<R, A> {
+export interface TestCluster<R, A> {
   readonly plane: ControlPlane;
   readonly runtime: R;
   readonly agent: A;
@@ -13,10 +13,10 @@ export interface ClusterScene<R, A> {
   stop(): Promise<void>;
 }
 
-export async function startClusterScene<R extends Stoppable, A extends Stoppable>(
+export async function startTestCluster<R extends Stoppable, A extends Stoppable>(
   startRuntime: () => Promise<R>,
   startAgent: (plane: ControlPlane, runtime: R) => Promise<A>,
-): Promise<ClusterScene<R, A>> {
+): Promise<TestCluster<R, A>> {
   await using started = new AsyncDisposableStack();
   const [plane, runtime] = await startPlaneAndRuntime(startRuntime);
   started.defer(() => plane.stop());

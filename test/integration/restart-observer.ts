@@ -11,15 +11,15 @@ interface SeenContainer {
 }
 
 /**
- * Looks at a runtime from outside, past the agent that is killed again and again, and notes what must never be: a
- * container that is made though an earlier one of the same pod and name had started (the containers that it watches
+ * Observes a runtime from outside while the agent is killed repeatedly, and records violations: a
+ * container that is created though an earlier one of the same pod and name had started (the observed containers
  * never fail by themselves), and two sandboxes of one pod name that are up together.
  */
-export class RestartWitness {
+export class RestartObserver {
   /** One line each. */
   readonly wrong = new Set<string>();
   readonly #records: RuntimeRecords;
-  /** `uid/container` → all that there were, oldest first. */
+  /** `uid/container` → all containers, oldest first. */
   readonly #containers = new Map<string, Map<string, SeenContainer>>();
   readonly #pods = new Set<string>();
 
@@ -27,12 +27,12 @@ export class RestartWitness {
     this.#records = records;
   }
 
-  /** How many pods it has seen with a sandbox. */
+  /** The number of observed pods with a sandbox. */
   get podsSeen(): number {
     return this.#pods.size;
   }
 
-  /** Until the signal aborts. */
+  /** Observes until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#noteDoubles(this.#records.sandboxes());
