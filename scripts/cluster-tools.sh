@@ -136,6 +136,6 @@ command -v go >/dev/null || give_up "go is not installed, so these cannot be bui
 exec 9>"$FOLDER/.lock"
 flock 9
 rm -f "$REASON"
-for name in $(missing); do # read again: whoever held the lock may have built them
+for name in $(missing); do # read again: the previous holder of the lock may have built them
   build "$name"
 done

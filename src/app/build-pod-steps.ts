@@ -30,7 +30,7 @@ export interface PodSteps {
   readonly volumes: PodVolumes;
   /** In the order in which a starting pod prepares them; a stopped pod releases them in reverse. */
   readonly inOrder: readonly PodStep[];
-  readonly onContainerStarted: StartDeps['started'];
+  readonly onContainerStarted: StartDeps['onContainerStarted'];
 }
 
 export function buildPodSteps(

@@ -9,15 +9,15 @@ Examples:
   nodelet logs -f hello -c web    follow the log of a container
   nodelet why hello               why a pod is not ready
   nodelet exec -it hello -- sh    a shell in a container
-  nodelet stop hello              end a pod
-  nodelet image pull busybox      bring an image here
+  nodelet stop hello              stop a pod
+  nodelet image pull busybox      pull an image
 
 Exit codes:
   0   done
-  1   something failed: a pod, the runtime, or no agent is running
-  2   wrong usage, or input that cannot be used
+  1   failure: a pod, the runtime, or no agent is running
+  2   wrong usage or invalid input
   70  a bug in nodelet
-  'exec' ends with the exit code of its command; 127 it was not found, 126 it cannot be executed.
+  'exec' exits with the code of its command; 127 not found, 126 not executable.
 `;
 
 export interface ProgramOutput {

@@ -8,10 +8,10 @@ export class UpgradeRejectedError extends NetworkError {
   /** Of the response; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, words: string, headers: Readonly<Record<string, string>> = {}) {
-    super('EPROTO', `unexpected answer ${status}: ${words.trim()}`);
+  constructor(status: number, bodyText: string, headers: Readonly<Record<string, string>> = {}) {
+    super('EPROTO', `unexpected response ${status}: ${bodyText.trim()}`);
     this.status = status;
-    this.bodyText = words;
+    this.bodyText = bodyText;
     this.headers = headers;
   }
 }

@@ -9,16 +9,16 @@ export interface LogOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** kubelet's `--v`. */
   readonly verbosity: number;
-  /** `human` for a terminal, `json` (a record a line) for what collects logs. */
+  /** `human` for a terminal, `json` (one record per line) for log collectors. */
   readonly format: 'human' | 'json';
   readonly coloured?: boolean;
-  /** Takes whole lines, line feed included. */
+  /** Gets whole lines, line feed included. */
   write(line: string): void;
 }
 
 type Write = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** The program's own log. Values of secrets are hidden, errors are shown with their causes. */
+/** Creates the program's log. Secret values are redacted, errors are shown with their causes. */
 export function createLog(options: LogOptions): Readonly<Record<LogLevel, Write>> {
   const { clock, format, coloured = false } = options;
   const level = levelOfVerbosity(options.verbosity);

@@ -5,7 +5,7 @@ import { RPC_CHANNEL } from '../cri/instrument.ts';
 import type { Clock } from '../host/clock.ts';
 import { logCriCalls } from './cri-log.ts';
 
-test('logCriCalls() tells of each call and hides what was sent', async (t) => {
+test('logCriCalls() logs each call without its request', async (t) => {
   let now = 0;
   const clock: Pick<Clock, 'monotonic'> = { monotonic: () => now };
   const lines: unknown[] = [];
@@ -22,7 +22,7 @@ test('logCriCalls() tells of each call and hides what was sent', async (t) => {
   await channel.tracePromise(call, { method: 'StartContainer', request: { containerId, env: ['PASSWORD=x'] } });
   await channel
     .tracePromise(failing, { method: 'StopContainer', request: { containerId } })
-    .catch(() => 'told to the log as well');
+    .catch(() => 'logged as well');
   assert.deepEqual(lines, [
     ['runtime call', { method: 'StartContainer', containerId: '0123456789abc', ms: 12 }],
     ['runtime call', { method: 'StopContainer', containerId: '0123456789abc', ms: 0, error: 'container not found' }],

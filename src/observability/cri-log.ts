@@ -8,8 +8,8 @@ interface DebugLog {
 }
 
 /**
- * Writes a line per call to the runtime: what was called for which object, how long it took, how it ended. Requests
- * themselves are not written: they carry environment variables and registry credentials. Returns what ends it.
+ * Logs each call to the runtime: its method, object, duration and error. Requests themselves are not logged: they contain
+ * environment variables and registry credentials. Returns the function that stops it.
  */
 export function logCriCalls({
   log,

@@ -1,15 +1,15 @@
-/** What a value looks like in the log. Keeps secrets out and never throws: a log line must not end the program. */
+/** Formats values for the log. Redacts secrets and never throws: a log line must not end the program. */
 
-/** Fields whose values are not for a log, whatever they hold. */
+/** Names of fields whose values are always redacted. */
 const SECRET_NAMES = /token|password|passwd|secret|authorization|credential|private_?key|^auth$/i;
 
-/** Deeper values, and longer lists, are cut: a log line is no dump. */
+/** Deeper values and longer lists are cut. */
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 32;
 
 const REDACTED = '[redacted]';
 
-/** The fields as they are written, names of secrets with their values hidden. */
+/** The fields as they are logged, with secret values redacted. */
 export function loggedFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return loggedRecord(fields, 0);
 }
@@ -29,10 +29,12 @@ function loggedValue(value: unknown, depth: number): unknown {
   if (depth > MAX_DEPTH) return '…';
   if (value instanceof Map) return loggedRecord(Object.fromEntries(value), depth);
   const isList = Array.isArray(value) || value instanceof Set;
-  return isList ? [...value].slice(0, MAX_ITEMS).map((item) => loggedValue(item, depth + 1)) : loggedRecord(value, depth);
+  return isList
+    ? [...value].slice(0, MAX_ITEMS).map((item) => loggedValue(item, depth + 1))
+    : loggedRecord(value, depth);
 }
 
-/** An error with its causes, outermost first; a cause whose text is in the one before is not repeated. */
+/** An error with its causes, outermost first; a cause whose text the outer error contains is not repeated. */
 export function errorChainText(error: Error): string {
   const own = error instanceof AggregateError ? [error.message, ...error.errors.map(errorPartText)] : [error.message];
   const text = own.filter((part) => part !== '').join('; ') || error.name;

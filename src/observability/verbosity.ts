@@ -1,7 +1,7 @@
-/** pino's names of the levels that the program uses. */
+/** pino's names of the log levels in use. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What `--v=N` shows: warnings and errors always, what happens from 2 on, and every detail from 4 on. */
+/** The log level of `--v=N`: warnings and errors always, `info` from 2 on, `debug` from 4 on. */
 export function levelOfVerbosity(verbosity: number): LogLevel {
   if (verbosity >= 4) return 'debug';
   return verbosity >= 2 ? 'info' : 'warn';

@@ -75,24 +75,25 @@ const UNUSED_LAYER_MAX_AGE_MS = 60 * 60_000;
 export async function openStorage(parts: StorageParts): Promise<Storage> {
   const { fs, clock, log, random, settings } = parts;
   const { driver, layout } = await prepareFolders(parts);
-  const present = (await fs.readDirectory(layout.layers)).map(({ name }) => name);
+  const present = (await fs.readDirectory(layout.layers)).map(({ name }) => name).filter(isHex);
   const trash = new Trash(parts, layout.unfinished);
-  const layers = new LayerStore({ fs, random, layout, trash, whiteoutFormat: driver.whiteouts }, present.filter(isHex));
+  const layers = new LayerStore({ fs, random, layout, trash, whiteoutFormat: driver.whiteouts }, present);
   const records = new ImageRecords({ fs, clock, log, layout, pinned: settings.pinnedImages });
   await records.load((chainId) => layers.has(chainId));
   for (const layer of layersOf(records)) layers.setUsage(layer.chainId, layer);
-  const use = new LayerReferences(fs, layout);
-  const holds = new LayerLeases();
+  const references = new LayerReferences(fs, layout);
+  const leases = new LayerLeases();
+  const stores = { layout, driver, layers, references, trash };
   const image = (reference: string) => records.record(reference);
 
-  const isOfImage = (chainId: string): boolean =>
-    holds.has(chainId) || layersOf(records).some((layer) => layer.chainId === chainId);
+  const isUsedByImage = (chainId: string): boolean =>
+    leases.has(chainId) || layersOf(records).some((layer) => layer.chainId === chainId);
   // Top layer first: a user of a layer needs all layers below it.
   const discardLayers = async (chain: readonly string[]): Promise<void> => {
     for (const chainId of chain.toReversed()) {
-      if (isOfImage(chainId)) return;
-      await use.load();
-      await layers.remove(hexOf(chainId), () => isOfImage(chainId) || use.isInUse(chainId));
+      if (isUsedByImage(chainId)) return;
+      await references.load();
+      await layers.remove(hexOf(chainId), () => isUsedByImage(chainId) || references.isInUse(chainId));
     }
   };
   const collectLayers = async (isOld?: (hex: string) => Promise<boolean>): Promise<void> => {
@@ -101,24 +102,15 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
       if (!ofImages.has(hex) && (await (isOld?.(hex) ?? true))) await discardLayers([`sha256:${hex}`]);
     }
   };
-  const ingest = createImageIngest({ layers, records, leases: holds, discardLayers });
-  const snapshots = new LayeredSnapshotter({
-    ...parts,
-    layout,
-    driver,
-    layers,
-    references: use,
-    image,
-    trash,
-    discardLayers,
-  });
+  const ingest = createImageIngest({ layers, records, leases, discardLayers });
+  const snapshots = new LayeredSnapshotter({ ...parts, ...stores, image, discardLayers });
   const writable = new WritableUsage(clock, snapshots);
 
   return {
     images: records,
     snapshots,
     loader: createImageLoader({ ...parts, layout, ingest }),
-    exporter: createImageExporter({ layers, records, leases: holds, discardLayers }),
+    exporter: createImageExporter({ layers, records, leases, discardLayers }),
     ingest,
     imageService: (puller) => ({
       listImages: listImages({ images: records }),
@@ -141,7 +133,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
       await fs.removeTree(layout.unfinished);
     },
     sweep: async () => {
-      await sweepStorage({ ...parts, layout, use });
+      await sweepStorage({ ...parts, layout, use: references });
       await collectLayers(async (hex) => clock.now() - (await layers.storedAtMs(hex)) > UNUSED_LAYER_MAX_AGE_MS);
       await layers.sweepFiles();
       await records.sweepFiles();

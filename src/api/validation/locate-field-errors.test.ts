@@ -19,7 +19,7 @@ spec:
     - name: web
 `;
 
-test('fieldProblems() says where in the manifest each refusal belongs', () => {
+test('locateFieldErrors() adds the location in the manifest to each error', () => {
   const { pods } = decodeManifest(MANIFEST, { file: 'web.yaml' });
   const errors = pods.flatMap((decoded) => locateFieldErrors(validatePod(defaultPod(decoded.object)), decoded));
   assert.deepEqual(errors.map(formatManifestError), [

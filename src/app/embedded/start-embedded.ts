@@ -6,7 +6,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { FolderTakenError } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import { releaseMemory } from '../../host/linux/process/release-memory.ts';
-import { onQuiet } from '../../observability/when-quiet.ts';
+import { onQuiet } from '../../observability/on-quiet.ts';
 import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';

@@ -9,7 +9,7 @@ import {
 import type { CliCommand } from './cli-command.ts';
 
 const CRI_HELP = `
-Containers go on when it ends, and are found again when it starts.
+Containers keep running when it stops, and are adopted when it starts.
 
 Examples:
   nodelet cri --listen unix:///run/nodelet/cri.sock
@@ -43,7 +43,7 @@ export const cri: CliCommand<CriOptions> = {
   name: 'cri',
   define(program, run) {
     withFolderOptions(program.command('cri'))
-      .description('Be a CRI runtime, for crictl or another agent.')
+      .description('Run a CRI runtime, for crictl or another agent.')
       .addOption(
         new Option('--listen <endpoint>', 'the socket to serve')
           .argParser(endpoint)
@@ -51,14 +51,14 @@ export const cri: CliCommand<CriOptions> = {
       )
       .option('--cni-conf-dir <dir>', 'network configurations', folder, '/etc/cni/net.d')
       .addOption(
-        new Option('--cni-bin-dir <dirs>', 'network plugins; several folders behind colons')
+        new Option('--cni-bin-dir <dirs>', 'network plugins; several folders separated by colons')
           .argParser(folders)
           .default(['/opt/cni/bin', '/usr/lib/cni'], '/opt/cni/bin:/usr/lib/cni'),
       )
       .addOption(
         new Option('--runtime-handler <name=program...>', 'one more OCI runtime, such as kata=/usr/bin/kata-runtime')
           .argParser(handlers)
-          .default(new Map(), 'crun, or runc where that does not work'),
+          .default(new Map(), 'crun, or runc if crun does not work here'),
       )
       .option('--nri-socket <path>', 'let NRI plugins register here (off without it)', folder)
       .addOption(registryConfigDirs())

@@ -18,24 +18,24 @@ const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind 
 export async function execCommand(options: ExecOptions, { terminal, host }: CommandContext): Promise<number> {
   const { stateDir, namespace, container, command, stdin } = options;
   const pod = podArgument(options.pod, namespace);
-  const wish = execStreams(options, terminal);
-  if (options.tty && !wish.tty) await terminal.stderr.write(NO_TTY);
+  const streams = execStreams(options, terminal);
+  if (options.tty && !streams.tty) await terminal.stderr.write(NO_TTY);
   const client = createLocalClient({ network: host.network, socketPath: localSocket(stateDir) });
   const over = new AbortController();
   let isNoted = false;
   const address = async (): Promise<string> => {
-    const { url, note } = await client.exec({ pod, container, command, stdin, tty: wish.tty }, over.signal);
+    const { url, note } = await client.exec({ pod, container, command, stdin, tty: streams.tty }, over.signal);
     if (note !== undefined && !isNoted) await terminal.stderr.write(`${note}\n`);
     isNoted = true;
     return url;
   };
   try {
-    const connection = await connectExec(host.network, address, wish, over.signal);
-    const sending = [sendInput(terminal, wish, connection, over.signal)];
-    if (wish.tty) sending.push(sendSizes(terminal, connection, over.signal));
+    const connection = await connectExec(host.network, address, streams, over.signal);
+    const sending = [sendInput(terminal, streams, connection, over.signal)];
+    if (streams.tty) sending.push(sendSizes(terminal, connection, over.signal));
     const { stdout, stderr } = terminal;
     const received = connection.receive({
-      stdout: (data) => (wish.tty ? stdout.writeRaw(data) : stdout.write(data)),
+      stdout: (data) => (streams.tty ? stdout.writeRaw(data) : stdout.write(data)),
       stderr: (data) => stderr.write(data), // a tty has one output only
     });
     return await exitCodeOf(await Promise.race([received, failureOf(sending)]), command, terminal);

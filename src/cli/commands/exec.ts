@@ -19,11 +19,11 @@ export const exec: CliCommand<ExecOptions> = {
   name: 'exec',
   define(program, run) {
     clientCommand(program, 'exec')
-      .description('Run a command in a container, and end with its exit code.')
+      .description('Run a command in a container, and exit with its code.')
       .argument('<pod>', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
       .argument('<command...>', 'the command and its arguments, after --')
       .option('-c, --container <name>', 'which container of the pod')
-      .option('-i, --stdin', 'pass what is typed or piped in on to the command')
+      .option('-i, --stdin', 'pass stdin to the command')
       .option('-t, --tty', 'give the command a terminal')
       .addHelpText(
         'after',

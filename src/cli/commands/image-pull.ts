@@ -5,7 +5,7 @@ import { ImageNameError, parseImageName } from '../../base/image-name.ts';
 import { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import type { PullOptions } from '../options/image-options.ts';
-import { shownPull } from '../output/pull-screen.ts';
+import { showPull } from '../output/pull-screen.ts';
 import { shortId } from '../output/short-id.ts';
 import type { CommandContext } from './command-context.ts';
 import { dockerLogin } from './docker-login.ts';
@@ -37,7 +37,7 @@ export async function pullOne(
 ): Promise<string> {
   const request = { image, auth: await loginFor(image, signal) };
   if (quiet) return (await images.pull(request, signal)).name;
-  const { name, id } = await shownPull(image, { terminal, clock: host.clock }, (watch) =>
+  const { name, id } = await showPull(image, { terminal, clock: host.clock }, (watch) =>
     images.pull(request, signal, watch),
   );
   return `${name} pulled (${shortId(id)})`;

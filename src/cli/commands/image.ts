@@ -21,12 +21,12 @@ Examples:
 `;
 
 const PULL_HELP = `
-Several are pulled one after the other; what one brought is not fetched for the next. Ctrl-C gives up: layers that are
-whole stay for the next try. Mirrors and authorities of registries are read from /etc/containerd/certs.d and
-/etc/docker/certs.d unless --registry-config-dir names others; a runtime that is at work goes by its own, and by its own
+Several images are pulled one after the other and share their layers. Ctrl-C cancels; complete layers are kept for the
+next attempt. Mirrors and authorities of registries are read from /etc/containerd/certs.d and
+/etc/docker/certs.d unless --registry-config-dir names others; a running runtime uses its own folders, and its own
 HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
-Without --username the login is docker's: config.json in $DOCKER_CONFIG or ~/.docker, with its credential helpers.
+Without --username, credentials are docker's: config.json in $DOCKER_CONFIG or ~/.docker, with its credential helpers.
 
 Examples:
   nodelet image pull docker.io/library/busybox:1.36 quay.io/team/app@sha256:…
@@ -34,8 +34,8 @@ Examples:
 `;
 
 const SAVE_HELP = `
-The archive is OCI's image layout and that of 'docker save' at once: docker, podman, skopeo, ctr and 'nodelet image load'
-take it as it is. An image that is given by its name has that name in it. A file is replaced only by a whole archive.
+The archive is both an OCI image layout and a 'docker save' archive: docker, podman, skopeo, ctr and 'nodelet image load'
+read it. An image that is given by name keeps that name. An existing file is replaced only by a complete archive.
 
 Examples:
   nodelet image save busybox:1.36 localhost/tools:1 -o images.tar
@@ -43,8 +43,8 @@ Examples:
 `;
 
 const RM_HELP = `
-A name goes, and the image with the last of its names; by its id an image goes with all of them. One that containers use
-can be removed, as with every CRI runtime: they go on, and its layers go with the last of them.
+Removes a name, and the image with its last name; an id removes the image with all names. An image in use can be removed,
+as with every CRI runtime: its containers keep running, and its layers are removed with the last of them.
 `;
 
 export const image: CliCommand<ImageOptions> = {
@@ -52,7 +52,7 @@ export const image: CliCommand<ImageOptions> = {
   define(program, run) {
     const group = program
       .command('image')
-      .description('The images of this machine: pull, load, save, make, list, name, remove.')
+      .description('Manage the images of this machine: pull, load, save, build, list, tag, remove.')
       .addHelpText('after', IMAGE_HELP);
     const verb = (name: string): Command => withFolderOptions(group.command(name));
     const runVerb: RunVerb = (flags, options) => run({ rootDir: flags.root, stateDir: flags.state, ...options });
@@ -61,7 +61,7 @@ export const image: CliCommand<ImageOptions> = {
     addLoad(verb('load'), runVerb);
     addSave(verb('save'), runVerb);
     verb('tag')
-      .description('Give an image one more name.')
+      .description('Add a name to an image.')
       .argument('<image>', 'a name or an id')
       .argument('<name>', 'such as localhost/tools:2')
       .action((from: string, to: string, flags: FolderFlags) => runVerb(flags, { verb: 'tag', image: from, name: to }));
@@ -69,7 +69,7 @@ export const image: CliCommand<ImageOptions> = {
       .alias('rmi')
       .description('Remove images.')
       .argument('<image...>', 'names or ids')
-      .option('-f, --force', 'one that is not here is fine')
+      .option('-f, --force', 'ignore missing images')
       .addHelpText('after', RM_HELP)
       .action((images: string[], flags: FolderFlags & { readonly force?: boolean }) =>
         runVerb(flags, { verb: 'rm', images, force: flags.force ?? false }),
@@ -93,10 +93,10 @@ interface ListFlags extends FolderFlags {
 function addList(command: Command, run: RunVerb): void {
   command
     .alias('list')
-    .description('List the images. SIZE is what was transferred.')
+    .description('List the images. SIZE is the size as transferred.')
     .option('-q, --quiet', 'only the ids')
-    .option('--digests', 'also what the names led to in the registry')
-    .option('--no-trunc', 'whole ids')
+    .option('--digests', 'also the digests of the names in the registry')
+    .option('--no-trunc', 'full ids')
     .addOption(new Option('-o, --output <format>', 'for other programs').choices(['json']))
     .action((flags: ListFlags) => {
       const { quiet, digests = false, trunc, output } = flags;
@@ -114,12 +114,12 @@ interface PullFlags extends FolderFlags {
 
 function addPull(command: Command, run: RunVerb): void {
   command
-    .description('Bring images from registries.')
+    .description('Pull images from registries.')
     .argument('<image...>', "names: 'busybox' is docker.io/library/busybox:latest")
     .option('-q, --quiet', 'no progress, only the names')
-    .option('-u, --username <name>', 'who logs in at the registry')
+    .option('-u, --username <name>', 'user name for the registry')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--platform <os/arch>', "only this machine's, and so it need not be given")
+    .option('--platform <os/arch>', "only this machine's platform is supported")
     .addOption(registryConfigDirsIfGiven())
     .addHelpText('after', PULL_HELP)
     .action((images: string[], flags: PullFlags) => {
@@ -133,9 +133,11 @@ function addPull(command: Command, run: RunVerb): void {
 
 function addLoad(command: Command, run: RunVerb): void {
   command
-    .description('Take the images of an archive in: OCI layout or docker save, compressed with gzip or zstd or not.')
+    .description(
+      'Load the images of an archive: OCI layout or docker save, uncompressed or compressed with gzip or zstd.',
+    )
     .argument('[archive]', "a file; '-' or nothing reads standard input")
-    .option('-i, --input <file>', 'the same, as docker has it')
+    .option('-i, --input <file>', 'the same, as in docker')
     .action((archive: string | undefined, flags: FolderFlags & { readonly input?: string }) => {
       if (archive !== undefined && flags.input !== undefined) command.error('error: one archive at a time');
       return run(flags, { verb: 'load', archive: archive ?? flags.input ?? '-' });
@@ -144,7 +146,7 @@ function addLoad(command: Command, run: RunVerb): void {
 
 function addSave(command: Command, run: RunVerb): void {
   command
-    .description('Write images into an archive.')
+    .description('Save images to an archive.')
     .argument('<image...>', 'names or ids')
     .option('-o, --output <file>', "a file; '-' is standard output", '-')
     .addHelpText('after', SAVE_HELP)
@@ -163,14 +165,14 @@ interface BuildFlags extends FolderFlags {
 
 function addBuild(command: Command, run: RunVerb): void {
   command
-    .description('Make an image of a folder or a tar file: its content is the root of containers.')
+    .description('Build an image from a folder or a tar file that holds the root file system.')
     .argument('<rootfs>', 'a folder, or a tar file')
     .argument('<name>', 'such as localhost/tools:1')
-    .option('--cmd <arg>', 'what runs unless a container says otherwise; once for each argument', collected, [])
-    .option('--entrypoint <arg>', 'what runs it; once for each argument', collected, [])
+    .option('--cmd <arg>', 'default command; once for each argument', collected, [])
+    .option('--entrypoint <arg>', 'entrypoint; once for each argument', collected, [])
     .option('--env <NAME=value>', 'an environment variable; may be repeated', collected, [])
-    .option('--user <user>', 'a name or number, with a group behind a colon')
-    .option('--workdir <dir>', 'the working folder')
+    .option('--user <user>', 'user name or id, optionally with :group')
+    .option('--workdir <dir>', 'the working directory')
     .action((rootfs: string, name: string, flags: BuildFlags) => {
       const { cmd, entrypoint, env, user = '', workdir: workingDir = '' } = flags;
       const config = { cmd, entrypoint, env, user, workingDir };

@@ -30,16 +30,16 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
   const { terminal, host, machine } = context;
   const ending = new Shutdown();
   const deps = { fs: host.fs, hostname: machine.hostname, cgroupVersion: host.cgroups.version };
-  const { settings, diagnostics: faults } = await loadKubeletConfig(flags, deps, ending.requested);
+  const { settings, diagnostics: loaded } = await loadKubeletConfig(flags, deps, ending.requested);
   if (settings.flags.help || settings.flags.version !== false) {
     await terminal.stdout.write(settings.flags.help ? kubeletHelp() : `Kubernetes ${KUBERNETES_VERSION}\n`);
     return EXIT.ok;
   }
-  const problems = [...faults, ...standaloneErrors(settings), ...notHonoured(settings.config)];
-  for (const problem of problems) {
-    await terminal.stderr.write(`nodelet kubelet: ${problem.severity}: ${formatDiagnostic(problem)}\n`);
+  const diagnostics = [...loaded, ...standaloneErrors(settings), ...notHonoured(settings.config)];
+  for (const diagnostic of diagnostics) {
+    await terminal.stderr.write(`nodelet kubelet: ${diagnostic.severity}: ${formatDiagnostic(diagnostic)}\n`);
   }
-  if (problems.some(({ severity }) => severity === 'error')) return EXIT.badInput;
+  if (diagnostics.some(({ severity }) => severity === 'error')) return EXIT.badInput;
   requireRootOnLinux(context);
   const log = agentLog(context, settings.config.logging.verbosity || DEFAULT_VERBOSITY);
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
@@ -77,7 +77,7 @@ async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folde
   });
 }
 
-/** `undefined` when it was told to end before it had started. */
+/** `undefined` when a shutdown was requested before it had started. */
 async function start(
   settings: KubeletSettings,
   context: CommandContext,

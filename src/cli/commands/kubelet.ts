@@ -13,7 +13,7 @@ export const kubelet: CliCommand<readonly string[]> = {
   define(program, run) {
     program
       .command('kubelet')
-      .description('Be the node agent of this machine, in the place of kubelet.')
+      .description('Run the node agent of this machine, as a replacement for kubelet.')
       .usage('[kubelet flags]')
       .argument('[flags...]')
       .helpOption(false)

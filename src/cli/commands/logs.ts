@@ -30,11 +30,11 @@ export const logs: CliCommand<LogsOptions> = {
       .description('Print the log of a container.')
       .argument('<pod>', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
       .option('-c, --container <name>', 'which container of the pod')
-      .option('-f, --follow', 'go on until the container ends')
+      .option('-f, --follow', 'follow the log until the container exits')
       .addOption(new Option('--tail <lines>', 'only the last lines').argParser(tailLines))
-      .addOption(new Option('--since <duration>', 'only what is not older, such as 5m').argParser(duration))
-      .option('--timestamps', 'begin each line with its time')
-      .option('-p, --previous', 'the container before the one that runs now')
+      .addOption(new Option('--since <duration>', 'only lines newer than this, such as 5m').argParser(duration))
+      .option('--timestamps', 'prefix each line with its timestamp')
+      .option('-p, --previous', 'the previous instance of the container')
       .addHelpText('after', '\nExample:\n  nodelet logs -f --tail 20 hello -c web\n')
       .action(async (pod: string, flags: LogsFlags) => {
         const { state: stateDir, namespace, container, follow = false, previous = false, timestamps = false } = flags;

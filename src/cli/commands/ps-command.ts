@@ -9,7 +9,7 @@ import { textTable } from '../output/text-table.ts';
 import type { CommandContext } from './command-context.ts';
 import type { PsOptions } from './ps.ts';
 
-/** `nodelet ps`: pods on stdout; troubles of the node and manifests that could not be used on stderr. */
+/** `nodelet ps`: pods on stdout; errors of the node and invalid manifests on stderr. */
 export async function psCommand(
   { stateDir, namespace, output }: PsOptions,
   { terminal, host }: CommandContext,
@@ -19,9 +19,9 @@ export async function psCommand(
   await terminal.stdout.write(listText(list, output, host.clock.now()));
   if (output === 'table' || output === 'wide') {
     if (list.pods.length === 0) await terminal.stderr.write('No resources found.\n');
-    for (const trouble of list.nodeErrors) await terminal.stderr.write(`✗ ${trouble}\n`);
-    for (const { source, errors: problems } of list.manifests) {
-      for (const problem of problems) await terminal.stderr.write(`${manifestErrorText(source, problem)}\n`);
+    for (const error of list.nodeErrors) await terminal.stderr.write(`✗ ${error}\n`);
+    for (const { source, errors } of list.manifests) {
+      for (const error of errors) await terminal.stderr.write(`${manifestErrorText(source, error)}\n`);
     }
   }
   return EXIT.ok;

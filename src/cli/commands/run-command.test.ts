@@ -333,7 +333,7 @@ test('run refuses to be the second agent of a state folder', async () => {
   await working();
   await assert.rejects(
     runCommand(defaults, context, () => new ScriptedAgent().wiring()),
-    { message: 'another agent is running (pid 42, /run/nodelet/nodelet.sock)', exitCode: 1 },
+    { name: 'StartupError', message: 'another agent is running (pid 42, /run/nodelet/nodelet.sock)' },
   );
   agent.drained.resolve();
   interrupt();

@@ -58,7 +58,15 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const nameWidth = Math.max(0, ...wanted.pods.map((pod) => manifestName(pod, nodeName).length));
   const ending = new Shutdown();
   const closed = (): void => void ending.request();
-  const screen = new RunScreen({ terminal, clock, fs, nodeName, nameWidth, followLogs: !options.once, onClosed: closed });
+  const screen = new RunScreen({
+    terminal,
+    clock,
+    fs,
+    nodeName,
+    nameWidth,
+    followLogs: !options.once,
+    onClosed: closed,
+  });
   for (const { location, message } of wanted.errors) screen.manifestError(location, message);
   if (wanted.pods.length === 0) {
     if (wanted.errors.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
@@ -149,7 +157,7 @@ async function onceSettled({ options, context, wanted, screen, ending }: Run, { 
   const states = late.map((report) => lateText(report, agent.nodeName)).join(', ');
   if (!settled) screen.line(`nodelet run: not ready after ${options.timeoutMs / 1000} s: ${states}`);
   const anyFailed = agent.pods().some(({ status }) => podOutcome(status) === 'failed');
-  const anyRefused = wanted.errors.length > 0 || agent.manifests().some(({ errors: problems }) => problems.length > 0);
+  const anyRefused = wanted.errors.length > 0 || agent.manifests().some(({ errors }) => errors.length > 0);
   return settled && !anyFailed && !anyRefused ? EXIT.ok : EXIT.failed;
 }
 

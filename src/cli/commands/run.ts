@@ -41,12 +41,12 @@ export const run: CliCommand<RunOptions> = {
       .description('Run the pods of manifests on this machine, without a cluster, until Ctrl-C.')
       .argument(
         '<file...>',
-        'manifests in YAML or JSON, or folders of them: pods, and what they refer to; changes are followed',
+        'manifests in YAML or JSON, or folders of them: pods and the objects they use; watched for changes',
       )
-      .option('--once', 'end when every pod is ready or done, and show what it logged')
+      .option('--once', 'exit when every pod is ready or done, and print its logs')
       .addOption(new Option('--timeout <duration>', 'how long --once waits').argParser(duration).default(300_000, '5m'))
-      .option('--root <dir>', 'what is kept: images, volumes, logs', folder, '/var/lib/nodelet')
-      .option('--state <dir>', 'what a reboot clears: sockets, running containers', folder, '/run/nodelet')
+      .option('--root <dir>', 'persistent data: images, volumes, logs', folder, '/var/lib/nodelet')
+      .option('--state <dir>', 'data that a reboot clears: sockets, running containers', folder, '/run/nodelet')
       .addOption(new Option('--pod-cidr <cidr>', 'addresses of pods').argParser(ipv4Cidr).default('10.87.0.0/16'))
       .addOption(registryConfigDirs())
       .addOption(new Option('--v <level>', 'log more: 2 what happens, 4 details').argParser(wholeNumber).default(0))

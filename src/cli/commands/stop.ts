@@ -18,10 +18,10 @@ export const stop: CliCommand<StopOptions> = {
   name: 'stop',
   define(program, run) {
     const command = clientCommand(program, 'stop')
-      .description('End pods and wait until nothing of them is left. They come back when their manifest changes.')
+      .description('Stop pods and wait until they are gone. They start again when their manifest changes.')
       .argument('[pod...]', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
       .option('--all', "every pod, and the 'nodelet run' that runs them")
-      .addOption(new Option('--grace-period <seconds>', 'not more time than this to end').argParser(wholeNumber))
+      .addOption(new Option('--grace-period <seconds>', 'upper limit of the grace period').argParser(wholeNumber))
       .addHelpText('after', '\nExamples:\n  nodelet stop hello\n  nodelet stop --all --grace-period 1\n');
     command.action(async (pods: string[], { state: stateDir, namespace, all = false, gracePeriod }: StopFlags) => {
       if (all === pods.length > 0) command.error('error: name the pods to stop, or give --all');

@@ -2,7 +2,7 @@ import { type ExplainFlags, type ExplainOptions, explainCommand } from '../optio
 import type { CliCommand } from './cli-command.ts';
 
 const TIMELINE_HELP = `
-Shows when each step began, how long it took, and what was waited for in between.
+Shows when each step started, how long it took, and what the pod waited for in between.
 
 Example:
   nodelet timeline hello
@@ -11,7 +11,7 @@ Example:
 export const timeline: CliCommand<ExplainOptions> = {
   name: 'timeline',
   define(program, run) {
-    explainCommand(program, 'timeline', 'Show the steps that were done for a pod.')
+    explainCommand(program, 'timeline', 'Show the steps of a pod.')
       .addHelpText('after', TIMELINE_HELP)
       .action(async (pod: string, { state: stateDir, namespace, output }: ExplainFlags) => {
         await run({ stateDir, namespace, pod, output: output ?? 'text' });

@@ -2,7 +2,7 @@ import { type ExplainFlags, type ExplainOptions, explainCommand } from '../optio
 import type { CliCommand } from './cli-command.ts';
 
 const WHY_HELP = `
-Says what the pod waits for, since when, and what the last errors were.
+Prints what the pod waits for, since when, and its last errors.
 
 Example:
   nodelet why hello
@@ -11,7 +11,7 @@ Example:
 export const why: CliCommand<ExplainOptions> = {
   name: 'why',
   define(program, run) {
-    explainCommand(program, 'why', 'Say why a pod is where it is.')
+    explainCommand(program, 'why', 'Explain the state of a pod.')
       .addHelpText('after', WHY_HELP)
       .action(async (pod: string, { state: stateDir, namespace, output }: ExplainFlags) => {
         await run({ stateDir, namespace, pod, output: output ?? 'text' });

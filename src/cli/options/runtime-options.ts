@@ -16,8 +16,8 @@ export interface FolderFlags {
 /** For every command that has a runtime, or talks to one. */
 export function withFolderOptions(command: Command): Command {
   return command
-    .option('--root <dir>', 'what is kept: images, volumes, logs', folder, '/var/lib/nodelet')
-    .option('--state <dir>', 'what a reboot clears: sockets, running containers', folder, '/run/nodelet');
+    .option('--root <dir>', 'persistent data: images, volumes, logs', folder, '/var/lib/nodelet')
+    .option('--state <dir>', 'data that a reboot clears: sockets, running containers', folder, '/run/nodelet');
 }
 
 /** Of everything that pulls. */
@@ -27,6 +27,6 @@ export function registryConfigDirs(): Option {
 }
 
 export function registryConfigDirsIfGiven(): Option {
-  const what = 'mirrors and authorities of registries, <registry>/hosts.toml; several folders behind colons';
+  const what = 'mirrors and authorities of registries, <registry>/hosts.toml; several folders separated by colons';
   return new Option('--registry-config-dir <dirs>', what).argParser(folders);
 }

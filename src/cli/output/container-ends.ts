@@ -1,17 +1,17 @@
 import type { ContainerStateTerminated, ContainerStatus, PodStatus } from '../../api/generated/core-v1.ts';
 
-/** A container that waits for one of these has begun anew; for anything else, it has not. */
-const BEGUN: ReadonlySet<string | undefined> = new Set(['ContainerCreating', 'PodInitializing']);
+/** Waiting reasons of a container that is being started. */
+const STARTING_REASONS: ReadonlySet<string | undefined> = new Set(['ContainerCreating', 'PodInitializing']);
 
-/** The last end of a container that a status tells of. */
+/** The last end of a container in a status. */
 export interface ContainerEnd {
   readonly label: 'init' | 'container';
   readonly name: string;
-  /** How often it had been restarted before. */
+  /** Number of restarts before this end. */
   readonly count: number;
   readonly end: ContainerStateTerminated;
-  /** Whether it has not been started again since. */
-  readonly isOver: boolean;
+  /** Whether the container has not been started again since. */
+  readonly isStopped: boolean;
 }
 
 export function containerEnds({ initContainerStatuses = [], containerStatuses = [] }: PodStatus): ContainerEnd[] {
@@ -26,6 +26,7 @@ function lastEnd(
   label: ContainerEnd['label'],
 ): ContainerEnd[] {
   const end = state?.terminated ?? lastState?.terminated;
-  const isOver = state?.terminated !== undefined || (state?.waiting !== undefined && !BEGUN.has(state.waiting.reason));
-  return end ? [{ label, name, count: isOver ? restartCount : restartCount - 1, end, isOver }] : [];
+  const isOver =
+    state?.terminated !== undefined || (state?.waiting !== undefined && !STARTING_REASONS.has(state.waiting.reason));
+  return end ? [{ label, name, count: isOver ? restartCount : restartCount - 1, end, isStopped: isOver }] : [];
 }

@@ -14,7 +14,7 @@ interface ImageRow {
   readonly image: ListedImage;
 }
 
-/** What `nodelet image ls` prints: a row for each name, as Docker has it. */
+/** The output of `nodelet image ls`: a row for each name, as in Docker. */
 export function imageList(images: readonly ListedImage[], options: Omit<ListOptions, 'verb'>): string {
   const rows = images.flatMap(imageRows).sort((a, b) => byCodePoint(sortKey(a), sortKey(b)));
   const idOf = ({ id }: ListedImage): string => (options.whole ? id : shortId(id));
@@ -51,7 +51,7 @@ function splitAt(text: string, at: number): [before: string, behind: string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What has no name comes last. */
+/** Images without a name come last. */
 function sortKey({ repository, tag, image }: ImageRow): string {
   return `${repository === NONE ? '~' : repository} ${tag} ${image.id}`;
 }

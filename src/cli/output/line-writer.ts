@@ -1,13 +1,13 @@
 import type { Output } from './output.ts';
 
-/** Writes whole lines in order, without making whoever tells them wait. */
+/** Writes whole lines in order; callers do not wait. */
 export class LineWriter {
   readonly #output: Output;
   readonly #broken: (error: unknown) => void;
   #last: Promise<void> = Promise.resolve();
   #isBroken = false;
 
-  /** `broken` is told once, when nobody reads any more; later lines are dropped. */
+  /** `broken` is called once, when a write fails because the reader is gone; later lines are dropped. */
   constructor(output: Output, broken: (error: unknown) => void) {
     this.#output = output;
     this.#broken = broken;
@@ -18,12 +18,12 @@ export class LineWriter {
     void this.#append(() => this.#output.write(`${text}\n`));
   }
 
-  /** Text that may have escape sequences of our own, and no others. Resolves when it is handed on. */
+  /** Text whose only escape sequences are our own. Resolves when it is written. */
   writeRaw(text: string): Promise<void> {
     return this.#append(() => this.#output.writeRaw(text));
   }
 
-  /** Resolves when everything told so far is written. */
+  /** Resolves when all lines so far are written. */
   flush(): Promise<void> {
     return this.#last;
   }

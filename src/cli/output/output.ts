@@ -1,6 +1,6 @@
 import { VisibleBytes, visibleText } from '../../base/visible-text.ts';
 
-/** Where text for the user goes. */
+/** An output stream for the user. */
 export interface Output {
   readonly isTerminal: boolean;
   /** Whether text may be coloured. */
@@ -8,11 +8,11 @@ export interface Output {
   /** Whether the cursor can be moved, so that lines can be drawn again. */
   readonly canRedraw: boolean;
   /**
-   * Resolves when the text is handed on; rejects with `EPIPE` when nobody reads any more. A terminal shows control
-   * characters instead of acting on them; anything else gets the very bytes.
+   * Resolves when the text is written; rejects with `EPIPE` when the reader is gone. Control characters are made visible on
+   * a terminal; other outputs get the bytes unchanged.
    */
   write(text: string | Uint8Array): Promise<void>;
-  /** The same with nothing made visible: for escape sequences of our own, and for a tty that the user asked for. */
+  /** The same without making characters visible: for our own escape sequences, and for a tty that the user requested. */
   writeRaw(text: string | Uint8Array): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface OutputOptions {
   write(text: string | Uint8Array): Promise<void>;
 }
 
-/** An output with what the terminal can do and the user wants: `NO_COLOR` (https://no-color.org) and `TERM=dumb` count. */
+/** Creates an output by the abilities of the terminal; respects `NO_COLOR` (https://no-color.org) and `TERM=dumb`. */
 export function createOutput({ isTerminal, env, write }: OutputOptions): Output {
   const canRedraw = isTerminal && env['TERM'] !== 'dumb';
   const visible = new VisibleBytes();

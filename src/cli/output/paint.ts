@@ -1,6 +1,6 @@
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'dim';
 
-/** Puts text into a colour, or leaves it as it is. */
+/** Colours text, or returns it unchanged. */
 export type Paint = (colour: Colour, text: string) => string;
 
 const CODES: Readonly<Record<Colour, number>> = {

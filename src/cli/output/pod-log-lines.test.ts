@@ -46,7 +46,7 @@ test('PodLogLines follows every container as it appears, to its end', { timeout:
   assert.deepEqual(lines, ['hello/web | one', 'hello/log | two', 'hello/web | last words']);
 });
 
-test('PodLogLines leaves out what was written before', { timeout: 10_000 }, async (t) => {
+test('PodLogLines leaves out earlier lines', { timeout: 10_000 }, async (t) => {
   const { fs, view, lines, logs } = await setUp(1_767_225_600_000);
   await fs.writeFile('/logs/web', `${OLD} stdout F old\n${NEW} stdout F new\n`);
   const pod = staticPod();
@@ -56,7 +56,7 @@ test('PodLogLines leaves out what was written before', { timeout: 10_000 }, asyn
   assert.deepEqual(lines, ['hello/web | new']);
 });
 
-test('PodLogLines prints what there is, the oldest container first', async (t) => {
+test('PodLogLines prints the present logs, the oldest container first', async (t) => {
   const { fs, view, lines, logs } = await setUp();
   await fs.writeFile('/logs/init', `${OLD} stdout F prepared\n`);
   await fs.writeFile('/logs/web', `${OLD} stdout F serving\n`);

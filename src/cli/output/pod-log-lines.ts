@@ -13,10 +13,10 @@ const COLOURS: readonly Colour[] = ['cyan', 'yellow', 'green', 'magenta', 'blue'
 export interface PodLogOptions {
   readonly view: Pick<AgentView, 'nodeName' | 'pods' | 'subscribe'>;
   readonly fs: FileSystem;
-  /** Takes a line as its container wrote it. Resolves when it is handed on; a slow reader slows the reading. */
+  /** Writes a line of a container. Resolves when it is written; a slow output slows the reading. */
   write(prefix: string, line: string): Promise<void>;
   readonly paint?: Paint;
-  /** Lines before this wall-clock time are left out: what a container wrote before we came. */
+  /** Lines before this wall-clock time are left out. */
   readonly sinceMs?: number;
 }
 
@@ -33,12 +33,12 @@ export class PodLogLines {
 
   /** Follows containers as they appear, until the signal aborts; those that end are read to their end. */
   follow(signal: AbortSignal): void {
-    const look = (): void => {
+    const followNew = (): void => {
       for (const { report, container } of this.#containers()) this.#followOne(report, container, signal);
     };
-    const unsubscribe = this.#options.view.subscribe(look);
+    const unsubscribe = this.#options.view.subscribe(followNew);
     signal.addEventListener('abort', unsubscribe, { once: true });
-    look();
+    followNew();
   }
 
   /** Resolves when every container that is being followed has been read to its end. Rejects if a log cannot be read. */
@@ -46,7 +46,7 @@ export class PodLogLines {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
-  /** What there is now, pod by pod, the oldest container first. */
+  /** Prints the present logs, pod by pod, the oldest container first. */
   async print(signal: AbortSignal): Promise<void> {
     for (const { report, container } of this.#containers()) {
       const lines = readLogs(this.#options, container.logPath, { follow: false }, signal);
@@ -66,7 +66,7 @@ export class PodLogLines {
     this.#tasks.add(task);
     void task.then(
       () => this.#tasks.delete(task),
-      () => {}, // stays among the tasks, for `finish` to tell
+      () => {}, // stays among the tasks: `finish` rejects with its error
     );
   }
 
@@ -78,7 +78,7 @@ export class PodLogLines {
     }
   }
 
-  /** Each line by itself, and each piece of an endless one: whoever reads wants to know where it comes from. */
+  /** Every line, and every part of a split line, gets the prefix of its container. */
   async #write({ pod }: PodReport, { name }: ObservedContainer, lines: readonly LogLine[]): Promise<void> {
     const { view, paint = plain } = this.#options;
     const source = `${manifestName(pod, view.nodeName)}/${name}`;

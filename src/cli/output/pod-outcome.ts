@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 
-/** What a user who waits for a pod wants to know. */
+/** The state of a pod for a user who waits for it. */
 export type PodOutcome = 'pending' | 'ready' | 'succeeded' | 'failed';
 
 export function podOutcome({ phase, conditions = [] }: PodStatus): PodOutcome {
@@ -15,7 +15,7 @@ export function isSettled({ spec }: Pod, status: PodStatus): boolean {
   return outcome === 'ready' ? spec.restartPolicy === 'Always' : outcome !== 'pending';
 }
 
-/** Whether every container but the sidecars has ended for good: the sidecars are ended next, and the pod is done. */
+/** Whether all containers but the sidecars have ended for good: the sidecars are stopped next, and the pod is done. */
 export function isCompleting({ spec }: Pod, { containerStatuses = [] }: PodStatus): boolean {
   const policy = spec.restartPolicy ?? 'Always';
   return (

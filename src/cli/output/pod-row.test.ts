@@ -31,12 +31,12 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'has nothing to tell of a new pod': { status: { phase: 'Pending' }, cells: ['0/1', 'Pending', '0'] },
+  'has only the phase of a new pod': { status: { phase: 'Pending' }, cells: ['0/1', 'Pending', '0'] },
   'shows a pod that runs': {
     status: { phase: 'Running', containerStatuses: [of('web', RUNNING)] },
     cells: ['1/1', 'Running', '0'],
   },
-  'shows why a pod was refused': {
+  'shows why a pod was rejected': {
     status: { phase: 'Failed', reason: 'OutOfcpu' },
     cells: ['0/1', 'OutOfcpu', '0'],
   },
@@ -49,7 +49,7 @@ const cases: Record<string, Case> = {
     status: { containerStatuses: [of('web', waiting('CrashLoopBackOff')), of('log', waiting('ErrImagePull'))] },
     cells: ['0/2', 'CrashLoopBackOff', '0'],
   },
-  'counts restarts and tells when the last was': {
+  'counts restarts and shows the age of the last one': {
     status: { containerStatuses: [of('web', waiting('CrashLoopBackOff'), { restartCount: 3, lastState: lastEnd })] },
     cells: ['0/1', 'CrashLoopBackOff', '3 (25s ago)'],
   },

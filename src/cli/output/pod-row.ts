@@ -2,7 +2,7 @@ import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../api/
 import { parseTime } from '../../base/rfc3339.ts';
 import { humanAge } from './human-age.ts';
 
-/** The cells that `kubectl get pods` would show. */
+/** The cells of `kubectl get pods`. */
 export interface PodRow {
   readonly namespace: string;
   readonly name: string;
@@ -20,15 +20,15 @@ interface Tally {
   readonly reason: string;
   readonly ready: number;
   readonly restarts: number;
-  /** Finish times of the containers before those that run now. */
+  /** Finish times of the previous containers. */
   readonly lastEnds: readonly string[];
 }
 
-/** `terminating`: the pod is on its way out, which a pod without an API object cannot say itself. */
+/** `terminating`: the pod is ending; a pod without an API object has no deletion timestamp. */
 export function podRow(pod: Pod, nowMs: number, terminating: boolean): PodRow {
   const { metadata, spec, status = {} } = pod;
   const sidecars = (spec.initContainers ?? []).filter(isSidecar).length;
-  const { reason, ready, restarts, lastEnds } = tallyOf(pod, status);
+  const { reason, ready, restarts, lastEnds } = tallyContainers(pod, status);
   const isLeaving = terminating || metadata.deletionTimestamp !== undefined;
   const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
   return {
@@ -43,8 +43,8 @@ export function podRow(pod: Pod, nowMs: number, terminating: boolean): PodRow {
   };
 }
 
-/** While init containers run, they are what is told; afterwards the containers are, with the sidecars' restarts. */
-function tallyOf(pod: Pod, status: PodStatus): Tally {
+/** While init containers run, they decide; afterwards the containers, with the restarts of the sidecars. */
+function tallyContainers(pod: Pod, status: PodStatus): Tally {
   const init = initTally(pod, status);
   const isInitialized = hasTrueCondition(status, 'Initialized');
   if (init.reason !== undefined && !isInitialized) return { ...init, reason: init.reason };
@@ -55,11 +55,11 @@ function tallyOf(pod: Pod, status: PodStatus): Tally {
     reason: containersReason(status, containers, init.reason ?? status.reason ?? status.phase ?? ''),
     ready: init.ready + containers.filter((container) => container.ready && container.state?.running).length,
     restarts: sum(counted.map(({ restartCount }) => restartCount)),
-    lastEnds: endsOf(counted),
+    lastEnds: lastFinishTimes(counted),
   };
 }
 
-/** Up to the first init container that is not done; `reason` is of that one. */
+/** Counts up to the first init container that is not done, and has its `reason`. */
 function initTally(pod: Pod, status: PodStatus): Omit<Tally, 'reason'> & { readonly reason: string | undefined } {
   const statuses = status.initContainerStatuses ?? [];
   const seen: ContainerStatus[] = [];
@@ -75,7 +75,12 @@ function initTally(pod: Pod, status: PodStatus): Omit<Tally, 'reason'> & { reado
     reason = initReason(container.state, index, pod.spec.initContainers?.length ?? 0);
     break;
   }
-  return { reason, ready, restarts: sum(seen.map(({ restartCount }) => restartCount)), lastEnds: endsOf(seen) };
+  return {
+    reason,
+    ready,
+    restarts: sum(seen.map(({ restartCount }) => restartCount)),
+    lastEnds: lastFinishTimes(seen),
+  };
 }
 
 function initReason(state: ContainerState | undefined, index: number, total: number): string {
@@ -114,7 +119,7 @@ function ageText(since: string | undefined, nowMs: number): string {
   return since ? humanAge(nowMs - parseTime(since)) : '<unknown>';
 }
 
-function endsOf(containers: readonly ContainerStatus[]): string[] {
+function lastFinishTimes(containers: readonly ContainerStatus[]): string[] {
   return containers.flatMap(({ lastState }) => lastState?.terminated?.finishedAt ?? []);
 }
 

@@ -7,7 +7,7 @@ const status: PodStatus = { podIPs: [{ ip: '10.87.0.5' }] };
 const web = { name: 'web', ports: [{ containerPort: 80 }] };
 
 const cases: Record<string, { spec: PodSpec; status?: PodStatus; lines: string[] }> = {
-  'shows nothing before there is an address': { spec: { containers: [web] }, status: {}, lines: [] },
+  'is empty before the pod has an address': { spec: { containers: [web] }, status: {}, lines: [] },
   'shows an address and a port': {
     spec: { containers: [web] },
     lines: ['IP 10.87.0.5', 'curl http://10.87.0.5:80/'],
@@ -22,7 +22,7 @@ const cases: Record<string, { spec: PodSpec; status?: PodStatus; lines: string[]
     },
     lines: ['IP 10.87.0.5', 'curl http://10.87.0.5:8080/', 'curl http://10.87.0.5:80/'],
   },
-  'leaves out what curl cannot reach': {
+  'leaves out ports that curl cannot reach': {
     spec: { containers: [{ name: 'dns', ports: [{ containerPort: 53, protocol: 'UDP' }] }] },
     lines: ['IP 10.87.0.5'],
   },

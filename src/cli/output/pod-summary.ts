@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 
-/** How to reach a pod: its address, then a command for each TCP port that it declares. Nothing before it has one. */
+/** How to reach a pod: its address, then a command for each declared TCP port. Empty before it has an address. */
 export function podSummary({ spec }: Pod, status: PodStatus): string[] {
   const ip = status.podIPs?.[0]?.ip ?? status.podIP;
   if (!ip) return [];

@@ -194,7 +194,7 @@ export class Progress {
 
   /** Containers that ended since the last status. */
   #endTexts(status: PodStatus, shown: ShownPod, nowMs: number): string[] {
-    return containerEnds(status).flatMap(({ label, name, count, end, isOver }) => {
+    return containerEnds(status).flatMap(({ label, name, count, end, isStopped: isOver }) => {
       const key = `end ${name} ${count}`;
       if (shown.once.has(key)) return [];
       shown.once.add(key);

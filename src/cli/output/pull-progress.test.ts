@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LayerState, PullProgress } from '../../runtime/images/image-puller.ts';
-import { beginPull, nextPullState, type PullState, pullLines, pullNews } from './pull-progress.ts';
+import { beginPull, changedLayerLines, nextPullState, type PullState, pullLines } from './pull-progress.ts';
 
 const WIDE = { columns: 80, rows: 24 };
 const SOURCE = 'https://registry-1.docker.io/v2';
@@ -26,7 +26,7 @@ const WAITING: LayerState = { phase: 'waiting' };
 const DONE: LayerState = { phase: 'done' };
 
 const drawings: Record<string, { state: PullState; size?: typeof WIDE; lines: readonly string[] }> = {
-  'an image that is looked for': { state: beginPull('busybox:1.36'), lines: ['busybox:1.36  …'] },
+  'an image that is being resolved': { state: beginPull('busybox:1.36'), lines: ['busybox:1.36  …'] },
   'each layer as it is': {
     state: pullOf(PRESENT, HALF, LOST, WAITING, DONE),
     lines: [
@@ -52,7 +52,7 @@ const drawings: Record<string, { state: PullState; size?: typeof WIDE; lines: re
     size: { columns: 44, rows: 24 },
     lines: ['busybox:1.36  from https://registry-1.docke', '  000000000001  52%  2.1MB of 4.0MB'],
   },
-  'a low terminal with what goes on first': {
+  'a low terminal with transfers first': {
     state: pullOf(DONE, PRESENT, WAITING, WAITING, HALF, DONE, LOST),
     size: { columns: 80, rows: 6 },
     lines: [
@@ -90,12 +90,12 @@ test('pullLines() is never wider or higher than the terminal', () => {
   }
 });
 
-test('pullNews() tells what is over and what is tried again, once', () => {
+test('changedLayerLines() returns complete and retried layers once', () => {
   const [before, after] = [pullOf(HALF, HALF, WAITING, DONE), pullOf(DONE, LOST, HALF, DONE)];
-  assert.deepEqual(pullNews(before, after), [
+  assert.deepEqual(changedLayerLines(before, after), [
     '000000000001  done  4.0MB',
     '000000000002  trying again at 1.0MB of 4.0MB: read ECONNRESET',
   ]);
-  assert.deepEqual(pullNews(beginPull('busybox:1.36'), pullOf(PRESENT)), ['000000000001  already here']);
-  assert.deepEqual(pullNews(after, after), []);
+  assert.deepEqual(changedLayerLines(beginPull('busybox:1.36'), pullOf(PRESENT)), ['000000000001  already here']);
+  assert.deepEqual(changedLayerLines(after, after), []);
 });

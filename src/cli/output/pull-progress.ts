@@ -5,10 +5,10 @@ import { byteSize } from './byte-size.ts';
 import { shortId } from './short-id.ts';
 import type { TerminalSize } from './terminal.ts';
 
-/** How far a pull is. */
+/** The progress of a pull. */
 export interface PullState {
   readonly image: string;
-  /** Where it comes from; absent until it is found. */
+  /** The registry; absent until the image is resolved. */
   readonly source: string | undefined;
   /** The lowest first. */
   readonly layers: readonly LayerOnScreen[];
@@ -20,10 +20,10 @@ interface LayerOnScreen {
   readonly state: LayerState;
 }
 
-/** ` 100%  999.9MB of 999.9MB` and the brackets: bars are of one length. */
+/** Width of ` 100%  999.9MB of 999.9MB` and the brackets, so that all bars have one length. */
 const NUMBERS_ROOM = 27;
 const LONGEST_BAR = 30;
-/** With less room there is no bar. */
+/** With less room the bar is left out. */
 const SHORTEST_BAR = 8;
 
 export function beginPull(image: string): PullState {
@@ -41,20 +41,20 @@ export function nextPullState(state: PullState, progress: PullProgress): PullSta
   return { ...state, layers };
 }
 
-/** The screen: a line for the image and one for each layer, none longer than the terminal is wide, not more than fit. */
+/** The screen: a line for the image and one for each layer, cut to the size of the terminal. */
 export function pullLines(state: PullState, { columns, rows }: TerminalSize): readonly string[] {
-  const { shown, hidden } = chosenLayers(state.layers, Math.max(rows - 3, 1));
-  const room = columns - 1; // behind the last column some terminals go to the next line
+  const { shown, hidden } = chooseLayers(state.layers, Math.max(rows - 3, 1));
+  const room = columns - 1; // some terminals wrap after the last column
   const lines = [headLine(state), ...shown.map((layer) => `  ${layerLine(layer, room - 2)}`)];
-  if (hidden.length > 0) lines.push(`  and ${hidden.length} more, ${hidden.filter(isOver).length} of them here`);
+  if (hidden.length > 0) lines.push(`  and ${hidden.length} more, ${hidden.filter(isComplete).length} of them here`);
   return lines.map((line) => visibleText(line).slice(0, room));
 }
 
-/** What is worth a line where nothing can be drawn twice. */
-export function pullNews({ layers: before }: PullState, { layers: after }: PullState): readonly string[] {
+/** Lines of layers that became complete or are retried, for an output that cannot be redrawn. */
+export function changedLayerLines({ layers: before }: PullState, { layers: after }: PullState): readonly string[] {
   return after.flatMap((layer, index) => {
     const phase = before[index]?.state.phase;
-    if (phase === layer.state.phase || !(isOver(layer) || layer.state.phase === 'retrying')) return [];
+    if (phase === layer.state.phase || !(isComplete(layer) || layer.state.phase === 'retrying')) return [];
     return [layerLine(layer, Number.POSITIVE_INFINITY)];
   });
 }
@@ -99,12 +99,12 @@ function comingText(layer: LayerOnScreen, room: number): string {
   return `[${`${'='.repeat(filled)}>`.slice(0, width).padEnd(width)}] ${numbers}`;
 }
 
-/** All of them where there is room; else those first on which something goes on, then those that wait. */
-function chosenLayers(layers: readonly LayerOnScreen[], room: number) {
+/** All layers where there is room; else first those in transfer, then those that wait. */
+function chooseLayers(layers: readonly LayerOnScreen[], room: number) {
   if (layers.length <= room) return { shown: layers, hidden: [] };
   const busy = layers.filter(({ state }) => state.phase === 'coming' || state.phase === 'retrying');
   const waiting = layers.filter(({ state }) => state.phase === 'waiting');
-  const over = layers.filter(isOver);
+  const over = layers.filter(isComplete);
   const chosen = new Set([...busy, ...waiting, ...over].slice(0, room));
   return {
     shown: layers.filter((layer) => chosen.has(layer)),
@@ -112,7 +112,7 @@ function chosenLayers(layers: readonly LayerOnScreen[], room: number) {
   };
 }
 
-function isOver({ state }: LayerOnScreen): boolean {
+function isComplete({ state }: LayerOnScreen): boolean {
   return state.phase === 'done' || state.phase === 'present';
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { PullProgress, PullWatcher } from '../../runtime/images/image-puller.ts';
 import { scriptedContext } from '../fake/scripted-context.ts';
 import { createOutput } from './output.ts';
-import { redrawn, shownPull } from './pull-screen.ts';
+import { redrawSequence, showPull } from './pull-screen.ts';
 import type { TerminalSize } from './terminal.ts';
 
 const LAYER = { digest: `sha256:${'a'.repeat(64)}`, sizeBytes: 1000 };
@@ -27,13 +27,13 @@ function screen(isTerminal: boolean, sizes: readonly TerminalSize[] = [], env: R
   });
   const { clock } = host;
   const show = (pull: (watch: PullWatcher) => Promise<string>) =>
-    clock.runUntil(shownPull('app:1', { terminal: context.terminal, clock }, pull));
+    clock.runUntil(showPull('app:1', { terminal: context.terminal, clock }, pull));
   return { writes, clock, show };
 }
 
 const never = new AbortController().signal;
 
-test('shownPull() draws at once, at most ten times a second, and the end as it was', async () => {
+test('showPull() draws at once, at most ten times a second, and the end as it was', async () => {
   const { writes, clock, show } = screen(true);
   const answer = await show(async (watch) => {
     watch(RESOLVED);
@@ -47,20 +47,20 @@ test('shownPull() draws at once, at most ten times a second, and the end as it w
   assert.equal(answer, 'pulled');
   assert.ok(writes.length >= 10 && writes.length <= 12, `${writes.length} times`);
   const end = ['app:1  from http://here/v2  1.0kB of 1.0kB', `  ${'a'.repeat(12)}  done  1.0kB`];
-  assert.equal(writes.at(-1), redrawn(end, 2));
+  assert.equal(writes.at(-1), redrawSequence(end, 2));
 });
 
-test('shownPull() draws as wide as the terminal is', async () => {
+test('showPull() draws as wide as the terminal is', async () => {
   const { writes, clock, show } = screen(true, [{ columns: 20, rows: 24 }]);
   await show(async (watch) => {
     await clock.sleep(1, never);
     watch(RESOLVED);
     return '';
   });
-  assert.equal(writes.at(-1), redrawn(['app:1  from http://', '  aaaaaaaaaaaa  wai'], 1));
+  assert.equal(writes.at(-1), redrawSequence(['app:1  from http://', '  aaaaaaaaaaaa  wai'], 1));
 });
 
-test('shownPull() draws on a terminal that says that it has no size', async () => {
+test('showPull() draws on a terminal without a size', async () => {
   const { writes, clock, show } = screen(true, [{ columns: 0, rows: 0 }]);
   await show(async (watch) => {
     await clock.sleep(1, never);
@@ -69,11 +69,11 @@ test('shownPull() draws on a terminal that says that it has no size', async () =
   });
   assert.equal(
     writes.at(-1),
-    redrawn(['app:1  from http://here/v2  0B of 1.0kB', '  aaaaaaaaaaaa  waiting  1.0kB'], 1),
+    redrawSequence(['app:1  from http://here/v2  0B of 1.0kB', '  aaaaaaaaaaaa  waiting  1.0kB'], 1),
   );
 });
 
-test('shownPull() does not draw what stands there already', async () => {
+test('showPull() does not redraw unchanged lines', async () => {
   const { writes, clock, show } = screen(true);
   await show(async (watch) => {
     for (let times = 0; times < 10; times++) {
@@ -85,7 +85,7 @@ test('shownPull() does not draw what stands there already', async () => {
   assert.equal(writes.length, 1);
 });
 
-test('shownPull() writes lines where there is no terminal', async () => {
+test('showPull() writes lines where there is no terminal', async () => {
   const { writes, show } = screen(false);
   await show(async (watch) => {
     watch(RESOLVED);
@@ -96,7 +96,7 @@ test('shownPull() writes lines where there is no terminal', async () => {
   assert.equal(writes.join(''), `${'a'.repeat(12)}  done  1.0kB\n`);
 });
 
-test('shownPull() shows where a pull failed, and rejects as it did', async () => {
+test('showPull() shows where a pull failed, and rejects as it did', async () => {
   const { writes, show } = screen(true);
   const failed = show(async (watch) => {
     watch(RESOLVED);
@@ -107,7 +107,7 @@ test('shownPull() shows where a pull failed, and rejects as it did', async () =>
   assert.match(writes.join(''), /25% {2}250B of 1.0kB/);
 });
 
-test('shownPull() moves no cursor on a dumb terminal', async () => {
+test('showPull() moves no cursor on a dumb terminal', async () => {
   const { writes, show } = screen(true, [], { TERM: 'dumb' });
   await show(async (watch) => {
     watch(RESOLVED);
@@ -117,7 +117,7 @@ test('shownPull() moves no cursor on a dumb terminal', async () => {
   assert.equal(writes.join(''), `${'a'.repeat(12)}  done  1.0kB\n`);
 });
 
-test('shownPull() shows escape sequences of a registry', async () => {
+test('showPull() shows escape sequences of a registry', async () => {
   for (const env of [{}, { TERM: 'dumb' }]) {
     const { writes, show } = screen(true, [], env);
     await show(async (watch) => {
@@ -131,15 +131,15 @@ test('shownPull() shows escape sequences of a registry', async () => {
   }
 });
 
-test('shownPull() goes on when nobody looks', async () => {
+test('showPull() continues when the output is closed', async () => {
   const { context, host } = scriptedContext({
     terminal: { stderr: createOutput({ isTerminal: true, env: {}, write: () => Promise.reject(new Error('EPIPE')) }) },
   });
-  const pulled = shownPull('app:1', { terminal: context.terminal, clock: host.clock }, async () => 'pulled');
+  const pulled = showPull('app:1', { terminal: context.terminal, clock: host.clock }, async () => 'pulled');
   assert.equal(await pulled, 'pulled');
 });
 
-test('redrawn() replaces what was drawn, and nothing above', () => {
-  assert.equal(redrawn(['a', 'b'], 0), '\ra\u001b[K\nb\u001b[K\n\u001b[J');
-  assert.equal(redrawn(['a'], 2), '\u001b[2A\ra\u001b[K\n\u001b[J');
+test('redrawSequence() replaces the previous lines, and nothing above', () => {
+  assert.equal(redrawSequence(['a', 'b'], 0), '\ra\u001b[K\nb\u001b[K\n\u001b[J');
+  assert.equal(redrawSequence(['a'], 2), '\u001b[2A\ra\u001b[K\n\u001b[J');
 });

@@ -18,11 +18,11 @@ export interface RunScreenOptions {
   readonly nameWidth: number;
   /** Shows logs as they are written; else only when `printLogs` is called. */
   readonly followLogs: boolean;
-  /** Nobody reads any more. */
-  closed(): void;
+  /** The reader of the output is gone. */
+  onClosed(): void;
 }
 
-/** What `nodelet run` shows: progress on stderr, the containers' own words on stdout. */
+/** The output of `nodelet run`: progress on stderr, container logs on stdout. */
 export class RunScreen {
   readonly #options: RunScreenOptions;
   readonly #progress: Progress;
@@ -32,7 +32,7 @@ export class RunScreen {
   #logs: PodLogLines | undefined;
 
   constructor(options: RunScreenOptions) {
-    const { terminal, nodeName, nameWidth, closed } = options;
+    const { terminal, nodeName, nameWidth, onClosed: closed } = options;
     this.#options = options;
     this.#progress = new Progress({
       nodeName,
@@ -52,8 +52,8 @@ export class RunScreen {
     for (const line of this.#progress.manifestError(location, message)) void this.#err.writeRaw(`${line}\n`);
   }
 
-  /** Whether the user has not been told of this failure of a pod. */
-  isNews(pod: string, error: string): boolean {
+  /** Whether this error of a pod has not been shown yet. */
+  isNewError(pod: string, error: string): boolean {
     return this.#progress.isNewError(pod, error);
   }
 
@@ -61,7 +61,7 @@ export class RunScreen {
     void this.#err.writeRaw(`${this.#progress.ready('runtime', tookMs)}\n`);
   }
 
-  /** Shows what the agent tells from now on. */
+  /** Shows the events of the agent from now on. */
   attach(view: AgentView): void {
     const { terminal, clock, fs, followLogs } = this.#options;
     const shown = terminal.stdout.isTerminal ? visibleText : String;
@@ -96,6 +96,6 @@ export class RunScreen {
   }
 
   #reportLogError(error: unknown): void {
-    this.#err.line(`nodelet run: cannot read a container's log: ${errorText(error)}`);
+    this.#err.line(`nodelet run: cannot read container log: ${errorText(error)}`);
   }
 }

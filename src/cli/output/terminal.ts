@@ -12,15 +12,15 @@ export interface Terminal {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly inputIsTerminal: boolean;
-  /** What is piped into the program, to its end. */
+  /** Standard input, to its end. */
   input(): AsyncIterable<Uint8Array>;
   /** Keys as they are pressed, Ctrl-C included: the terminal is in raw mode until the iteration ends. */
   keys(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The size now, and again whenever it changes; nothing where there is no terminal. */
+  /** The size, and again whenever it changes; empty without a terminal. */
   sizes(signal: AbortSignal): AsyncIterable<TerminalSize>;
 }
 
-/** The one place that touches the standard streams of this process. */
+/** The only function that uses the standard streams of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
   return {
@@ -34,7 +34,7 @@ export function processTerminal(): Terminal {
 }
 
 function outputTo(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
-  // Every write tells its own failure; without a listener the same failure would also end the process.
+  // Every write rejects with its own error; without a listener the error would also end the process.
   stream.on('error', () => {});
   const write = (text: string | Uint8Array): Promise<void> =>
     new Promise((resolve, reject) => {

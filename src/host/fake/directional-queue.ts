@@ -1,12 +1,12 @@
-import { NetworkError } from '../network.ts';
 import { BackpressureQueue } from '../backpressure-queue.ts';
+import { NetworkError } from '../network.ts';
 
 const CLOSED = { bytes: 'the connection is closed', messages: 'the WebSocket connection is closed' };
 
-/** One direction of a connection. A sender waits while the reader is too far behind. */
+/** One direction of an in-memory connection. The sender waits while the reader is too far behind. */
 export class DirectionalQueue {
   readonly queue = new BackpressureQueue();
-  /** No bytes are nothing to read; a message may be empty. */
+  /** Empty byte chunks are dropped; a message may be empty. */
   readonly #carries: 'bytes' | 'messages';
   #state: 'open' | 'ended' | 'closed' = 'open';
   #sending = 0;
@@ -20,7 +20,7 @@ export class DirectionalQueue {
     this.queue.end();
   }
 
-  /** After what is being sent. */
+  /** Ends after the pending sends. */
   end(): void {
     if (this.#state === 'open') this.#state = 'ended';
     if (this.#sending === 0) this.queue.end();

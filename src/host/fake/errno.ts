@@ -1,4 +1,4 @@
-/** A refusal of the memory kernel, before it is given the shape of the port that asked. */
+/** An error of the in-memory kernel, before the port turns it into its own error type. */
 export class Errno extends Error {
   override readonly name = 'Errno';
   /** `ENOENT`, … */

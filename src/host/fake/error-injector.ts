@@ -1,17 +1,17 @@
-/** Failures that a test asks for. `Operation` names what can fail. */
+/** Errors that a test injects. `Operation`: the operations that can fail. */
 export class ErrorInjector<Operation extends string> {
-  readonly #waiting: Array<{ readonly operation: Operation; readonly code: string; readonly subject?: string }> = [];
+  readonly #pending: Array<{ readonly operation: Operation; readonly code: string; readonly subject?: string }> = [];
 
-  /** The next such operation (on `subject` alone, when it is given) fails with this errno name, and only that one. */
+  /** Makes the next such operation, on `subject` only when it is given, fail once with this errno name. */
   failNext(operation: Operation, code: string, subject?: string): void {
-    this.#waiting.push({ operation, code, ...(subject === undefined ? {} : { subject }) });
+    this.#pending.push({ operation, code, ...(subject === undefined ? {} : { subject }) });
   }
 
-  /** The errno name with which this operation has to fail, if any. */
+  /** The errno name that this operation must fail with, if any. */
   take(operation: Operation, subject: string): string | undefined {
-    const index = this.#waiting.findIndex(
-      (fault) => fault.operation === operation && (fault.subject ?? subject) === subject,
+    const index = this.#pending.findIndex(
+      (injected) => injected.operation === operation && (injected.subject ?? subject) === subject,
     );
-    return index === -1 ? undefined : this.#waiting.splice(index, 1)[0]?.code;
+    return index === -1 ? undefined : this.#pending.splice(index, 1)[0]?.code;
   }
 }

@@ -1,6 +1,6 @@
 import { type DialTarget, NetworkError } from '../network.ts';
 
-/** How a listener in memory is found. */
+/** The key of a listener: `10.0.0.1:80` or a socket's path. */
 export function listenerAddress(target: DialTarget): string {
   if ('socketPath' in target) return target.socketPath;
   const isAddress = /^[\d.]+$/.test(target.host) || target.host.includes(':');

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../network.ts';
 import { DirectionalQueue } from './directional-queue.ts';
 
-/** Both ends of one connection; `severed` ends it as the death of either side does. */
+/** Both ends of one connection; aborting `severed` disconnects both. */
 export function byteStreamPair(severed?: AbortSignal): readonly [ByteStream, ByteStream] {
   const [forth, back] = [new DirectionalQueue('bytes'), new DirectionalQueue('bytes')];
   const close = (): void => {

@@ -2,15 +2,15 @@ import { type HttpRequest, NetworkError } from '../network.ts';
 
 type CertificateRequest = Pick<HttpRequest, 'target' | 'scheme' | 'tls' | 'headers' | 'insecureSkipVerify'>;
 
-/** Who vouches for it: one that everybody trusts, nobody, or one that has to be named in a request's `tls`. */
+/** Signed by a trusted authority, by none, or by an authority that must be in the request's `tls`. */
 export type MemoryCertificate =
   | 'trusted'
   | 'untrusted'
   | {
       readonly authority: string;
-      /** Certificates of clients that are let in; absent: nobody is asked for one. */
+      /** Client certificates that are accepted; absent: clients are not asked for one. */
       readonly clients?: readonly string[];
-      /** Whose it is; absent: of whoever is asked for. */
+      /** The name of the certificate; absent: it matches any name. */
       readonly name?: string;
     };
 
@@ -37,9 +37,9 @@ function checkTrust({ target, tls = {}, headers = [] }: CertificateRequest, cert
       : authorities.includes(certificate.authority);
   if (!isKnown) throw new NetworkError('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate');
   const owner = typeof certificate === 'string' ? undefined : certificate.name;
-  const asked = headers.find(([name]) => name.toLowerCase() === 'host')?.[1].replace(/:\d+$/, '');
-  const meant = serverName ?? asked ?? ('host' in target ? target.host : '');
-  if (owner !== undefined && owner !== meant) {
-    throw new NetworkError('ERR_TLS_CERT_ALTNAME_INVALID', `the certificate is not of ${meant}`);
+  const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1].replace(/:\d+$/, '');
+  const expected = serverName ?? host ?? ('host' in target ? target.host : '');
+  if (owner !== undefined && owner !== expected) {
+    throw new NetworkError('ERR_TLS_CERT_ALTNAME_INVALID', `the certificate is not of ${expected}`);
   }
 }

@@ -2,7 +2,7 @@ import type { CgroupDetails, CgroupStats, CgroupUsage } from '../cgroup-stats.ts
 
 const NOTHING: CgroupDetails = {
   cpuNs: 0n,
-  memory: { usageBytes: 0, workingSetBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 },
+  memory: { usageBytes: 0, workingSetBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 }, // words: quoted
   threads: 0,
   cpu: { userNs: 0n, systemNs: 0n, periods: 0, throttledPeriods: 0, throttledNs: 0n },
   memoryDetails: {
@@ -19,7 +19,7 @@ const NOTHING: CgroupDetails = {
   devices: [],
 };
 
-/** Cgroups that have used what a test says. */
+/** Cgroups whose usage a test sets. */
 export class MemoryCgroupStats implements CgroupStats {
   readonly version: 'v1' | 'v2';
   readonly #cgroups = new Map<string, CgroupDetails>();
@@ -28,7 +28,7 @@ export class MemoryCgroupStats implements CgroupStats {
     this.version = version;
   }
 
-  /** What is not said is as in a new cgroup. */
+  /** Absent figures are those of a new cgroup. */
   set(path: string, figures: Partial<CgroupDetails>): void {
     this.#cgroups.set(path, { ...NOTHING, ...figures });
   }

@@ -12,7 +12,7 @@ interface Cgroup {
 /** Control groups in memory. */
 export class MemoryCgroups implements Cgroups {
   readonly version: 'v1' | 'v2';
-  /** `faults.failNext('create', 'EACCES', path?)`. */
+  /** `errors.failNext('create', 'EACCES', path?)`. */
   readonly errors = new ErrorInjector<'create' | 'update' | 'remove'>();
   readonly #cgroups = new Map<string, Cgroup>([['/', { values: {}, pids: new Set() }]]);
 
@@ -21,14 +21,14 @@ export class MemoryCgroups implements Cgroups {
   }
 
   async create(path: string): Promise<void> {
-    this.#failIfAsked('create', path);
+    this.#throwInjected('create', path);
     for (let each = path; !this.#cgroups.has(each); each = posix.dirname(each)) {
       this.#cgroups.set(each, { values: {}, pids: new Set() });
     }
   }
 
   async update(path: string, values: CgroupValues): Promise<void> {
-    this.#failIfAsked('update', path);
+    this.#throwInjected('update', path);
     const cgroup = this.#existing('update', path);
     cgroup.values = { ...cgroup.values, ...values };
   }
@@ -49,25 +49,25 @@ export class MemoryCgroups implements Cgroups {
   }
 
   async remove(path: string): Promise<void> {
-    this.#failIfAsked('remove', path);
+    this.#throwInjected('remove', path);
     const pids = await this.processes(path);
     if (pids.length > 0) throw new CgroupBusyError(path, pids);
     for (const [each] of this.#below(path)) this.#cgroups.delete(each);
   }
 
-  /** What was set by updates so far; `undefined` when there is no such cgroup. */
+  /** The values of all updates so far; `undefined` when the cgroup does not exist. */
   valuesOf(path: string): CgroupValues | undefined {
     return this.#cgroups.get(path)?.values;
   }
 
-  /** A process is in one cgroup at a time: it leaves the one that it was in. */
+  /** Moves a process to a cgroup; it leaves its previous one. */
   enter(path: string, pid: number): void {
     const cgroup = this.#existing('enter', path);
     this.leave(pid);
     cgroup.pids.add(pid);
   }
 
-  /** The process is gone. */
+  /** Removes a process that has ended. */
   leave(pid: number): void {
     for (const { pids } of this.#cgroups.values()) pids.delete(pid);
   }
@@ -83,7 +83,7 @@ export class MemoryCgroups implements Cgroups {
     return cgroup;
   }
 
-  #failIfAsked(operation: 'create' | 'update' | 'remove', path: string): void {
+  #throwInjected(operation: 'create' | 'update' | 'remove', path: string): void {
     const code = this.errors.take(operation, path);
     if (code !== undefined) throw new FileSystemError(code, operation, path);
   }

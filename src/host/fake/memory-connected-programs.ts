@@ -3,7 +3,7 @@ import type { ByteStream } from '../network.ts';
 import { ProcessStartError } from '../processes.ts';
 import { byteStreamPair } from './memory-byte-stream.ts';
 
-/** What a program does: it ends with the exit code that is returned, or with 137 when `killed` aborts. */
+/** A scripted program: ends with the returned exit code, or with 137 when `killed` aborts. */
 export type MemoryConnectedProgram = (
   stream: ByteStream,
   env: Readonly<Record<string, string>>,

@@ -7,18 +7,18 @@ import {
 } from '../network.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** What a listener in memory sees of a request: what a real server would, and the headers. */
+/** A request as an in-memory listener gets it: with the headers and certificates of the client. */
 export interface MemoryRequest extends ServerRequest {
-  /** As the client gave them. */
+  /** In the client's spelling. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>;
-  /** Of the client, those that it would show. */
+  /** The client's certificates. */
   readonly certificates: readonly string[];
 }
 
 /** A rejection becomes a 500 with the error's text. */
 export type MemoryHttpHandler = (request: MemoryRequest) => Promise<ServerResponse>;
 
-/** One HTTP exchange without a wire. The client ends it by `signal`, the server by `severed`. */
+/** One in-memory HTTP exchange. The client ends it by `signal`, the server by `severed`. */
 export async function exchange(
   request: HttpRequest,
   handler: MemoryHttpHandler,
@@ -56,7 +56,7 @@ async function callHandler(
   }
 }
 
-/** The server sees the end of the connection where the client's stream throws. */
+/** If the client's stream throws, the server sees a disconnect. */
 async function* streamed(
   stream: AsyncIterable<Uint8Array>,
   gone: AbortSignal,
@@ -73,7 +73,7 @@ async function* streamed(
     broken(error);
     throw new NetworkError('ECONNRESET', 'aborted', { cause: error });
   } finally {
-    void chunks.return?.().catch(() => {}); // not waited for: it may be in the middle of something
+    void chunks.return?.().catch(() => {}); // not awaited: it may be busy
   }
 }
 
@@ -81,7 +81,11 @@ async function* whole(body: string | Uint8Array): AsyncGenerator<Uint8Array> {
   if (body.length > 0) yield bytesOf(body);
 }
 
-async function* responseBody({ body }: ServerResponse, over: AbortSignal, left: AbortController): AsyncGenerator<Uint8Array> {
+async function* responseBody(
+  { body }: ServerResponse,
+  over: AbortSignal,
+  left: AbortController,
+): AsyncGenerator<Uint8Array> {
   if (typeof body === 'string') {
     over.throwIfAborted();
     if (body !== '') yield bytesOf(body);
@@ -95,8 +99,8 @@ async function* responseBody({ body }: ServerResponse, over: AbortSignal, left: 
       yield bytesOf(next.value);
     }
   } finally {
-    left.abort(new DOMException('the client is gone', 'AbortError'));
-    // Not waited for: the server may be in the middle of something.
+    left.abort(new DOMException('the client has disconnected', 'AbortError'));
+    // Not awaited: the server may be busy.
     void chunks.return?.().catch(() => {});
   }
 }

@@ -1,16 +1,16 @@
 import type { Fifos } from '../fifos.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** FIFOs in memory; a test is the program at the other end. */
+/** In-memory FIFOs; the test is the program at the other end. */
 export class MemoryFifos implements Fifos {
   readonly #held = new Map<string, { readonly written: string[]; readonly end: PromiseWithResolvers<void> }>();
 
-  /** Somebody opens it for both directions. */
+  /** Opens a FIFO for reading and writing, as another program. */
   hold(path: string): void {
     if (!this.#held.has(path)) this.#held.set(path, { written: [], end: Promise.withResolvers() });
   }
 
-  /** … and closes it; what was written to it is what it has read. */
+  /** Closes it; returns what was written to it. */
   release(path: string): string {
     const fifo = this.#held.get(path);
     this.#held.delete(path);

@@ -17,11 +17,11 @@ import { ErrorInjector } from './error-injector.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { openInode, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
-import { setGroup, membersOf, treeUsageOf } from './memory-tree-reader.ts';
+import { membersOf, setGroup, treeUsageOf } from './memory-tree-reader.ts';
 import { MemoryTreeWriter } from './memory-tree-writer.ts';
 import { MemoryWatches } from './memory-watches.ts';
 
-/** What can be made to fail: the methods of the port. */
+/** The operations that can fail by injection. */
 export type FileOperation = Exclude<keyof FileSystem, 'watch' | 'watchRemovals' | 'readTree'>;
 
 const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
@@ -36,7 +36,7 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
   'writeTree',
 ]);
 
-const ROOMY: FileSystemUsage = {
+const DEFAULT_USAGE: FileSystemUsage = {
   capacityBytes: 100 * 2 ** 30,
   availableBytes: 50 * 2 ** 30,
   inodes: 6_000_000,
@@ -44,15 +44,15 @@ const ROOMY: FileSystemUsage = {
 };
 
 /**
- * Files in memory, as a superuser with the umask 022 sees them. An agent that is started anew on the same object finds
- * everything that was written: nothing is lost as in a power failure.
+ * In-memory files, as root with umask 022 sees them. An agent that is restarted on the same object finds everything that was
+ * written: power losses are not simulated.
  */
 export class MemoryFileSystem implements FileSystem {
-  /** `faults.failNext('writeAtomic', 'EIO')`. */
+  /** `errors.failNext('writeAtomic', 'EIO')`. */
   readonly errors = new ErrorInjector<FileOperation>();
-  /** While it is set, whatever needs space fails with ENOSPC. */
+  /** While set, operations that need space fail with ENOSPC. */
   isFull = false;
-  /** The same below this folder alone, as if it were a file system of its own. */
+  /** The same below this folder only, as if it were a separate filesystem. */
   fullFolder: string | undefined;
   /** Inodes and mounts: shared with the other fakes of a host. */
   readonly tree: MemoryTree;
@@ -174,15 +174,15 @@ export class MemoryFileSystem implements FileSystem {
 
   removeTree(path: string, signal?: AbortSignal): Promise<void> {
     const remove = (): void => {
-      const inTheWay = unlessMissing(() => this.#files.removeTree(path));
-      if (inTheWay) throw new FileSystemError('EBUSY', 'removeTree', inTheWay.mountPoint);
+      const blocking = unlessMissing(() => this.#files.removeTree(path));
+      if (blocking) throw new FileSystemError('EBUSY', 'removeTree', blocking.mountPoint);
     };
     return this.#do('removeTree', path, remove, signal);
   }
 
   setTreeGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void> {
     const found = () => unlessMissing(() => this.#files.find(root, false).inode);
-    return this.#do('giveTreeToGroup', root, () => setGroup(found(), access), signal);
+    return this.#do('setTreeGroup', root, () => setGroup(found(), access), signal);
   }
 
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
@@ -205,10 +205,10 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   usage(path: string): Promise<FileSystemUsage> {
-    return this.#do('usage', path, () => this.#usage.get(this.#files.find(path, true).inode.device) ?? ROOMY);
+    return this.#do('usage', path, () => this.#usage.get(this.#files.find(path, true).inode.device) ?? DEFAULT_USAGE);
   }
 
-  /** Faults of `writeTree` meet what is put, too: `failNext('writeTree', 'ENOSPC', '/root/etc/file')`. */
+  /** Injected errors of `writeTree` also apply to `put`: `failNext('writeTree', 'ENOSPC', '/root/etc/file')`. */
   writeTree(root: string, options: TreeWriterOptions = {}): Promise<TreeWriter> {
     return this.#do('writeTree', root, () => this.#tree(root, options));
   }
@@ -231,26 +231,26 @@ export class MemoryFileSystem implements FileSystem {
     );
   }
 
-  /** What `usage` tells from now on of the file system that holds `path`. */
+  /** Sets the result of `usage` for the filesystem of `path`. */
   setUsage(path: string, usage: FileSystemUsage): void {
     this.#usage.set(this.#files.find(path, true).inode.device, usage);
   }
 
-  /** Puts a socket file there and answers its inode. The name must be free: throws an `Errno` otherwise. */
+  /** Creates a socket file and returns its inode. Throws an `Errno` when the path exists. */
   createSocket(path: string, mode: number): number {
     this.#files.create(path, { kind: 'socket', mode });
     return this.#files.find(path, false).inode.inode;
   }
 
-  /** Puts a device there. */
+  /** Creates a device file. */
   createDevice(path: string, kind: 'characterDevice' | 'blockDevice', special: DeviceNumbers, mode = 0o666): void {
     this.#files.create(path, { kind, special, mode });
   }
 
   async #do<T>(operation: FileOperation, path: string, work: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    const fault = this.errors.take(operation, path) ?? this.#outOfSpace(operation, path);
-    if (fault) throw new FileSystemError(fault, operation, path);
+    const code = this.errors.take(operation, path) ?? this.#outOfSpace(operation, path);
+    if (code) throw new FileSystemError(code, operation, path);
     try {
       return work();
     } catch (error) {
@@ -260,15 +260,15 @@ export class MemoryFileSystem implements FileSystem {
 
   #outOfSpace(operation: FileOperation, path: string): 'ENOSPC' | undefined {
     const isFull = this.isFull || (this.fullFolder !== undefined && `${path}/`.startsWith(`${this.fullFolder}/`));
-    const isThere = () => operation === 'makeDirectory' && unlessMissing(() => this.#files.find(path, true));
-    return isFull && NEEDS_SPACE.has(operation) && !isThere() ? 'ENOSPC' : undefined;
+    const exists = () => operation === 'makeDirectory' && unlessMissing(() => this.#files.find(path, true));
+    return isFull && NEEDS_SPACE.has(operation) && !exists() ? 'ENOSPC' : undefined;
   }
 
   #tree(root: string, options: TreeWriterOptions): MemoryTreeWriter {
     const { inode } = this.#files.find(root, true);
     if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
-    const trouble = (path: string) => this.errors.take('writeTree', path) ?? this.#outOfSpace('writeTree', path);
-    return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, injectedError: trouble });
+    const injectedError = (path: string) => this.errors.take('writeTree', path) ?? this.#outOfSpace('writeTree', path);
+    return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, injectedError });
   }
 
   #watched(path: string, watched: string) {

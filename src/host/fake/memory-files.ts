@@ -2,13 +2,13 @@ import { byCodePoint } from '../../base/code-point-order.ts';
 import type { DirectoryEntry } from '../file-system.ts';
 import { Errno } from './errno.ts';
 import type { DirectoryInode, FileInode, Inode, NewInode } from './memory-inode.ts';
-import type { PathLookup, MemoryTree } from './memory-tree.ts';
+import type { MemoryTree, PathLookup } from './memory-tree.ts';
 import type { MemoryWatches } from './memory-watches.ts';
 
-/** What there is at a path, when there is something. */
+/** A path that exists. */
 type Found = PathLookup & { readonly inode: Inode };
 
-/** The system calls of the memory file system. They work at once, and throw an `Errno`. */
+/** The system calls of the in-memory filesystem. Synchronous; they throw an `Errno`. */
 export class MemoryFiles {
   readonly #tree: MemoryTree;
   readonly #watches: MemoryWatches;
@@ -28,41 +28,41 @@ export class MemoryFiles {
   }
 
   find(path: string, followLast: boolean): Found {
-    const place = this.#tree.locate(path, followLast);
-    if (place.inode === undefined) throw new Errno('ENOENT');
-    return { ...place, inode: place.inode };
+    const located = this.#tree.locate(path, followLast);
+    if (located.inode === undefined) throw new Errno('ENOENT');
+    return { ...located, inode: located.inode };
   }
 
-  /** Creates the file when it is missing. */
+  /** Creates the file when it does not exist. */
   write(path: string, change: (old: Uint8Array) => Uint8Array, mode?: number): void {
-    const place = this.#tree.locate(path, true);
-    checkWritable(place);
-    if (place.inode === undefined) {
-      this.#put(place, { kind: 'file', mode: mode ?? 0o644, bytes: change(new Uint8Array()) });
+    const located = this.#tree.locate(path, true);
+    checkWritable(located);
+    if (located.inode === undefined) {
+      this.#put(located, { kind: 'file', mode: mode ?? 0o644, bytes: change(new Uint8Array()) });
       return;
     }
     const file = this.file(path);
     file.bytes = change(file.bytes);
     file.modifiedMs = this.#now();
     if (mode !== undefined) file.mode = mode;
-    this.#tell(place);
+    this.#notify(located);
   }
 
-  /** A new inode takes the place of what has the name. */
+  /** Relocateds the path with a new inode. */
   replaceFile(path: string, bytes: Uint8Array, mode: number): void {
-    const place = this.#tree.locate(path, false);
-    checkWritable(place);
-    if (place.inode?.kind === 'directory') throw new Errno('EISDIR');
-    checkNotMountPoint(place);
-    this.#put(place, { kind: 'file', mode, bytes });
+    const located = this.#tree.locate(path, false);
+    checkWritable(located);
+    if (located.inode?.kind === 'directory') throw new Errno('EISDIR');
+    checkNotMountPoint(located);
+    this.#put(located, { kind: 'file', mode, bytes });
   }
 
-  /** Of a name that is free. */
+  /** The path must not exist. */
   create(path: string, inode: NewInode): void {
-    const place = this.#tree.locate(path, false);
-    if (place.inode !== undefined) throw new Errno('EEXIST');
-    checkWritable(place);
-    this.#put(place, inode);
+    const located = this.#tree.locate(path, false);
+    if (located.inode !== undefined) throw new Errno('EEXIST');
+    checkWritable(located);
+    this.#put(located, inode);
   }
 
   makeDirectory(path: string, mode: number): void {
@@ -96,18 +96,18 @@ export class MemoryFiles {
   }
 
   change(path: string, followLast: boolean, values: Partial<Pick<Inode, 'mode' | 'uid' | 'gid'>>): void {
-    const place = this.find(path, followLast);
-    checkWritable(place);
-    Object.assign(place.inode, values);
-    this.#tell(place);
+    const located = this.find(path, followLast);
+    checkWritable(located);
+    Object.assign(located.inode, values);
+    this.#notify(located);
   }
 
   rename(from: string, to: string): void {
     const source = this.find(from, false);
     const target = this.#tree.locate(to, false);
-    for (const place of [source, target]) {
-      checkWritable(place);
-      checkNotMountPoint(place);
+    for (const located of [source, target]) {
+      checkWritable(located);
+      checkNotMountPoint(located);
     }
     if (source.mount !== target.mount) throw new Errno('EXDEV');
     if (source.inode === target.inode) return;
@@ -119,61 +119,61 @@ export class MemoryFiles {
     this.#take(source);
     if (target.inode) this.#watches.changedItself(target.inode);
     folderOf(target).entries.set(target.name, source.inode);
-    this.#tell(target);
+    this.#notify(target);
   }
 
   /** One file, link or empty folder. */
   remove(path: string): void {
-    const place = this.find(path, false);
-    checkWritable(place);
-    checkNotMountPoint(place);
-    if (place.inode.kind === 'directory') checkEmptyDirectory(place.inode);
-    this.#take(place);
+    const located = this.find(path, false);
+    checkWritable(located);
+    checkNotMountPoint(located);
+    if (located.inode.kind === 'directory') checkEmptyDirectory(located.inode);
+    this.#take(located);
   }
 
-  /** Answers the mount point that stands in the way, and removes nothing then. */
+  /** Returns a mount point below the path, if any, and removes nothing then. */
   removeTree(path: string): { readonly mountPoint: string } | undefined {
-    const place = this.find(path, false);
-    const inside = this.#tree.mounts.find(({ entry }) => `${entry.target}/`.startsWith(`${place.path}/`));
+    const located = this.find(path, false);
+    const inside = this.#tree.mounts.find(({ entry }) => `${entry.target}/`.startsWith(`${located.path}/`));
     if (inside) return { mountPoint: inside.entry.target };
-    checkWritable(place);
-    this.#removeBelow(place);
+    checkWritable(located);
+    this.#removeBelow(located);
     return undefined;
   }
 
-  /** Not recursive: a tree may be deeper than the stack. Folders go after what is in them. */
+  /** Not recursive: a tree may be deeper than the stack. Folders are removed after their content. */
   #removeBelow(top: Found): void {
-    const waiting = [{ place: top, isEmptied: false }];
+    const waiting = [{ located: top, isEmptied: false }];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const { inode, path } = next.place;
+      const { inode, path } = next.located;
       if (next.isEmptied || inode.kind !== 'directory') {
-        this.#take(next.place);
+        this.#take(next.located);
         continue;
       }
       waiting.push({ ...next, isEmptied: true });
       for (const [name, child] of inode.entries) {
-        const place = { path: `${path}/${name}`, name, folder: inode, inode: child, mount: top.mount };
-        waiting.push({ place, isEmptied: false });
+        const located = { path: `${path}/${name}`, name, folder: inode, inode: child, mount: top.mount };
+        waiting.push({ located, isEmptied: false });
       }
     }
   }
 
-  #put(place: PathLookup, inode: NewInode): void {
-    const folder = folderOf(place);
-    folder.entries.set(place.name, this.#tree.create(inode, folder.device));
+  #put(located: PathLookup, inode: NewInode): void {
+    const folder = folderOf(located);
+    folder.entries.set(located.name, this.#tree.create(inode, folder.device));
     folder.modifiedMs = this.#now();
-    this.#tell(place);
+    this.#notify(located);
   }
 
-  #take(place: Found): void {
-    const folder = folderOf(place);
-    folder.entries.delete(place.name);
+  #take(located: Found): void {
+    const folder = folderOf(located);
+    folder.entries.delete(located.name);
     folder.modifiedMs = this.#now();
-    this.#watches.removed(folder, place.name);
-    this.#tell(place);
+    this.#watches.removed(folder, located.name);
+    this.#notify(located);
   }
 
-  #tell({ folder, name, inode }: PathLookup): void {
+  #notify({ folder, name, inode }: PathLookup): void {
     this.#watches.changed(folder, name);
     if (inode) this.#watches.changedItself(inode);
   }

@@ -1,6 +1,6 @@
 import { type FolderClaims, FolderTakenError, type FolderUse } from '../folder-claims.ts';
 
-/** Claims of programs on one machine in memory, all of which are process 1. */
+/** Locks of the programs on an in-memory machine, all with pid 1. */
 export class MemoryFolderClaims implements FolderClaims {
   readonly #taken = new Map<string, FolderUse>();
 

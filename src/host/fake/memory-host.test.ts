@@ -1,11 +1,11 @@
-/** What a test can do to a memory host, beyond what any host can do. */
+/** The test controls of an in-memory host. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from './memory-host.ts';
 
 const never = new AbortController().signal;
 
-test('a fault fails one operation, on one path when it names one', async () => {
+test('an injected error fails one operation, on one path when it has one', async () => {
   const { fs } = createMemoryHost();
   fs.errors.failNext('writeFile', 'EIO', '/b');
   await fs.writeFile('/a', '');
@@ -13,7 +13,7 @@ test('a fault fails one operation, on one path when it names one', async () => {
   await fs.writeFile('/b', '');
 });
 
-test('every part takes faults in its own errors', async () => {
+test('every port turns injected errors into its own error type', async () => {
   const { mounts, processes, cgroups, network } = createMemoryHost();
   processes.install('/bin/true', async () => 0);
   mounts.errors.failNext('mount', 'EPERM');
@@ -26,7 +26,7 @@ test('every part takes faults in its own errors', async () => {
   await assert.rejects(network.dial({ host: '10.0.0.1', port: 80 }, never), { code: 'EHOSTUNREACH' });
 });
 
-test('a full disk takes no more, and still gives and removes', async () => {
+test('a full disk rejects writes, and still allows reads and removals', async () => {
   const { fs } = createMemoryHost();
   await fs.writeFile('/a', 'kept');
   fs.isFull = true;
@@ -39,7 +39,7 @@ test('a full disk takes no more, and still gives and removes', async () => {
   await fs.writeFile('/a', 'again');
 });
 
-test('usage is told per file system', async () => {
+test('usage is set per filesystem', async () => {
   const { fs, mounts } = createMemoryHost();
   await fs.makeDirectory('/m');
   await mounts.mount({ source: 'tmpfs', target: '/m', type: 'tmpfs' });
@@ -49,7 +49,7 @@ test('usage is told per file system', async () => {
   assert.ok((await fs.usage('/')).availableBytes > 10);
 });
 
-test('files carry the time of the virtual clock', async () => {
+test('files have the time of the virtual clock', async () => {
   const { fs, clock } = createMemoryHost({ startMs: 1000 });
   await clock.advance(500);
   await fs.writeFile('/a', '');
@@ -72,7 +72,7 @@ test('a scripted program may sleep, and handle a signal', async () => {
   assert.equal(await fs.readText('/log'), 'stopped\n');
 });
 
-test('a black hole holds connections until their deadline', async () => {
+test('a black hole delays connections until their deadline', async () => {
   const { clock, network } = createMemoryHost();
   network.blackHole({ host: '10.0.0.1', port: 80 });
   const dial = network.dial({ host: '10.0.0.1', port: 80 }, clock.deadline(1000));
@@ -80,7 +80,7 @@ test('a black hole holds connections until their deadline', async () => {
   assert.equal(clock.monotonic(), 1000);
 });
 
-test('a service with a certificate is looked at, unless the client does not want to', async () => {
+test('the certificate of a service is verified, unless the client skips it', async () => {
   const { network } = createMemoryHost();
   const target = { host: '10.0.0.1', port: 443 };
   network.listen(target, { http: async () => ({ status: 200, body: 'ok' }), certificate: 'untrusted' });
@@ -89,7 +89,7 @@ test('a service with a certificate is looked at, unless the client does not want
   assert.equal((await network.request({ ...request, insecureSkipVerify: true }, never)).status, 200);
 });
 
-test('cgroups remember what was set', async () => {
+test('cgroups keep the values of updates', async () => {
   const { cgroups } = createMemoryHost({ cgroupVersion: 'v1' });
   await cgroups.create('/kubepods/pod1');
   await cgroups.update('/kubepods/pod1', { cpuShares: 2, pidsLimit: 5 });

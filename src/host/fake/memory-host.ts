@@ -16,7 +16,7 @@ import { MemorySigningKeys } from './memory-signing-keys.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** A machine in memory, with what a test needs to look into it and to disturb it. */
+/** An in-memory machine with controls for tests. */
 export interface MemoryHost extends Host {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;
@@ -43,7 +43,7 @@ export interface MemoryHostOptions {
   readonly cgroupVersion?: 'v1' | 'v2';
 }
 
-/** A new machine: nothing on it, nothing running. The same seed makes the same machine. */
+/** A new machine without files and processes. The same seed gives the same machine. */
 export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHostOptions = {}): MemoryHost {
   const clock = new VirtualClock(startMs === undefined ? {} : { startMs });
   const fs = new MemoryFileSystem(() => clock.now());
@@ -51,7 +51,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
   return {
     clock,
     random: new SeededRandom(seed),
-    // Of its own, so that who makes a key does not change what others draw.
+    // A separate generator, so that creating a key does not change other random values.
     signingKeys: new MemorySigningKeys(new SeededRandom(seed)),
     fs,
     folderClaims: new MemoryFolderClaims(),

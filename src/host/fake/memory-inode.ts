@@ -39,10 +39,10 @@ export interface FifoInode extends Common {
   readonly kind: 'fifo';
 }
 
-/** What a name in the memory file system stands for. */
+/** A file of the in-memory filesystem. */
 export type Inode = FileInode | DirectoryInode | LinkInode | SocketInode | DeviceInode | FifoInode;
 
-/** An inode without what the file system itself gives it. */
+/** An inode without the fields that the filesystem sets. */
 export type NewInode =
   | Pick<FileInode, 'kind' | 'mode' | 'bytes'>
   | Pick<DirectoryInode, 'kind' | 'mode' | 'entries'>
@@ -50,7 +50,7 @@ export type NewInode =
   | Pick<SocketInode | FifoInode, 'kind' | 'mode'>
   | Pick<DeviceInode, 'kind' | 'mode' | 'special'>;
 
-/** What stat(2) tells of it. */
+/** The result of stat(2). */
 export function statOf(inode: Inode): FileStat {
   const { kind, mode, uid, gid, modifiedMs, device } = inode;
   const common = { kind, size: sizeOf(inode), mode, uid, gid, modifiedMs, device, inode: inode.inode };
@@ -63,7 +63,7 @@ function sizeOf(inode: Inode): number {
   return 0;
 }
 
-/** As `openFile` does. */
+/** Implements `openFile`. */
 export function openInode(inode: Inode | undefined): OpenFile {
   if (inode === undefined) throw new Errno('ENOENT');
   if (inode.kind === 'symlink') throw new Errno('ELOOP');

@@ -2,7 +2,7 @@ import type { MachineAddresses } from '../machine-addresses.ts';
 
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** The addresses that a test gives the machine; the first one of a family is its primary one. */
+/** The addresses that a test sets; the first one of a family is the primary one. */
 export class MemoryMachineAddresses implements MachineAddresses {
   #outer: readonly string[] = ['192.0.2.1'];
 

@@ -17,12 +17,12 @@ import type { MemoryMount, MemoryTree } from './memory-tree.ts';
 const PROPAGATION: ReadonlySet<MountFlag> = new Set(['private', 'rprivate', 'slave', 'rslave', 'shared', 'rshared']);
 
 /**
- * Mounts in a memory file system: bind mounts show the tree of their source, any type shows a new and empty one.
- * Propagation is accepted and does nothing, as there is one mount namespace; an `rbind` takes no mounts below along. What
- * is written to an overlay mount stays in the mount.
+ * Mounts of an in-memory filesystem: bind mounts show the tree of their source, other types a new empty one. Propagation is
+ * accepted and has no effect, as there is one mount namespace; an `rbind` does not include the mounts below. Writes to an
+ * overlay mount stay in the mount.
  */
 export class MemoryMounts implements Mounts {
-  /** `faults.failNext('mount', 'EPERM', target?)`. */
+  /** `errors.failNext('mount', 'EPERM', target?)`. */
   readonly errors = new ErrorInjector<'mount' | 'unmount'>();
   readonly #fs: MemoryFileSystem;
   readonly #tree: MemoryTree;
@@ -52,8 +52,8 @@ export class MemoryMounts implements Mounts {
 
   async mountOverlay({ target, lower, upper, idMap }: OverlayRequest): Promise<void> {
     this.#do('mount', target, () => {
-      const place = this.#tree.locate(target, true);
-      if (place.inode?.kind !== 'directory') throw new Errno(place.inode ? 'ENOTDIR' : 'ENOENT');
+      const located = this.#tree.locate(target, true);
+      if (located.inode?.kind !== 'directory') throw new Errno(located.inode ? 'ENOTDIR' : 'ENOENT');
       const folder = (path: string) => {
         const { inode } = this.#tree.locate(path, true);
         if (inode?.kind !== 'directory') throw new Errno(inode ? 'ENOTDIR' : 'ENOENT');
@@ -61,12 +61,12 @@ export class MemoryMounts implements Mounts {
       };
       if (upper) folder(upper.work);
       const root = mergedTree(this.#tree, lower.map(folder), upper && folder(upper.folder), idMap);
-      const entry = { source: 'overlay', target: place.path, type: 'overlay', readOnly: upper === undefined };
-      this.#tree.addMount(entry, root, place.mount);
+      const entry = { source: 'overlay', target: located.path, type: 'overlay', readOnly: upper === undefined };
+      this.#tree.addMount(entry, root, located.mount);
     });
   }
 
-  /** Shows a copy: what is written there stays in the mount. */
+  /** Shows a copy: writes stay in the mount. */
   async bindMapped(source: string, target: string, idMap: MountIdMap): Promise<void> {
     const from = this.#do('mount', target, () => this.#tree.locate(source, true));
     if (from.inode === undefined) throw new MountError('ENOENT', 'mount', target);
@@ -77,9 +77,9 @@ export class MemoryMounts implements Mounts {
     }
     const below = this.#tree.mounts.filter(({ entry }) => entry.target.startsWith(`${from.path}/`));
     const attach = (show: Inode, at: string) => {
-      const place = this.#tree.locate(at, true);
-      const entry = { source: from.path, target: place.path, type: 'bind', readOnly: false };
-      this.#tree.addMount(entry, show, place.mount);
+      const located = this.#tree.locate(at, true);
+      const entry = { source: from.path, target: located.path, type: 'bind', readOnly: false };
+      this.#tree.addMount(entry, show, located.mount);
     };
     this.#do('mount', target, () => {
       attach(root, target);
@@ -104,8 +104,8 @@ export class MemoryMounts implements Mounts {
   }
 
   #mount({ source, target, type, flags = [], data }: MountRequest): void {
-    const place = this.#tree.locate(target, true);
-    if (place.inode === undefined) throw new Errno('ENOENT');
+    const located = this.#tree.locate(target, true);
+    if (located.inode === undefined) throw new Errno('ENOENT');
     const readOnly = flags.includes('readOnly');
     if (flags.includes('remount')) {
       const mount = this.#mountAt(target);
@@ -114,22 +114,22 @@ export class MemoryMounts implements Mounts {
     } else if (flags.includes('bind') || flags.includes('rbind')) {
       const from = this.#tree.locate(source, true);
       if (from.inode === undefined) throw new Errno('ENOENT');
-      if ((from.inode.kind === 'directory') !== (place.inode.kind === 'directory')) throw new Errno('ENOTDIR');
-      const entry = { source: from.mount.entry.source, target: place.path, type: from.mount.entry.type, readOnly };
-      this.#tree.addMount(entry, from.inode, place.mount);
+      if ((from.inode.kind === 'directory') !== (located.inode.kind === 'directory')) throw new Errno('ENOTDIR');
+      const entry = { source: from.mount.entry.source, target: located.path, type: from.mount.entry.type, readOnly };
+      this.#tree.addMount(entry, from.inode, located.mount);
     } else if (type !== undefined) {
-      if (place.inode.kind !== 'directory') throw new Errno('ENOTDIR');
+      if (located.inode.kind !== 'directory') throw new Errno('ENOTDIR');
       this.#tree.addMount(
-        { source, target: place.path, type, readOnly },
+        { source, target: located.path, type, readOnly },
         this.#tree.newRoot(modeIn(data)),
-        place.mount,
+        located.mount,
       );
     } else if (!flags.some((flag) => PROPAGATION.has(flag)) || this.#mountAt(target) === undefined) {
       throw new Errno('EINVAL');
     }
   }
 
-  /** The topmost one, or `undefined` when the path is no mount point. */
+  /** The topmost mount, or `undefined` when the path is not a mount point. */
   #mountAt(target: string): MemoryMount | undefined {
     try {
       const { mount, path } = this.#tree.locate(target, false);
@@ -141,8 +141,8 @@ export class MemoryMounts implements Mounts {
   }
 
   #do<T>(operation: 'mount' | 'unmount', target: string, work: () => T): T {
-    const fault = this.errors.take(operation, target);
-    if (fault) throw new MountError(fault, operation, target);
+    const code = this.errors.take(operation, target);
+    if (code) throw new MountError(code, operation, target);
     try {
       return work();
     } catch (error) {
@@ -151,7 +151,7 @@ export class MemoryMounts implements Mounts {
   }
 }
 
-/** tmpfs's `mode=0700` among its options. */
+/** The `mode=0700` option of tmpfs. */
 function modeIn(data = ''): number {
   const mode = /(?:^|,)mode=([0-7]+)/.exec(data)?.[1];
   return mode === undefined ? 0o1777 : Number.parseInt(mode, 8);

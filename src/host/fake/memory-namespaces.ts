@@ -4,48 +4,48 @@ import { ErrorInjector } from './error-injector.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
 import type { MemoryMounts } from './memory-mounts.ts';
 
-/** What a test can see of a namespace that is held by a file. */
+/** A pinned namespace as tests see it. */
 export interface PinnedNamespace {
   readonly hostname?: string;
   readonly sysctls?: Readonly<Record<string, string>>;
-  /** Taken from a process. */
+  /** Of `pin`. */
   readonly pid?: number;
 }
 
-/** Files in a memory file system that hold namespaces: each shows as a mount of `nsfs`. Every process number is one. */
+/** Namespaces that are pinned by files of an in-memory filesystem: each is a mount of `nsfs`. Every pid exists. */
 export class MemoryNamespaces implements Namespaces {
-  /** `faults.failNext('create', 'ENOSPC')`; the subject is the first file, that of `sysctl` its path. */
+  /** `errors.failNext('create', 'ENOSPC')`; the subject is the first file, or the path of a `sysctl`. */
   readonly errors = new ErrorInjector<'create' | 'pin' | 'remove' | 'sysctl'>();
   readonly #fs: MemoryFileSystem;
   readonly #mounts: MemoryMounts;
-  readonly #held = new Map<string, PinnedNamespace>();
+  readonly #pinned = new Map<string, PinnedNamespace>();
 
   constructor(fs: MemoryFileSystem, mounts: MemoryMounts) {
     this.#fs = fs;
     this.#mounts = mounts;
   }
 
-  /** By file. A file that was unmounted by somebody else holds nothing any more. */
+  /** By file. A file that was unmounted elsewhere is left out. */
   async pinned(): Promise<ReadonlyMap<string, PinnedNamespace>> {
     const mounted = new Set((await this.#mounts.list()).map(({ target }) => target));
-    return new Map([...this.#held].filter(([file]) => mounted.has(file)));
+    return new Map([...this.#pinned].filter(([file]) => mounted.has(file)));
   }
 
   async create({ files, hostname, sysctls = [] }: NewNamespaces): Promise<void> {
-    this.#failIfAsked('create', files);
+    this.#throwInjected('create', files);
     for (const [path] of sysctls) {
       const code = this.errors.take('sysctl', path);
       if (code) throw new NamespaceError(code, `sysctl ${path}`, { sysctl: path });
     }
-    await this.#hold(files, {
+    await this.#pin(files, {
       ...(hostname === undefined ? {} : { hostname }),
       ...(sysctls.length === 0 ? {} : { sysctls: Object.fromEntries(sysctls) }),
     });
   }
 
   async pin(pid: number, files: NamespaceFiles): Promise<void> {
-    this.#failIfAsked('pin', files);
-    await this.#hold(files, { pid });
+    this.#throwInjected('pin', files);
+    await this.#pin(files, { pid });
   }
 
   async remove(files: readonly string[]): Promise<void> {
@@ -54,28 +54,28 @@ export class MemoryNamespaces implements Namespaces {
       if (code) throw new NamespaceError(code, `remove ${file}`);
       await this.#mounts.unmount(file, { lazy: true });
       await this.#fs.remove(file);
-      this.#held.delete(file);
+      this.#pinned.delete(file);
     }
   }
 
   async warmUp(): Promise<void> {}
 
-  async #hold(files: NamespaceFiles, namespace: PinnedNamespace): Promise<void> {
-    const made: string[] = [];
+  async #pin(files: NamespaceFiles, namespace: PinnedNamespace): Promise<void> {
+    const created: string[] = [];
     try {
       for (const file of Object.values(files)) {
         if (await this.#fs.lstat(file)) throw new NamespaceError('EEXIST', `create ${file}`);
         this.#mountAt(file);
-        made.push(file);
-        this.#held.set(file, namespace);
+        created.push(file);
+        this.#pinned.set(file, namespace);
       }
     } catch (error) {
-      await this.remove(made);
+      await this.remove(created);
       throw error;
     }
   }
 
-  /** The mount and the file below it come in one step: nobody sees the one without the other. */
+  /** Creates the file and its mount in one step, so that no reader sees one without the other. */
   #mountAt(file: string): void {
     const { tree } = this.#fs;
     try {
@@ -90,7 +90,7 @@ export class MemoryNamespaces implements Namespaces {
     }
   }
 
-  #failIfAsked(operation: 'create' | 'pin', files: NamespaceFiles): void {
+  #throwInjected(operation: 'create' | 'pin', files: NamespaceFiles): void {
     const code = this.errors.take(operation, Object.values(files)[0] ?? '');
     if (code) throw new NamespaceError(code, operation);
   }

@@ -10,17 +10,17 @@ interface MemoryNetworkNamespace {
 const NO_TRAFFIC = { bytes: 0n, packets: 0n, errors: 0n, dropped: 0n };
 const LOOPBACK: InterfaceCounters = { name: 'lo', received: NO_TRAFFIC, sent: NO_TRAFFIC };
 
-/** The networks that files hold, as tests describe them. */
+/** Network namespaces by file, as tests define them. */
 export class MemoryNetworkNamespaces implements NetworkNamespaces {
   readonly #networks = new Map<string, MemoryNetworkNamespace>();
 
-  /** What a network has beside its loopback; a file that held none holds one from now on. */
+  /** Sets the interfaces of a network beside its loopback, and creates the network. */
   set(file: string, interfaces: readonly InterfaceCounters[]): void {
     const listeners = this.#networks.get(file)?.listeners ?? new Map();
     this.#networks.set(file, { interfaces: [LOOPBACK, ...interfaces], listeners });
   }
 
-  /** Answers on the loopback there. */
+  /** Listens on the loopback of the network. */
   listen(file: string, port: number, accept: (stream: ByteStream) => void): void {
     this.#networks.get(file)?.listeners.set(port, accept);
   }

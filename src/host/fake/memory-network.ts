@@ -4,9 +4,9 @@ import {
   type ByteStream,
   type Connection,
   type DialTarget,
-  type GrpcResponse,
   type GrpcConnection,
   type GrpcRequest,
+  type GrpcResponse,
   type HttpHandler,
   type HttpPool,
   type HttpRequest,
@@ -24,11 +24,9 @@ import {
 } from '../network.ts';
 import type { TcpAddress, TcpServer } from '../tcp-server.ts';
 import type { TlsHandler, TlsServer, TlsServerSettings } from '../tls-server.ts';
-import { withConnectDeadline } from './with-connect-deadline.ts';
 import { Errno } from './errno.ts';
 import { ErrorInjector } from './error-injector.ts';
 import { listenerAddress } from './memory-address.ts';
-import { trackResponses } from './track-responses.ts';
 import { byteStreamPair } from './memory-byte-stream.ts';
 import { checkCertificate, type MemoryCertificate } from './memory-certificate.ts';
 import { exchange, type MemoryHttpHandler, type MemoryRequest } from './memory-exchange.ts';
@@ -36,26 +34,28 @@ import type { MemoryFileSystem } from './memory-file-system.ts';
 import { type MemoryUpgrades, memoryTlsService } from './memory-tls-server.ts';
 import { openStreamUpgrade, openWebSocketUpgrade, respondToPlainRequest } from './memory-upgrades.ts';
 import { webSocketPair } from './memory-web-socket.ts';
+import { trackResponses } from './track-responses.ts';
 import { unlessAborted } from './unless-aborted.ts';
+import { withConnectDeadline } from './with-connect-deadline.ts';
 
-/** What answers at an address. Without a handler a connection stands and is reset at the first byte. */
+/** A service at an address. Without a handler, connections are accepted and reset at the first byte. */
 export interface MemoryService {
   readonly http?: MemoryHttpHandler;
   readonly webSocket?: MemoryWebSocketHandler;
   readonly grpc?: MemoryGrpcHandler;
-  /** What `serveUpgrades` was given. */
+  /** The handler of `serveUpgrades`. */
   readonly upgradeHandler?: UpgradeHandler;
   readonly stream?: (stream: ByteStream) => void;
   readonly upgrades?: MemoryUpgrades;
-  /** With one it speaks TLS, and only that. */
+  /** If present, the service accepts only TLS. */
   readonly certificate?: MemoryCertificate;
 }
 
-/** A rejection breaks the connection. */
+/** A rejection resets the connection. */
 export type MemoryGrpcHandler = (request: GrpcRequest & { readonly userAgent: string }) => Promise<GrpcResponse>;
 
 export interface MemoryWebSocketHandler {
-  /** Those it speaks. */
+  /** The supported protocols. */
   readonly protocols: readonly string[];
   accept(connection: WebSocketConnection, request: WebSocketRequest): void;
 }
@@ -64,14 +64,14 @@ type NetworkOperation = 'dial' | 'request' | 'webSocket' | 'upgrade' | 'grpc' | 
 
 interface Listener {
   readonly service: MemoryService | 'blackHole';
-  /** Of the socket file, for one that has a file. */
+  /** The inode of the socket file, if it has one. */
   readonly inode: number | undefined;
   readonly severed: AbortController;
 }
 
-/** Addresses and socket files of one machine, without a wire. */
+/** In-memory addresses and socket files of one machine. */
 export class MemoryNetwork implements Network {
-  /** `faults.failNext('dial', 'EHOSTUNREACH', address?)`; addresses are `10.0.0.1:80` or a socket's path. */
+  /** `errors.failNext('dial', 'EHOSTUNREACH', address?)`; addresses are `10.0.0.1:80` or a socket's path. */
   readonly errors = new ErrorInjector<NetworkOperation>();
   /** Addresses by host name; `localhost` is known. */
   readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
@@ -84,17 +84,17 @@ export class MemoryNetwork implements Network {
     this.#fs = fs;
   }
 
-  /** Answers at an address that was free. A socket's file is made by `serve` alone. */
+  /** Listens at a free address. Only `serve` creates a socket file. */
   listen(target: DialTarget, service: MemoryService = {}): { close(): void } {
     return this.#add(target, service);
   }
 
-  /** From now on connections to it neither stand nor fail, until their signal aborts. */
+  /** Connections to the target stay pending until their signal aborts. */
   blackHole(target: DialTarget): { close(): void } {
     return this.#add(target, 'blackHole');
   }
 
-  /** Everybody who listens on a socket file is gone without closing, as after `kill -9`: the files stay. */
+  /** Ends all listeners on socket files without closing, as after `kill -9`: the files stay. */
   killServers(): void {
     for (const [address, listener] of this.#listeners) {
       if (!address.startsWith('/')) continue;
@@ -118,7 +118,7 @@ export class MemoryNetwork implements Network {
 
   async request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const connecting = request.connectUntil === undefined ? signal : withConnectDeadline(signal, request.connectUntil);
-    const target = await this.#through(request, connecting);
+    const target = await this.#resolveTarget(request, connecting);
     const { service, severed } = await this.#connect('request', target, connecting);
     checkCertificate(request, service.certificate);
     if (service.http === undefined) throw new NetworkError('ECONNRESET', 'read ECONNRESET');
@@ -150,7 +150,7 @@ export class MemoryNetwork implements Network {
       checkCertificate(request, service.certificate);
       return service.upgrades(request, AbortSignal.any([signal, severed]));
     }
-    if (!service.upgradeHandler) throw new NetworkError('EPROTO', 'unexpected answer 404: ');
+    if (!service.upgradeHandler) throw new NetworkError('EPROTO', 'unexpected response 404: ');
     return openStreamUpgrade(service.upgradeHandler, request, { signal, severed });
   }
 
@@ -176,10 +176,10 @@ export class MemoryNetwork implements Network {
     return {
       call: async (request, until) => {
         const over = AbortSignal.any([until, severed, closed.signal]);
-        const answer = grpc({ ...request, userAgent }).catch((error: unknown) => {
+        const response = grpc({ ...request, userAgent }).catch((error: unknown) => {
           throw new NetworkError('ECONNRESET', 'read ECONNRESET', { cause: error });
         });
-        return unlessAborted(answer, over);
+        return unlessAborted(response, over);
       },
       close: () => closed.abort(new NetworkError('ECONNRESET', 'the connection is closed')),
     };
@@ -203,20 +203,20 @@ export class MemoryNetwork implements Network {
     return client;
   }
 
-  /** One after the other: two must not find the same dead socket. */
+  /** Serialized: two servers must not replace the same stale socket. */
   #serve(address: SocketFile, service: MemoryService): Promise<{ close(): Promise<void> }> {
     return this.#claims.run(address.socketPath, () => this.#claim(address, service));
   }
 
   async #claim({ socketPath, mode }: SocketFile, service: MemoryService): Promise<{ close(): Promise<void> }> {
-    this.#failIfAsked('serve', socketPath);
+    this.#throwInjected('serve', socketPath);
     const old = await this.#fs.lstat(socketPath);
     if (old !== undefined) {
       const isTaken = old.kind !== 'socket' || this.#listeners.get(socketPath)?.inode === old.inode;
       if (isTaken) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
       await this.#fs.remove(socketPath);
     }
-    this.#listeners.delete(socketPath); // without its file nobody finds it any more
+    this.#listeners.delete(socketPath); // it cannot be reached without its file
     const inode = this.#createSocket(socketPath, mode);
     const listener = this.#add({ socketPath }, service, inode);
     return {
@@ -255,8 +255,8 @@ export class MemoryNetwork implements Network {
     };
   }
 
-  /** Where a request goes once its proxy, if any, has taken it. */
-  async #through({ target, proxy }: HttpRequest, signal: AbortSignal): Promise<DialTarget> {
+  /** The target of a request after its proxy, if any. */
+  async #resolveTarget({ target, proxy }: HttpRequest, signal: AbortSignal): Promise<DialTarget> {
     if (proxy === undefined) return target;
     const { protocol, hostname, port } = new URL(proxy);
     const [host] = await this.lookup(hostname, signal);
@@ -271,10 +271,10 @@ export class MemoryNetwork implements Network {
   ): Promise<{ readonly service: MemoryService; readonly severed: AbortSignal }> {
     signal.throwIfAborted();
     const address = listenerAddress(target);
-    this.#failIfAsked(operation, address);
+    this.#throwInjected(operation, address);
     const listener = this.#listeners.get(address);
     const file = 'socketPath' in target ? await this.#fs.lstat(address) : undefined;
-    // One that `serve` made is found by its file; others need none.
+    // A listener of `serve` is found by its file; others have none.
     const isLost = listener?.inode !== undefined && listener.inode !== file?.inode;
     if (listener === undefined || isLost) {
       const code = 'socketPath' in target && file === undefined ? 'ENOENT' : 'ECONNREFUSED';
@@ -285,7 +285,7 @@ export class MemoryNetwork implements Network {
     return { service, severed: severed.signal };
   }
 
-  #failIfAsked(operation: NetworkOperation, address: string): void {
+  #throwInjected(operation: NetworkOperation, address: string): void {
     const code = this.errors.take(operation, address);
     if (code !== undefined) throw new NetworkError(code, `connect ${code} ${address}`);
   }

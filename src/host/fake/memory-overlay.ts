@@ -3,10 +3,10 @@ import type { DirectoryInode, Inode } from './memory-inode.ts';
 import type { MemoryTree } from './memory-tree.ts';
 
 const OPAQUE = ['trusted.overlay.opaque', 'user.overlay.opaque'];
-/** What an id that is not in the map is shown as. */
+/** The kernel's overflow id, for ids that are not in the map. */
 const OVERFLOW_ID = 65534;
 
-/** Copies of what overlayfs would show, at this moment. `lower` has the uppermost first. */
+/** A copy of the merged tree that overlayfs would show. `lower`: the uppermost first. */
 export function mergedTree(
   tree: MemoryTree,
   lower: readonly Inode[],

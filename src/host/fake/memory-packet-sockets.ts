@@ -2,11 +2,11 @@ import { NetworkError } from '../network.ts';
 import type { PacketConnection, PacketSockets } from '../packet-sockets.ts';
 import { DirectionalQueue } from './directional-queue.ts';
 
-/** Packet sockets in memory; a test is the program that listens. */
+/** In-memory packet sockets; the test is the program that listens. */
 export class MemoryPacketSockets implements PacketSockets {
   readonly #listeners = new Map<string, (peer: PacketConnection) => void>();
 
-  /** Somebody accepts connections there, until it is closed. */
+  /** Accepts connections until it is closed. */
   listen(socketPath: string, accept: (peer: PacketConnection) => void): { close(): void } {
     this.#listeners.set(socketPath, accept);
     return { close: () => void this.#listeners.delete(socketPath) };

@@ -1,28 +1,28 @@
-import type { DaemonHandle, CommandResult, ProcessSignal, ProcessStart } from '../processes.ts';
+import type { CommandResult, DaemonHandle, ProcessSignal, ProcessStart } from '../processes.ts';
 
-/** What a scripted program sees of its process. */
+/** The process of a scripted program. */
 export interface ProgramContext {
   readonly pid: number;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly input: Uint8Array;
-  /** What is written to one that was spawned, until its input is closed. */
+  /** Written by `RunningProgram.write`, until its input is closed. */
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** Aborts when the process is ended from outside; what the program does from then on has no effect. */
+  /** Aborts when the process is killed; the program's later output has no effect. */
   readonly ended: AbortSignal;
   stdout(text: string): void;
   stderr(text: string): void;
-  /** The first line of a monitor, which goes on then. */
+  /** Writes the first line of a monitor to descriptor 3. */
   writeMonitorLine(line: string): void;
-  /** Handles a signal that would end it otherwise; SIGKILL cannot be handled. */
+  /** Handles a signal that would otherwise end the program; SIGKILL cannot be handled. */
   onSignal(signal: Exclude<ProcessSignal, 'SIGKILL'>, handler: () => void): void;
 }
 
-/** A program: works until it resolves to its exit code. A rejection is an exit code 1 with the text on stderr. */
+/** A program that resolves with its exit code. A rejection is exit code 1 with the text on stderr. */
 export type Program = (context: ProgramContext) => Promise<number>;
 
-/** How a program is started. */
+/** The parameters of a started program. */
 export interface ProgramLaunch {
   readonly pid: number;
   readonly startTime: number;
@@ -32,8 +32,8 @@ export interface ProgramLaunch {
   readonly cwd: string;
   readonly input: Uint8Array;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Where the output goes. */
-  write(stream: 'stdout' | 'stderr' | 'words', text: string): void;
+  /** Receives the output. */
+  write(stream: 'stdout' | 'stderr' | 'monitor', text: string): void;
 }
 
 const SIGNAL_NUMBERS: Record<ProcessSignal, number> = {
@@ -65,7 +65,7 @@ export class MemoryProcess implements DaemonHandle {
     void this.#run(program, launch);
   }
 
-  /** Delivers a signal: to the program's handler, else it ends the process. */
+  /** Delivers a signal to the program's handler, or ends the process. */
   signal(signal: ProcessSignal | number): void {
     const number = typeof signal === 'number' ? signal : SIGNAL_NUMBERS[signal];
     const handler = this.#handlers.get(number);
@@ -74,18 +74,18 @@ export class MemoryProcess implements DaemonHandle {
   }
 
   async #run(program: Program, launch: ProgramLaunch): Promise<void> {
-    const { write, startTime, name, ...seen } = launch;
-    const writeWhileAlive = (stream: 'stdout' | 'stderr' | 'words', text: string): void => {
+    const { write, startTime, name, ...context } = launch;
+    const writeWhileAlive = (stream: 'stdout' | 'stderr' | 'monitor', text: string): void => {
       if (!this.#ended.signal.aborted) write(stream, text);
     };
     try {
       const exitCode = await program({
-        ...seen,
+        ...context,
         stdin: launch.stdin ?? nothing(),
         ended: this.#ended.signal,
         stdout: (text) => writeWhileAlive('stdout', text),
         stderr: (text) => writeWhileAlive('stderr', text),
-        writeMonitorLine: (line) => writeWhileAlive('words', `${line}\n`),
+        writeMonitorLine: (line) => writeWhileAlive('monitor', `${line}\n`),
         onSignal: (signal, handler) => this.#handlers.set(SIGNAL_NUMBERS[signal], handler),
       });
       this.#end(exitCode);

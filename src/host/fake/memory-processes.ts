@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 import {
   type Command,
+  type CommandResult,
   type Daemon,
   type DaemonHandle,
-  type CommandResult,
   type MonitorCommand,
   type MonitorOutput,
   type Processes,
@@ -17,7 +17,7 @@ import {
 } from '../processes.ts';
 import { ErrorInjector } from './error-injector.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
-import { type ProgramLaunch, MemoryProcess, type Program } from './memory-process.ts';
+import { MemoryProcess, type Program, type ProgramLaunch } from './memory-process.ts';
 import { MemoryStreams } from './memory-streams.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -33,7 +33,7 @@ export interface MemoryProcessesDeps {
 
 /** Processes that run scripted programs. */
 export class MemoryProcesses implements Processes {
-  /** `faults.failNext('run', 'EAGAIN', program?)`. */
+  /** `errors.failNext('run', 'EAGAIN', program?)`. */
   readonly errors = new ErrorInjector<StartOperation>();
   readonly #clock: Clock;
   readonly #fs: MemoryFileSystem;
@@ -46,7 +46,7 @@ export class MemoryProcesses implements Processes {
     this.#fs = fs;
   }
 
-  /** From now on this name starts this program. */
+  /** Registers a program under a name. */
   install(name: string, program: Program): void {
     this.#programs.set(name, program);
   }
@@ -61,7 +61,7 @@ export class MemoryProcesses implements Processes {
       cwd,
       input: typeof input === 'string' ? new TextEncoder().encode(input) : input,
       write: (stream, text) => {
-        if (stream === 'words') return;
+        if (stream === 'monitor') return;
         output[stream] += text;
         if (output[stream].length > maxOutputBytes) onEnd();
       },
@@ -71,8 +71,8 @@ export class MemoryProcesses implements Processes {
     const { exitCode } = await process.exited;
     signal.removeEventListener('abort', onEnd);
     signal.throwIfAborted();
-    const isFlood = Math.max(output.stdout.length, output.stderr.length) > maxOutputBytes;
-    if (isFlood) throw new ProcessOutputError(program, maxOutputBytes);
+    const hasOverflow = Math.max(output.stdout.length, output.stderr.length) > maxOutputBytes;
+    if (hasOverflow) throw new ProcessOutputError(program, maxOutputBytes);
     const encoder = new TextEncoder();
     return { exitCode, stdout: encoder.encode(output.stdout), stderr: encoder.encode(output.stderr) };
   }
@@ -86,7 +86,7 @@ export class MemoryProcesses implements Processes {
       env,
       cwd: '/',
       input: new Uint8Array(),
-      // A daemon whose log cannot be written goes on without it.
+      // A daemon whose log cannot be written continues without it.
       write: (_, text) => void this.#fs.appendFile(logFile, text).catch(() => {}),
     });
   }
@@ -96,8 +96,8 @@ export class MemoryProcesses implements Processes {
     return process && { pid, startTime: process.startTime };
   }
 
-  async find(isMeant: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]> {
-    const found = [...this.#running.values()].filter(({ start }) => isMeant(start));
+  async find(matches: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]> {
+    const found = [...this.#running.values()].filter(({ start }) => matches(start));
     return found.map(({ pid, startTime }) => ({ pid, startTime }));
   }
 
@@ -117,7 +117,7 @@ export class MemoryProcesses implements Processes {
     await this.kill(process, 'SIGKILL');
   }
 
-  /** No program in memory has one that others could find. */
+  /** In-memory programs have no terminal. */
   async resizeTerminal(): Promise<boolean> {
     return false;
   }
@@ -131,21 +131,25 @@ export class MemoryProcesses implements Processes {
 
   async startMonitor({ program, args, env, cwd }: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput> {
     signal.throwIfAborted();
-    const output = { stdout: '', stderr: '', words: '' };
-    const told = Promise.withResolvers<void>();
+    const output = { stdout: '', stderr: '', monitor: '' };
+    const firstLine = Promise.withResolvers<void>();
     const write: ProgramLaunch['write'] = (stream, text) => {
       output[stream] += text;
-      if (stream === 'words') told.resolve();
+      if (stream === 'monitor') firstLine.resolve();
     };
     const process = this.#start('startMonitor', program, { args, env, cwd, input: new Uint8Array(), write });
-    await unlessAborted(Promise.race([told.promise, process.exited]), signal);
-    return { line: output.words.split('\n', 1)[0] ?? '', stderr: output.stderr };
+    await unlessAborted(Promise.race([firstLine.promise, process.exited]), signal);
+    return { line: output.monitor.split('\n', 1)[0] ?? '', stderr: output.stderr };
   }
 
-  #start(operation: StartOperation, name: string, launch: Omit<ProgramLaunch, 'name' | 'pid' | 'startTime'>): MemoryProcess {
+  #start(
+    operation: StartOperation,
+    name: string,
+    launch: Omit<ProgramLaunch, 'name' | 'pid' | 'startTime'>,
+  ): MemoryProcess {
     const program = this.#programs.get(name);
-    const fault = this.errors.take(operation, name);
-    if (fault !== undefined) throw new ProcessStartError(fault, name);
+    const code = this.errors.take(operation, name);
+    if (code !== undefined) throw new ProcessStartError(code, name);
     if (program === undefined) throw new ProcessStartError('ENOENT', name);
 
     const pid = ++this.#lastPid;

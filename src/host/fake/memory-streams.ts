@@ -6,15 +6,15 @@ import type { MemoryProcess } from './memory-process.ts';
 export class MemoryStreams {
   readonly #input = new MemoryPipe();
   readonly #outputs = { stdout: new MemoryPipe(), stderr: new MemoryPipe() };
-  /** The last one asked for. */
+  /** The last requested size. */
   size: TerminalSize | undefined;
 
   get stdin(): AsyncIterable<Uint8Array> {
     return this.#input.chunks();
   }
 
-  readonly write = (stream: 'stdout' | 'stderr' | 'words', text: string): void => {
-    if (stream !== 'words') this.#outputs[stream].push(new TextEncoder().encode(text));
+  readonly write = (stream: 'stdout' | 'stderr' | 'monitor', text: string): void => {
+    if (stream !== 'monitor') this.#outputs[stream].push(new TextEncoder().encode(text));
   };
 
   of(process: MemoryProcess): RunningProgram {
@@ -40,24 +40,24 @@ export class MemoryStreams {
 }
 
 class MemoryPipe {
-  readonly #bell = new ChangeSignal();
-  readonly #waiting: Uint8Array[] = [];
+  readonly #changes = new ChangeSignal();
+  readonly #chunks: Uint8Array[] = [];
 
   push(data: Uint8Array): void {
-    this.#waiting.push(data);
-    this.#bell.notify();
+    this.#chunks.push(data);
+    this.#changes.notify();
   }
 
   end(): void {
-    this.#bell.close();
+    this.#changes.close();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    for (let more = true; more; more = await this.#bell.next()) yield* this.#taken();
-    yield* this.#taken();
+    for (let more = true; more; more = await this.#changes.next()) yield* this.#take();
+    yield* this.#take();
   }
 
-  *#taken(): Generator<Uint8Array> {
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) yield next;
+  *#take(): Generator<Uint8Array> {
+    for (let next = this.#chunks.shift(); next; next = this.#chunks.shift()) yield next;
   }
 }

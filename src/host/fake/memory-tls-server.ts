@@ -6,7 +6,7 @@ import type { MemoryCertificate } from './memory-certificate.ts';
 import type { MemoryRequest } from './memory-exchange.ts';
 import type { MemoryService } from './memory-network.ts';
 
-/** Whom a certificate names, and who vouches for that. */
+/** The identity and the authority of a client certificate. */
 export interface MemoryClient {
   readonly authority: string;
   readonly commonName: string;
@@ -16,47 +16,50 @@ export interface MemoryClient {
 const UNEXPECTED_UPGRADE = { status: 400, body: 'another upgrade was expected' } as const;
 const NO_IDENTITY: MemoryCertificate = { authority: '', clients: [] };
 
-/** In the place of PEM. */
+/** Replaces PEM. */
 export function memoryClientCertificate(client: MemoryClient): string {
   return JSON.stringify(client);
 }
 
-/** A server whose certificate is vouched for by itself. */
-export function memoryTlsService(start: TlsServerSettings, handler: TlsHandler): MemoryService & Pick<TlsServer, 'renew'> {
-  const isAsking = start.clientAuthorities !== undefined;
-  let serving = start;
-  const ask = (request: MemoryRequest, upgrade: string) => {
-    const client = isAsking ? clientOf(request.certificates, serving) : ({ kind: 'none' } as const);
+/** A server with a self-signed certificate. */
+export function memoryTlsService(
+  start: TlsServerSettings,
+  handler: TlsHandler,
+): MemoryService & Pick<TlsServer, 'updateSettings'> {
+  const asksClients = start.clientAuthorities !== undefined;
+  let settings = start;
+  const call = (request: MemoryRequest, upgrade: string) => {
+    const client = asksClients ? clientOf(request.certificates, settings) : ({ kind: 'none' } as const);
     return handler(tlsRequest(request, client, upgrade));
   };
   return {
     get certificate() {
-      return serving.identity ? { authority: serving.identity.certificate } : NO_IDENTITY;
+      return settings.identity ? { authority: settings.identity.certificate } : NO_IDENTITY;
     },
     async http(request) {
-      const answered = await ask(request, '');
-      return answered.kind === 'response' ? answered.response : UNEXPECTED_UPGRADE;
+      const response = await call(request, '');
+      return response.kind === 'response' ? response.response : UNEXPECTED_UPGRADE;
     },
     async upgrades(request, signal) {
       const { path: url, method, headers = [], tls } = request;
       const [path = '/', ...query] = url.split('?');
       const certificates = tls?.clientCertificates?.map(({ certificate }) => certificate) ?? [];
       const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, certificates };
-      return upgraded(await ask({ ...sent, body: nothing(), signal }, request.upgrade), signal);
+      return upgraded(await call({ ...sent, body: nothing(), signal }, request.upgrade), signal);
     },
     updateSettings: (now) => {
-      // In memory a name stands for PEM, and a name is one word.
+      // In memory a name without spaces replaces PEM.
       if (now.identity && /\s/.test(`${now.identity.certificate}${now.identity.key}`)) {
         throw new NetworkError('ERR_OSSL_PEM_NO_START_LINE', 'no start line');
       }
-      serving = now;
+      settings = now;
     },
   };
 }
 
-function clientOf([shown]: readonly string[], { clientAuthorities = [] }: TlsServerSettings): TlsClient {
-  if (shown === undefined) return { kind: 'none' };
-  const client: MemoryClient = JSON.parse(shown);
+function clientOf([certificate]: readonly string[], { clientAuthorities = [] }: TlsServerSettings): TlsClient {
+  if (certificate === undefined) return { kind: 'none' };
+  const client: MemoryClient = JSON.parse(certificate);
   if (!clientAuthorities.includes(client.authority)) return { kind: 'untrusted', reason: 'SELF_SIGNED_CERT_IN_CHAIN' };
   const { commonName, organizations = [] } = client;
   return { kind: 'known', commonName, organizations, fingerprint: `of-${commonName}` };
@@ -71,13 +74,13 @@ function tlsRequest(request: MemoryRequest, client: TlsClient, upgrade: string):
   return { ...request, headers, client, upgrade };
 }
 
-async function upgraded(answered: Awaited<ReturnType<TlsHandler>>, over: AbortSignal): Promise<UpgradedConnection> {
-  if (answered.kind === 'response') {
-    const { status, body, headers = {} } = answered.response;
-    const words = typeof body === 'string' ? body : (await Array.fromAsync(body)).join('');
-    throw new UpgradeRejectedError(status, words, headers);
+async function upgraded(response: Awaited<ReturnType<TlsHandler>>, over: AbortSignal): Promise<UpgradedConnection> {
+  if (response.kind === 'response') {
+    const { status, body, headers = {} } = response.response;
+    const text = typeof body === 'string' ? body : (await Array.fromAsync(body)).join('');
+    throw new UpgradeRejectedError(status, text, headers);
   }
-  const { headers, serve } = answered.stream;
+  const { headers, serve } = response.stream;
   const [client, server] = byteStreamPair(over);
   serve(server);
   return { headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])), stream: client };
@@ -85,5 +88,5 @@ async function upgraded(answered: Awaited<ReturnType<TlsHandler>>, over: AbortSi
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** What answers to who asks for something else than HTTP. */
+/** Handles upgrade requests. */
 export type MemoryUpgrades = (request: UpgradeRequest, signal: AbortSignal) => Promise<UpgradedConnection>;

@@ -5,12 +5,12 @@ import type { Inode } from './memory-inode.ts';
 
 const BLOCK_BYTES = 4096;
 
-/** Every member after its folder, names in code-point order. */
+/** Yields every member after its folder, names by bytes. */
 export function* membersOf(root: Inode): Generator<TreeMember, void, void> {
-  const firstNames = new Map<Inode, string>();
+  const firstPaths = new Map<Inode, string>();
   for (const { path, inode } of walk('', root)) {
-    const first = inode.kind === 'directory' ? undefined : firstNames.get(inode);
-    if (first === undefined) firstNames.set(inode, path);
+    const first = inode.kind === 'directory' ? undefined : firstPaths.get(inode);
+    if (first === undefined) firstPaths.set(inode, path);
     const content = first === undefined ? contentOf(inode) : ({ kind: 'hardLink', target: first } as const);
     if (content === undefined) continue;
     const { mode, uid, gid, modifiedMs, xattrs } = inode;
@@ -24,7 +24,7 @@ export function treeUsageOf(root: Inode | undefined): TreeUsage {
   return { bytes: blocks.reduce((sum, count) => sum + count * BLOCK_BYTES, 0), inodes: inodes.size };
 }
 
-/** In no order that is promised. */
+/** In any order. */
 export function setGroup(root: Inode | undefined, { gid, fileMode, folderMode }: GroupAccess): void {
   for (const { inode } of root ? walk('', root) : []) {
     inode.gid = gid;

@@ -5,53 +5,53 @@ import { Errno } from './errno.ts';
 import type { DirectoryInode, Inode, NewInode } from './memory-inode.ts';
 import type { MemoryTree } from './memory-tree.ts';
 
-/** As many links in one path, and the kernel gives up with ELOOP. */
+/** More links in one path fail with ELOOP, as in the kernel. */
 const MAX_LINKS = 40;
 
-/** What the kernel takes of one name, and of a path with its end. */
+/** The kernel's limits of a name, and of a path with its terminating zero. */
 const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 4095;
 const MAX_FILE_BYTES = 2 ** 30;
 
 interface WriterDeps extends TreeWriterOptions {
   readonly tree: MemoryTree;
-  /** The errno name with which something at this path has to fail, if any. */
+  /** The errno name that the path must fail with, if any. */
   readonly injectedError: (path: string) => string | undefined;
 }
 
-/** A name on a way: the path to it, or `undefined` when a link told it. */
+/** A name of a path that is being resolved; `path` is `undefined` for names of a link's target. */
 interface Step {
   readonly name: string;
   readonly path: string | undefined;
 }
 
-/** A folder in memory that is filled and read, and its own root. */
+/** Fills and reads an in-memory folder, which acts as the root. */
 export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   readonly implied = new Set<string>();
-  readonly #shown: string;
+  readonly #rootPath: string;
   readonly #root: DirectoryInode;
   readonly #deps: WriterDeps;
   readonly #folderTimes = new Map<string, number>();
 
-  constructor(shown: string, root: DirectoryInode, deps: WriterDeps) {
-    this.#shown = shown;
+  constructor(rootPath: string, root: DirectoryInode, deps: WriterDeps) {
+    this.#rootPath = rootPath;
     this.#root = root;
     this.#deps = deps;
   }
 
   async put(path: string, node: TreeNode): Promise<void> {
-    this.#attempt('put', path, () => this.#refuseTrouble(path));
+    this.#attempt('put', path, () => this.#throwInjected(path));
     this.#attempt('put', path, () => checkPathLength(path));
-    if (path === '' && node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#shown);
+    if (path === '' && node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#rootPath);
     const content = node.kind === 'file' ? await this.#bytesOf(path, node) : new Uint8Array();
-    await this.#tellReplaced(path, node);
+    await this.#notifyReplace(path, node);
     this.#attempt('put', path, () => this.#put(path, node, content));
   }
 
   async *read(path: string, { offset, length }: FileExtent): AsyncGenerator<Uint8Array, void, void> {
     const inode = this.#attempt('read', path, () => this.#target(path));
-    if (inode.kind === 'directory') throw new FileSystemError('EISDIR', 'open', `${this.#shown}/${path}`);
-    if (inode.kind !== 'file') throw new FileSystemError('ENXIO', 'open', `${this.#shown}/${path}`);
+    if (inode.kind === 'directory') throw new FileSystemError('EISDIR', 'open', `${this.#rootPath}/${path}`);
+    if (inode.kind !== 'file') throw new FileSystemError('ENXIO', 'open', `${this.#rootPath}/${path}`);
     const bytes = inode.bytes.slice(offset, offset + length);
     if (bytes.byteLength > 0) yield bytes;
   }
@@ -85,11 +85,12 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #bytesOf(path: string, node: Extract<TreeNode, { kind: 'file' }>): Promise<Uint8Array> {
-    if (node.extents && node.size > MAX_FILE_BYTES) throw new FileSystemError('EFBIG', 'put', `${this.#shown}/${path}`);
+    if (node.extents && node.size > MAX_FILE_BYTES)
+      throw new FileSystemError('EFBIG', 'put', `${this.#rootPath}/${path}`);
     return bytesOf(node);
   }
 
-  async #tellReplaced(path: string, node: TreeNode): Promise<void> {
+  async #notifyReplace(path: string, node: TreeNode): Promise<void> {
     if (path === '' || !this.#deps.onReplace) return;
     const found = this.#attempt('put', path, () => this.#resolve(parentPath(path), true).entries.get(baseName(path)));
     if (found === undefined || (found.kind === 'directory' && node.kind === 'directory')) return;
@@ -100,7 +101,7 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   #put(path: string, node: TreeNode, content: Uint8Array): void {
     if (node.kind === 'hardLink') return this.#link(path, node.target);
     const { mode, uid, gid, modifiedMs, xattrs } = node;
-    const inode = path === '' ? this.#root : this.#place(path, node, content);
+    const inode = path === '' ? this.#root : this.#create(path, node, content);
     const isLink = node.kind === 'symlink';
     Object.assign(
       inode,
@@ -118,10 +119,10 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
     if (linked.kind === 'directory') throw new Errno('EPERM');
     if (folder.entries.get(baseName(path)) === linked) return;
     folder.entries.delete(baseName(path));
-    folder.entries.set(baseName(path), this.#at(target)); // it may have been below what is gone now
+    folder.entries.set(baseName(path), this.#at(target)); // it may have been below the removed entry
   }
 
-  #place(path: string, node: OwnContent, content: Uint8Array): Inode {
+  #create(path: string, node: OwnContent, content: Uint8Array): Inode {
     const folder = this.#resolve(parentPath(path), true);
     const found = folder.entries.get(baseName(path));
     if (node.kind === 'directory' && found?.kind === 'directory') return found;
@@ -136,7 +137,7 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
     return inode;
   }
 
-  /** What a path leads to, through the last link too. */
+  /** Resolves a path, following the last link too. */
   #target(path: string, links = 0): Inode {
     const inode = this.#at(path);
     if (inode.kind !== 'symlink') return inode;
@@ -147,41 +148,41 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   #resolve(path: string, make: true): DirectoryInode;
   #resolve(path: string, make: boolean): DirectoryInode | undefined;
   #resolve(path: string, make: boolean): DirectoryInode | undefined {
-    const names: Step[] = namesIn(path).map((name, index, all) => ({ name, told: all.slice(0, index + 1).join('/') }));
-    /** The folders on the way, the root first. */
-    let way: DirectoryInode[] = [this.#root];
+    const names: Step[] = namesIn(path).map((name, index, all) => ({ name, path: all.slice(0, index + 1).join('/') }));
+    /** The resolved folders, the root first. */
+    let folders: DirectoryInode[] = [this.#root];
     let links = 0;
     for (let step = names.shift(); step; step = names.shift()) {
-      const { name, path: told } = step;
-      const here = way.at(-1) ?? this.#root;
+      const { name, path: own } = step;
+      const here = folders.at(-1) ?? this.#root;
       const next = name === '..' ? undefined : here.entries.get(name);
-      if (name === '..') way = way.length > 1 ? way.slice(0, -1) : way;
-      else if (next?.kind === 'directory') way.push(next);
+      if (name === '..') folders = folders.length > 1 ? folders.slice(0, -1) : folders;
+      else if (next?.kind === 'directory') folders.push(next);
       else if (next?.kind === 'symlink') {
         if (++links > MAX_LINKS) throw new Errno('ELOOP');
-        if (next.target.startsWith('/')) way = [this.#root];
-        names.unshift(...namesIn(next.target).map((each) => ({ name: each, told: undefined })));
+        if (next.target.startsWith('/')) folders = [this.#root];
+        names.unshift(...namesIn(next.target).map((each) => ({ name: each, path: undefined })));
       } else if (!make) return undefined;
       else if (next !== undefined) throw new Errno('ENOTDIR');
-      else if (told === undefined)
-        throw new Errno('EEXIST'); // a link that leads nowhere
+      else if (own === undefined)
+        throw new Errno('EEXIST'); // a dangling link
       else {
-        way.push(this.#makeFolder(here, name));
-        this.implied.add(told);
+        folders.push(this.#makeFolder(here, name));
+        this.implied.add(own);
       }
     }
-    return way.at(-1);
+    return folders.at(-1);
   }
 
   #makeFolder(parent: DirectoryInode, name: string): DirectoryInode {
-    const made = this.#deps.tree.create({ kind: 'directory', mode: 0o755, entries: new Map() }, parent.device);
-    parent.entries.set(name, made);
-    if (made.kind !== 'directory') throw new Errno('ENOTDIR');
-    return made;
+    const folder = this.#deps.tree.create({ kind: 'directory', mode: 0o755, entries: new Map() }, parent.device);
+    parent.entries.set(name, folder);
+    if (folder.kind !== 'directory') throw new Errno('ENOTDIR');
+    return folder;
   }
 
-  #refuseTrouble(path: string): void {
-    const code = this.#deps.injectedError(`${this.#shown}/${path}`);
+  #throwInjected(path: string): void {
+    const code = this.#deps.injectedError(`${this.#rootPath}/${path}`);
     if (code) throw new Errno(code);
   }
 
@@ -190,7 +191,7 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
       return work();
     } catch (error) {
       if (!(error instanceof Errno)) throw error;
-      throw new FileSystemError(error.code, operation, `${this.#shown}/${path}`, { cause: error });
+      throw new FileSystemError(error.code, operation, `${this.#rootPath}/${path}`, { cause: error });
     }
   }
 }
@@ -214,12 +215,12 @@ function newInode(node: OwnContent, bytes: Uint8Array): NewInode {
 async function bytesOf({ size, content, extents }: Extract<TreeNode, { kind: 'file' }>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of content) chunks.push(chunk.slice());
-  const told = new Uint8Array(Buffer.concat(chunks));
-  if (extents === undefined) return told;
+  const sent = new Uint8Array(Buffer.concat(chunks));
+  if (extents === undefined) return sent;
   const whole = new Uint8Array(size);
   let done = 0;
   for (const { offset, length } of extents) {
-    whole.set(told.subarray(done, done + length), offset);
+    whole.set(sent.subarray(done, done + length), offset);
     done += length;
   }
   return whole;

@@ -3,31 +3,31 @@ import type { MountEntry } from '../mounts.ts';
 import { Errno } from './errno.ts';
 import type { DirectoryInode, Inode, NewInode } from './memory-inode.ts';
 
-/** As many links in one path, and the kernel gives up with ELOOP. */
+/** More links in one path fail with ELOOP, as in the kernel. */
 const MAX_LINKS = 40;
 
 /** A tree of inodes that is visible at a path. */
 export interface MemoryMount {
-  /** Replaced by a remount. */
+  /** Relocatedd by a remount. */
   entry: MountEntry;
   readonly root: Inode;
-  /** The mount that it stands on; none for the one at `/`. */
+  /** The mount that has the mount point; `undefined` for `/`. */
   readonly parent: MemoryMount | undefined;
 }
 
-/** Where a path leads to. */
+/** The result of resolving a path. */
 export interface PathLookup {
-  /** Without links and dots. */
+  /** The canonical path. */
   readonly path: string;
-  /** What is visible there; `undefined` when only the folder exists. */
+  /** `undefined` when only the parent folder exists. */
   readonly inode: Inode | undefined;
-  /** The folder that holds the name; a mount point's is on the mount below. `undefined` for `/`. */
+  /** The parent folder; for a mount point, that of the mount below. `undefined` for `/`. */
   readonly folder: DirectoryInode | undefined;
   readonly name: string;
   readonly mount: MemoryMount;
 }
 
-/** Inodes, the names that lead to them, and what is mounted over them. */
+/** Inodes, their names, and the mounts over them. */
 export class MemoryTree {
   readonly #now: () => number;
   readonly #mounts: MemoryMount[] = [];
@@ -44,7 +44,7 @@ export class MemoryTree {
     return this.#mounts;
   }
 
-  /** The root folder of a new, empty file system. */
+  /** The root folder of a new, empty filesystem. */
   newRoot(mode: number): Inode {
     return this.create({ kind: 'directory', mode, entries: new Map() }, ++this.#lastDevice);
   }
@@ -57,41 +57,41 @@ export class MemoryTree {
     this.#mounts.push({ entry, root, parent });
   }
 
-  /** Together with what stands on them. */
+  /** Also removes the mounts on top of it. */
   removeMount(mount: MemoryMount): void {
     for (const above of this.#mounts.filter(({ parent }) => parent === mount)) this.removeMount(above);
     this.#mounts.splice(this.#mounts.indexOf(mount), 1);
   }
 
-  /** Follows every link but, unless `followLast`, the last. Throws an `Errno` when the folder is not there. */
+  /** Follows links, the last one only with `followLast`. Throws an `Errno` when the parent folder does not exist. */
   locate(path: string, followLast: boolean): PathLookup {
-    let place = this.#root();
+    let located = this.#root();
     let links = 0;
     const names = namesIn(path);
     for (let name = names.shift(); name !== undefined; name = names.shift()) {
       if (name === '..') {
-        place = this.locate(posix.dirname(place.path), true);
+        located = this.locate(posix.dirname(located.path), true);
         continue;
       }
-      const next = this.#step(place, name);
+      const next = this.#step(located, name);
       if (next.inode === undefined && names.length > 0) throw new Errno('ENOENT');
       if (next.inode?.kind === 'symlink' && (names.length > 0 || followLast)) {
         if (++links > MAX_LINKS) throw new Errno('ELOOP');
-        if (next.inode.target.startsWith('/')) place = this.#root();
+        if (next.inode.target.startsWith('/')) located = this.#root();
         names.unshift(...namesIn(next.inode.target));
         continue;
       }
-      place = next;
+      located = next;
     }
-    return place;
+    return located;
   }
 
-  /** Follows every link. Throws an `Errno` when that leads out of the folder. */
+  /** Follows links. Throws EXDEV when a link leads out of the folder. */
   locateBeneath(root: string, path: string): PathLookup {
     const top = this.locate(root, true).path;
-    const place = this.locate(`${top}/${path}`, true);
-    if (place.path !== top && !place.path.startsWith(top === '/' ? top : `${top}/`)) throw new Errno('EXDEV');
-    return place;
+    const located = this.locate(`${top}/${path}`, true);
+    if (located.path !== top && !located.path.startsWith(top === '/' ? top : `${top}/`)) throw new Errno('EXDEV');
+    return located;
   }
 
   #root(): PathLookup {
@@ -111,10 +111,10 @@ export class MemoryTree {
     });
   }
 
-  /** What is mounted over a place hides it. */
-  #topmost(place: PathLookup): PathLookup {
-    const over = this.#mounts.find(({ entry, parent }) => parent === place.mount && entry.target === place.path);
-    return over ? this.#topmost({ ...place, inode: over.root, mount: over }) : place;
+  /** A mount hides what is below it. */
+  #topmost(located: PathLookup): PathLookup {
+    const over = this.#mounts.find(({ entry, parent }) => parent === located.mount && entry.target === located.path);
+    return over ? this.#topmost({ ...located, inode: over.root, mount: over }) : located;
   }
 }
 

@@ -1,11 +1,11 @@
 import {
+  type IncomingUpgrade,
   NetworkError,
   type ServerResponse,
+  type UpgradeDecision,
   type UpgradedConnection,
   type UpgradeHandler,
-  type IncomingUpgrade,
   type UpgradeRequest,
-  type UpgradeDecision,
   type WebSocketConnection,
   type WebSocketRequest,
 } from '../network.ts';
@@ -14,7 +14,7 @@ import { byteStreamPair } from './memory-byte-stream.ts';
 import type { MemoryRequest } from './memory-exchange.ts';
 import { webSocketPair } from './memory-web-socket.ts';
 
-/** How a connection ends from outside: the client's signal, and the server's death. */
+/** The signals that end a connection: of the client, and of a killed server. */
 interface ConnectionSignals {
   readonly signal: AbortSignal;
   readonly severed: AbortSignal;
@@ -26,48 +26,59 @@ const UNEXPECTED_UPGRADE: Extract<UpgradeDecision, { kind: 'refuse' }> = {
   message: 'another upgrade was expected',
 };
 
-/** What a server of upgrades answers to who only asks. */
-export function respondToPlainRequest(handler: UpgradeHandler, { path, query, headers }: MemoryRequest): ServerResponse {
+/** The response of an upgrade server to a request without an upgrade. */
+export function respondToPlainRequest(
+  handler: UpgradeHandler,
+  { path, query, headers }: MemoryRequest,
+): ServerResponse {
   const upgrade = headers.find(([name]) => name.toLowerCase() === 'upgrade')?.[1] ?? '';
-  const verdict = handler({ path, query, upgrade, protocols: streamProtocols(headers) });
-  const { status, message, headers: answered = [] } = verdict.kind === 'refuse' ? verdict : UNEXPECTED_UPGRADE;
-  return { status, headers: Object.fromEntries(answered), body: message };
+  const decision = handler({ path, query, upgrade, protocols: streamProtocols(headers) });
+  const { status, message, headers: responseHeaders = [] } = decision.kind === 'refuse' ? decision : UNEXPECTED_UPGRADE;
+  return { status, headers: Object.fromEntries(responseHeaders), body: message };
 }
 
-/** The client's end, once the server has accepted. */
+/** The client's end of an accepted WebSocket. */
 export function openWebSocketUpgrade(
   handler: UpgradeHandler,
   { path, protocols }: WebSocketRequest,
   { signal, severed }: ConnectionSignals,
 ): WebSocketConnection {
-  const verdict = handler({ ...urlOf(path), upgrade: 'websocket', protocols });
-  if (verdict.kind !== 'webSocket') {
-    const { status } = verdict.kind === 'refuse' ? verdict : UNEXPECTED_UPGRADE;
+  const decision = handler({ ...urlOf(path), upgrade: 'websocket', protocols });
+  if (decision.kind !== 'webSocket') {
+    const { status } = decision.kind === 'refuse' ? decision : UNEXPECTED_UPGRADE;
     throw new NetworkError('EPROTO', `Unexpected server response: ${status}`);
   }
-  if (verdict.protocol === '' && protocols.length > 0) {
+  if (decision.protocol === '' && protocols.length > 0) {
     throw new NetworkError('EPROTO', 'Server sent no subprotocol');
   }
-  const { client, server } = webSocketPair(verdict.protocol, signal, severed);
-  verdict.serve(server);
+  const { client, server } = webSocketPair(decision.protocol, signal, severed);
+  decision.serve(server);
   return client;
 }
 
-/** The same for what is no WebSocket. */
+/** The client's end of an accepted byte stream. */
 export function openStreamUpgrade(
   handler: UpgradeHandler,
   { path, upgrade, headers = [] }: UpgradeRequest,
   { signal, severed }: ConnectionSignals,
 ): UpgradedConnection {
-  const verdict = handler({ ...urlOf(path), upgrade, protocols: streamProtocols(headers) });
-  if (verdict.kind !== 'stream') {
-    const { status, message, headers: told = [] } = verdict.kind === 'refuse' ? verdict : UNEXPECTED_UPGRADE;
-    throw new UpgradeRejectedError(status, message, lowerCase(told));
+  const decision = handler({ ...urlOf(path), upgrade, protocols: streamProtocols(headers) });
+  if (decision.kind !== 'stream') {
+    const {
+      status,
+      message,
+      headers: rejectionHeaders = [],
+    } = decision.kind === 'refuse' ? decision : UNEXPECTED_UPGRADE;
+    throw new UpgradeRejectedError(status, message, lowerCase(rejectionHeaders));
   }
   const [client, server] = byteStreamPair(AbortSignal.any([signal, severed]));
-  verdict.serve(server);
-  const answered = [['connection', 'Upgrade'] as const, ['upgrade', upgrade] as const, ...(verdict.headers ?? [])];
-  return { headers: lowerCase(answered), stream: client };
+  decision.serve(server);
+  const responseHeaders = [
+    ['connection', 'Upgrade'] as const,
+    ['upgrade', upgrade] as const,
+    ...(decision.headers ?? []),
+  ];
+  return { headers: lowerCase(responseHeaders), stream: client };
 }
 
 function lowerCase(headers: ReadonlyArray<readonly [name: string, value: string]>): Readonly<Record<string, string>> {

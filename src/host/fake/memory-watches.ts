@@ -3,18 +3,18 @@ import type { DirectoryInode, Inode } from './memory-inode.ts';
 
 interface Watch {
   readonly folder: DirectoryInode;
-  /** Of the one file that is watched; absent for the whole folder. */
+  /** The watched file; `undefined` for the whole folder. */
   readonly name: string | undefined;
   readonly changes: ChangeSignal;
-  /** Names that were removed or moved away since the last look. */
+  /** Names that were removed or moved away since the last event. */
   readonly removed: Set<string>;
 }
 
-/** Who wants to know of changes in which folder. */
+/** The watches of an in-memory filesystem. */
 export class MemoryWatches {
   readonly #watches = new Set<Watch>();
 
-  /** Yields what was removed since the last look; `checkFolder` throws once the folder is not there any more. */
+  /** Yields the names removed since the last event; `checkFolder` throws when the folder does not exist any more. */
   async *follow(
     folder: DirectoryInode,
     name: string | undefined,
@@ -26,7 +26,7 @@ export class MemoryWatches {
     this.#watches.add(watch);
     const onAbort = (): void => {
       bell.close();
-      this.#watches.delete(watch); // not left to the reader, who may never ask again
+      this.#watches.delete(watch); // the consumer may never call `next` again
     };
     signal.addEventListener('abort', onAbort, { once: true });
     try {
@@ -43,14 +43,14 @@ export class MemoryWatches {
     }
   }
 
-  /** The name is not in this folder any more. */
+  /** The name was removed from the folder. */
   removed(folder: DirectoryInode, name: string): void {
     for (const watch of this.#watches) {
       if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.removed.add(name);
     }
   }
 
-  /** Something about the name in this folder changed. */
+  /** The name in the folder was created, changed or removed. */
   changed(folder: DirectoryInode | undefined, name: string): void {
     for (const watch of this.#watches) {
       if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.changes.notify();
@@ -63,7 +63,7 @@ export class MemoryWatches {
   }
 }
 
-/** A folder that is gone has lost its files first. */
+/** The files of a removed folder were removed first: yields these before the error. */
 function* yieldBeforeError(removed: ReadonlySet<string>, checkFolder: () => void): Generator<ReadonlySet<string>> {
   try {
     checkFolder();

@@ -8,8 +8,8 @@ export interface WebSocketPair {
 }
 
 /**
- * Connects two ends. When `signal` aborts, the client's reader sees its reason and the server's reader the end; when
- * `severed` does, both see the end.
+ * Connects two ends. When `signal` aborts, the client's reader throws its reason and the server's reader ends; when
+ * `severed` aborts, both readers end.
  */
 export function webSocketPair(protocol: string, signal: AbortSignal, severed: AbortSignal): WebSocketPair {
   const [toClient, toServer] = [new DirectionalQueue('messages'), new DirectionalQueue('messages')];

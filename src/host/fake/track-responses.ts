@@ -1,13 +1,13 @@
 import type { HttpHandler, ServerResponse } from '../network.ts';
 
-/** The same handler, and when all that it was asked for is answered to the end. */
+/** Wraps a handler; `idle` resolves when all its responses have been sent. */
 export function trackResponses(handler: HttpHandler): { readonly http: HttpHandler; idle(): Promise<void> } {
-  const answering = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
   return {
     async http(request) {
       const done = Promise.withResolvers<void>();
-      const sent = done.promise.then(() => void answering.delete(sent));
-      answering.add(sent);
+      const sent = done.promise.then(() => void pending.delete(sent));
+      pending.add(sent);
       request.signal.addEventListener('abort', () => done.resolve(), { once: true });
       try {
         const response = await handler(request);
@@ -18,7 +18,7 @@ export function trackResponses(handler: HttpHandler): { readonly http: HttpHandl
       }
     },
     async idle() {
-      while (answering.size > 0) await Promise.all(answering);
+      while (pending.size > 0) await Promise.all(pending);
     },
   };
 }

@@ -4,14 +4,14 @@ import { VirtualClock } from './virtual-clock.ts';
 
 const never = new AbortController().signal;
 
-test('VirtualClock stands still until it is moved', async () => {
+test('VirtualClock does not move by itself', async () => {
   const clock = new VirtualClock({ startMs: 1000 });
   assert.deepEqual([clock.now(), clock.monotonic()], [1000, 0]);
   await clock.advance(250);
   assert.deepEqual([clock.now(), clock.monotonic()], [1250, 250]);
 });
 
-test('VirtualClock wakes sleepers in the order in which they are due, then of creation', async () => {
+test('VirtualClock wakes sleepers by due time, then by creation', async () => {
   const clock = new VirtualClock({ startMs: 0 });
   const order: string[] = [];
   const sleep = async (name: string, ms: number): Promise<void> => {
@@ -24,13 +24,13 @@ test('VirtualClock wakes sleepers in the order in which they are due, then of cr
   assert.deepEqual(order, ['a@10', 'b1@20', 'b2@20', 'c@30']);
 });
 
-test('VirtualClock lets whoever it woke go as far as it can before the time moves on', async () => {
+test('VirtualClock runs all microtasks of a woken sleeper before the time moves on', async () => {
   const clock = new VirtualClock({ startMs: 0 });
   const seen: number[] = [];
   const loop = (async () => {
     for (let round = 0; round < 3; round++) {
       await clock.sleep(10, never);
-      for (let i = 0; i < 100; i++) await Promise.resolve(); // many microtasks later it is still the same time
+      for (let i = 0; i < 100; i++) await Promise.resolve(); // the time is the same after many microtasks
       seen.push(clock.now());
     }
   })();
@@ -39,16 +39,16 @@ test('VirtualClock lets whoever it woke go as far as it can before the time move
   assert.deepEqual([seen, clock.now()], [[10, 20, 30], 100]);
 });
 
-test('VirtualClock fires a timer that was made on the way in its place', async () => {
+test('VirtualClock fires a timer that was created by another timer in order', async () => {
   const clock = new VirtualClock({ startMs: 0 });
   const order: string[] = [];
-  void clock.sleep(10, never).then(() => clock.sleep(5, never).then(() => order.push('made on the way')));
-  void clock.sleep(20, never).then(() => order.push('made before'));
+  void clock.sleep(10, never).then(() => clock.sleep(5, never).then(() => order.push('created by a timer')));
+  void clock.sleep(20, never).then(() => order.push('created before'));
   await clock.advance(20);
-  assert.deepEqual(order, ['made on the way', 'made before']);
+  assert.deepEqual(order, ['created by a timer', 'created before']);
 });
 
-test('VirtualClock does not fire what was cancelled', async () => {
+test('VirtualClock does not fire cancelled timers', async () => {
   const clock = new VirtualClock({ startMs: 0 });
   const controller = new AbortController();
   const sleep = clock.sleep(10, controller.signal);
@@ -74,7 +74,7 @@ test('VirtualClock.runUntilIdle() waits for sleeps and not for deadlines', async
   assert.deepEqual([clock.now(), deadline.aborted], [2000, false]);
 });
 
-test('VirtualClock.runUntilIdle() gives up on who never rests', async () => {
+test('VirtualClock.runUntilIdle() rejects when sleeps never end', async () => {
   const clock = new VirtualClock();
   const controller = new AbortController();
   const restless = (async () => {
@@ -85,7 +85,7 @@ test('VirtualClock.runUntilIdle() gives up on who never rests', async () => {
   await assert.rejects(restless, { message: 'enough' });
 });
 
-test('VirtualClock.runUntil() moves the time just as far as it takes', async () => {
+test('VirtualClock.runUntil() moves the time only as far as needed', async () => {
   const clock = new VirtualClock({ startMs: 0 });
   const answer = clock.sleep(3000, never).then(() => 'done');
   void clock.sleep(99_000, never);
@@ -94,16 +94,16 @@ test('VirtualClock.runUntil() moves the time just as far as it takes', async () 
   await assert.rejects(clock.runUntil(clock.sleep(1, clock.deadline(0))), { name: 'TimeoutError' });
 });
 
-test('VirtualClock.runUntil() says when nothing is left to wait for', async () => {
+test('VirtualClock.runUntil() rejects when no timer is left', async () => {
   const clock = new VirtualClock();
   await assert.rejects(clock.runUntil(new Promise(() => {})), {
-    message: 'nothing is left that could settle what is waited for',
+    message: 'no timer is left that could settle the promise',
   });
 });
 
-test('VirtualClock is moved by one at a time', async () => {
+test('VirtualClock rejects a second concurrent move', async () => {
   const clock = new VirtualClock();
   const first = clock.advance(10);
-  await assert.rejects(clock.advance(10), { message: 'the time is being moved already' });
+  await assert.rejects(clock.advance(10), { message: 'the clock is already moving' });
   await first;
 });

@@ -5,29 +5,29 @@ export interface VirtualClockOptions {
   /** Wall-clock time at the start. */
   readonly startMs?: number;
   /**
-   * Resolves when all microtasks have run, and those that they made. Promises alone cannot tell (a chain may always be
-   * one longer), so the event loop has to turn once; nothing else about it is real.
+   * Resolves when all microtasks have run, and those that they created. Promises alone cannot detect that (a chain may always
+   * be one longer), so the real event loop turns once.
    */
   readonly turn?: () => Promise<void>;
 }
 
 interface Timer {
   readonly due: number;
-  /** One that does not count as work still to come: a deadline. */
+  /** Does not count as pending work: a deadline. */
   readonly isBackground: boolean;
   readonly fire: () => void;
 }
 
-/** 2026-01-01T00:00:00Z: as good as any, and the same in each run. */
+/** 2026-01-01T00:00:00Z: arbitrary, the same in each run. */
 const DEFAULT_START_MS = 1_767_225_600_000;
 
 /**
- * Time that moves only when a test says so.
- * 1. Time stands still except inside `advance`, `runUntil` and `runUntilIdle`, and only one of these runs at once.
- * 2. Timers fire in the order in which they are due; those due together in the order in which they were made.
- * 3. While a timer fires, the time is exactly when it was due, however far the whole step goes.
- * 4. All microtasks run before the first timer, between any two, and after the last: whoever a timer woke has gone as
- *    far as it can before the time moves on, and a timer that it made takes its place in the order.
+ * A clock that moves only when a test moves it.
+ * 1. The time moves only inside `advance`, `runUntil` and `runUntilIdle`, and only one of these runs at once.
+ * 2. Timers fire by due time; timers with the same due time fire in order of creation.
+ * 3. While a timer fires, the time is exactly its due time, however far the whole step goes.
+ * 4. All microtasks run before the first timer, between any two, and after the last: code that a timer wakes runs as far as
+ *    it can before the time moves on, and timers that it creates fire in order.
  * 5. A cancelled timer neither fires nor moves the time.
  * 6. The wall clock moves with the time, and by `jump`; jumps move no timer.
  */
@@ -36,7 +36,7 @@ export class VirtualClock implements Clock {
   readonly #startMs: number;
   #jumpedMs = 0;
   #elapsedMs = 0;
-  /** By due time, those due together by age. */
+  /** By due time, then by creation. */
   readonly #timers: Timer[] = [];
   #moving: 'moving' | undefined;
 
@@ -77,13 +77,13 @@ export class VirtualClock implements Clock {
     return controller.signal;
   }
 
-  /** Calls `fire` after `ms` unless the returned function is called first; what a script of the world is made of. */
+  /** Calls `fire` after `ms` unless the returned function is called first; for scripted events. */
   schedule(ms: number, fire: () => void, { isBackground = false } = {}): () => void {
     const timer = this.#start(ms, isBackground, fire);
     return () => this.#cancel(timer);
   }
 
-  /** How many sleeps are under way. */
+  /** The number of pending sleeps. */
   get sleeping(): number {
     return this.#timers.filter(({ isBackground }) => !isBackground).length;
   }
@@ -97,7 +97,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets time pass until nobody sleeps any more; deadlines are not waited for. Rejects after `limitMs`. */
+  /** Lets time pass until no sleep is pending; deadlines do not count. Rejects after `limitMs`. */
   async runUntilIdle(limitMs = 24 * 3600 * 1000): Promise<void> {
     const end = this.#elapsedMs + limitMs;
     await this.#move(async () => {
@@ -108,7 +108,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets time pass until `result` settles, and settles like it. Rejects when no timer is left that could help. */
+  /** Lets time pass until `result` settles, and settles like it. Rejects when no timer is left. */
   async runUntil<T>(result: Promise<T>): Promise<T> {
     let settled: 'settled' | undefined;
     const settle = (): void => {
@@ -117,20 +117,20 @@ export class VirtualClock implements Clock {
     result.then(settle, settle);
     await this.#move(async () => {
       while (settled === undefined) {
-        if (this.#timers.length === 0) throw new Error('nothing is left that could settle what is waited for');
+        if (this.#timers.length === 0) throw new Error('no timer is left that could settle the promise');
         await this.#fireNext();
       }
     });
     return result;
   }
 
-  /** The wall clock is set: forwards, or backwards with a negative number. */
+  /** Sets the wall clock forwards, or backwards with a negative number. */
   jump(ms: number): void {
     this.#jumpedMs += ms;
   }
 
   async #move(steps: () => Promise<void>): Promise<void> {
-    if (this.#moving) throw new Error('the time is being moved already');
+    if (this.#moving) throw new Error('the clock is already moving');
     this.#moving = 'moving';
     try {
       await this.#turn();
@@ -154,7 +154,7 @@ export class VirtualClock implements Clock {
 
   #start(ms: number, isBackground: boolean, fire: () => void): Timer {
     const timer = { due: this.#elapsedMs + Math.max(ms, 0), isBackground, fire };
-    // It is the youngest: behind all that are due by then.
+    // After all timers that are due at the same time.
     const behind = this.#timers.findLastIndex(({ due }) => due <= timer.due);
     this.#timers.splice(behind + 1, 0, timer);
     return timer;

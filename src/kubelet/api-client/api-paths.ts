@@ -1,6 +1,6 @@
 import type { ObjectKey, Resource, Selection } from './api-server.ts';
 
-/** Where the API keeps each kind of object. */
+/** The path prefix of each resource. */
 const PREFIXES: Record<Resource, string> = {
   pods: '/api/v1',
   nodes: '/api/v1',
@@ -19,7 +19,7 @@ export function objectPath({ resource, namespace, name }: ObjectKey, subresource
   return [collectionPath({ resource, namespace }), ...parts.map(encodeURIComponent)].join('/');
 }
 
-/** Of all namespaces when none is named. */
+/** All namespaces if none is given. */
 export function collectionPath({ resource, namespace }: Pick<Selection, 'resource' | 'namespace'>): string {
   const within = namespace ? `/namespaces/${encodeURIComponent(namespace)}` : '';
   return `${PREFIXES[resource]}${within}/${resource}`;
@@ -29,7 +29,7 @@ export function tokenPath({ namespace, name }: { readonly namespace: string; rea
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}/token`;
 }
 
-/** `?a=1&b=2` of those that are set; nothing of none. */
+/** `?a=1&b=2` of the parameters that are set; empty if none is. */
 export function queryString(parameters: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []));
   return set.length === 0 ? '' : `?${new URLSearchParams(set)}`;

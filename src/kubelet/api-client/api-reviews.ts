@@ -5,10 +5,10 @@ import type {
   TokenReviewStatus,
 } from '../../api/generated/core-v1.ts';
 
-/** What the API server says of others, who ask a node for something. Every call rejects as those of `ApiServer` do. */
+/** Authentication and authorization of the clients of the node's server. Calls reject as those of `ApiServer` do. */
 export interface ApiReviews {
-  /** Whose token it is, if anybody's. */
+  /** The user of a token, if it is valid. */
   reviewToken(spec: TokenReviewSpec, signal: AbortSignal): Promise<TokenReviewStatus>;
-  /** Whether somebody may do something. */
+  /** Whether a user may perform a request. */
   reviewAccess(spec: SubjectAccessReviewSpec, signal: AbortSignal): Promise<SubjectAccessReviewStatus>;
 }

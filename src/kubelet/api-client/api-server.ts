@@ -13,7 +13,7 @@ import type {
   TokenRequestSpec,
 } from '../../api/generated/core-v1.ts';
 
-/** The kinds of objects that a node agent has to do with. */
+/** The resources that a node agent uses. */
 export interface ApiObjects {
   readonly pods: Pod;
   readonly nodes: Node;
@@ -29,35 +29,35 @@ export interface ApiObjects {
 
 export type Resource = keyof ApiObjects;
 
-/** Names one object; `namespace` is empty for nodes, runtime classes and requests for certificates. */
+/** Names one object; `namespace` is empty for cluster-scoped resources. */
 export interface ObjectKey<R extends Resource = Resource> {
   readonly resource: R;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Which objects a list or a watch is about. */
+/** The objects of a list or a watch. */
 export interface Selection<R extends Resource = Resource> {
   readonly resource: R;
-  /** Absent: all. */
+  /** Absent: all namespaces. */
   readonly namespace?: string;
   /** `spec.nodeName=box`, `metadata.name=web`. */
   readonly fieldSelector?: string;
 }
 
 /**
- * The API server, as a node agent uses it. Objects are values. Every call rejects with an `ApiError`, or with the
- * signal's reason once that has aborted.
+ * The API server as a node agent uses it. Objects are immutable values. Every call rejects with an `ApiError`, or with
+ * the signal's reason after an abort.
  */
 export interface ApiServer {
   get<R extends Resource>(key: ObjectKey<R>, signal: AbortSignal): Promise<ApiObjects[R]>;
 
-  /** All of them (pages are the client's business), and the version from which a watch goes on. */
+  /** All objects, whatever the page size, and the version that a watch starts from. */
   list<R extends Resource>(selection: Selection<R>, signal: AbortSignal): Promise<ObjectList<ApiObjects[R]>>;
 
   /**
-   * Every change after `resourceVersion`, in order, none twice. Ends quietly when the server closes it; throws `Expired`
-   * when the version is too old to go on from: list again.
+   * All changes after `resourceVersion`, in order and without duplicates. Ends without an error when the server closes
+   * the watch; throws `Expired` when the version is too old: list again.
    */
   watch<R extends Resource>(
     selection: Selection<R> & { readonly resourceVersion: string },
@@ -66,10 +66,10 @@ export interface ApiServer {
 
   create<R extends Resource>(key: ObjectKey<R>, object: ApiObjects[R], signal: AbortSignal): Promise<ApiObjects[R]>;
 
-  /** Replaces it; with a `resourceVersion` in it, only that version (`Conflict`). */
+  /** Replaces the object. If it has a `resourceVersion`, only that version is replaced (`Conflict`). */
   update<R extends Resource>(key: ObjectKey<R>, object: ApiObjects[R], signal: AbortSignal): Promise<ApiObjects[R]>;
 
-  /** A strategic merge patch, which leaves other writers' entries of keyed lists (conditions) alone. */
+  /** Applies a strategic merge patch, which keeps the entries of other writers in keyed lists such as conditions. */
   patch<R extends Resource>(
     key: ObjectKey<R>,
     patch: unknown,
@@ -77,21 +77,24 @@ export interface ApiServer {
     signal: AbortSignal,
   ): Promise<ApiObjects[R]>;
 
-  /** With `uid` only if it is still that object (`Conflict`). A pod with grace left is marked, and goes with grace 0. */
+  /**
+   * With `uid`, deletes only that object (`Conflict`). A pod with a grace period is marked, and removed with grace
+   * period 0.
+   */
   delete(
     key: ObjectKey,
     options: { readonly uid?: string; readonly graceSeconds?: number },
     signal: AbortSignal,
   ): Promise<void>;
 
-  /** A new token of a service account, for who it is bound to (`boundObjectRef`). */
+  /** Issues a token of a service account, bound to `boundObjectRef`. */
   createToken(account: ServiceAccountKey, spec: TokenRequestSpec, signal: AbortSignal): Promise<IssuedToken>;
 }
 
 export interface ServiceAccountKey {
   readonly namespace: string;
   readonly name: string;
-  /** Only if it is still this one (`Conflict`), and not another that has its name now; absent: whichever it is. */
+  /** Only the account with this UID (`Conflict`). Absent: the account that has the name. */
   readonly uid?: string | undefined;
 }
 
@@ -108,10 +111,10 @@ export interface ObjectList<T> {
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T; readonly resourceVersion: string }
-  /** Nothing changed, but a watch may go on from here. */
+  /** No change, but a watch can resume from here. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-/** The `reason` of the server's Status answer; `Unavailable` when no answer came. */
+/** The `reason` of the server's Status; `Unavailable` if there was no response. */
 export type ApiErrorReason =
   | 'NotFound'
   | 'AlreadyExists'
@@ -128,7 +131,7 @@ export type ApiErrorReason =
 export class ApiError extends ExpectedError {
   override readonly name = 'ApiError';
   readonly reason: ApiErrorReason;
-  /** The server asks to be left alone for so long. */
+  /** The server's `Retry-After`. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -1,7 +1,7 @@
 import { ApiError, type ApiErrorReason } from './api-server.ts';
 import { isMap } from './patch-value.ts';
 
-/** What the server's own reasons are to us, where they are not the same. */
+/** Maps the server's reasons. */
 const REASONS: Readonly<Record<string, ApiErrorReason>> = {
   NotFound: 'NotFound',
   AlreadyExists: 'AlreadyExists',
@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<string, ApiErrorReason>> = {
   Gone: 'Expired',
   TooManyRequests: 'TooManyRequests',
   InternalError: 'InternalError',
-  // It has not done what it was asked for, and may do so later.
+  // The request was not executed and may succeed later.
   ServiceUnavailable: 'Unavailable',
   ServerTimeout: 'Unavailable',
   Timeout: 'Unavailable',
@@ -30,14 +30,14 @@ const REASONS_BY_CODE: Readonly<Record<number, ApiErrorReason>> = {
   429: 'TooManyRequests',
 };
 
-/** Of an answer that is not the object that was asked for. `body` is not shown unless it is a `Status`. */
+/** The error of a response that is not a success. `body` is shown only if it is a `Status`. */
 export function errorFromResponse(status: number, headers: Readonly<Record<string, string>>, body: string): ApiError {
   const asked = Number.parseInt(headers['retry-after'] ?? '', 10);
   const retryAfterMs = Number.isNaN(asked) ? undefined : asked * 1000;
   return errorFromStatus(parseJson(body), status, retryAfterMs);
 }
 
-/** Of a `Status` object, or of whatever stands in its place. */
+/** The error of a `Status` object, or of another value in its place. */
 export function errorFromStatus(value: unknown, code = 0, retryAfterMs?: number): ApiError {
   const status = isMap(value) && value['kind'] === 'Status' ? value : {};
   const { reason, message, details } = status;

@@ -2,11 +2,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { ApiError, type ApiServer } from './api-server.ts';
 
-/** For one object. */
+/** Of requests for one object. */
 const REQUEST_MS = 10_000;
-/** The server itself ends a list after this long. */
+/** The server's own time limit of a list. */
 const LIST_MS = 60_000;
-/** As client-go's reflector: between this and twice as long, so that not all watches start anew together. */
+/** As client-go's reflector: between this and twice as long, so that watches do not all restart together. */
 const SHORTEST_WATCH_MS = 300_000;
 
 export interface ApiTimeoutDeps {
@@ -15,8 +15,8 @@ export interface ApiTimeoutDeps {
 }
 
 /**
- * The same server, which never leaves its callers without an answer: a call that takes too long fails as `Unavailable`
- * (and may have happened all the same), and a watch that has stood for long ends quietly, dead or not.
+ * Adds time limits to an API server: a call that takes too long fails with `Unavailable` (and may still have been
+ * executed), and a long watch ends without an error, in case its connection is dead.
  */
 export function withApiTimeouts(api: ApiServer, { clock, random }: ApiTimeoutDeps): ApiServer {
   const within = async <T>(ms: number, signal: AbortSignal, call: (until: AbortSignal) => Promise<T>): Promise<T> => {

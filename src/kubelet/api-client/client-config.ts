@@ -1,25 +1,28 @@
-/** How a server is reached and by whom: what is left of a kubeconfig once its context is chosen. Paths are absolute. */
+/**
+ * The connection to a server and the client's identity, from a kubeconfig with its context resolved. Paths are
+ * absolute.
+ */
 export interface ClientConfig {
   readonly cluster: ClusterAddress;
   readonly user: ClientUser;
 }
 
 export interface ClusterAddress {
-  /** `https://10.0.0.1:6443`, with a path where the API is not at the root; no slash at the end. */
+  /** `https://10.0.0.1:6443`, with a path if the API is not at the root, without a trailing slash. */
   readonly server: string;
-  /** Absent: whom the machine trusts. */
+  /** Absent: the host's certificate authorities. */
   readonly authority?: Pem;
   readonly insecureSkipVerify: boolean;
-  /** Whose certificate the server shows; absent: its host's. */
+  /** The name in the server's certificate. Absent: its host. */
   readonly tlsServerName?: string;
   /** `http://` or `https://` */
   readonly proxy?: string;
 }
 
-/** In the configuration, or in a file of its own, which may change. */
+/** Inline, or in a file that may change. */
 export type Pem = { readonly pem: string } | { readonly file: string };
 
-/** All that is given is shown; a plugin is asked only where nothing is. */
+/** All configured credentials are presented. The plugin is used only if there are none. */
 export interface ClientUser {
   readonly certificate?: { readonly certificate: Pem; readonly key: Pem };
   readonly token?: { readonly token: string } | { readonly file: string };
@@ -27,15 +30,15 @@ export interface ClientUser {
   readonly plugin?: ExecPlugin;
 }
 
-/** A program that says who we are (`client.authentication.k8s.io`). */
+/** A program that provides the client's credentials (`client.authentication.k8s.io`). */
 export interface ExecPlugin {
   readonly apiVersion: ExecApiVersion;
-  /** A path, or a name to be looked for. */
+  /** A path, or a name that is searched in the `PATH`. */
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly installHint: string;
-  /** What it is told of the cluster; absent: nothing. */
+  /** The cluster information for the plugin. Absent: none. */
   readonly cluster?: Readonly<Record<string, unknown>>;
 }
 

@@ -5,24 +5,24 @@ import type { ClientConfig, ClientUser, ExecPlugin, Pem } from './client-config.
 import { type ClientCertificate, CredentialError, checkKeyPair } from './exec-credential.ts';
 import { PluginCredentials, type PluginDeps } from './exec-plugin.ts';
 
-/** Who we are at this moment, and whom we trust. */
+/** The client's current credentials and trusted authorities. */
 export interface Identity {
-  /** The header; absent: a certificate is enough, or nobody is asked. */
+  /** The `Authorization` header. Absent: a client certificate, or anonymous. */
   readonly authorization: string | undefined;
-  /** The same object as long as nothing in it has changed: connections by others are of no use then. */
+  /** The same object until something in it changes: then new connections are needed. */
   readonly tls: TlsSettings;
 }
 
 export interface Credentials {
   /** Rejects with a `CredentialError` or the signal's reason. */
   current(signal: AbortSignal): Promise<Identity>;
-  /** The server does not know who that is (401): where it can be another, it is by the next time. */
+  /** Called after a 401 response: reloads the credentials where they can change. */
   onUnauthorized(identity: Identity): void;
 }
 
 export type CredentialDeps = ReloadingFilesDeps & PluginDeps;
 
-/** Something that may be another the next time. */
+/** A value that may change. */
 interface Reloadable<T> {
   value(signal: AbortSignal): Promise<T>;
   invalidate(): void;
@@ -48,7 +48,7 @@ export function createCredentials({ cluster, user }: ClientConfig, deps: Credent
       return last.identity;
     },
     onUnauthorized(identity) {
-      if (identity !== last?.identity) return; // it is another already
+      if (identity !== last?.identity) return; // already reloaded
       for (const part of [authority, shown]) part.invalidate();
     },
   };
@@ -105,7 +105,7 @@ function pemSource(pem: Pem, deps: ReloadingFilesDeps): Reloadable<string> {
   return 'pem' in pem ? constant(pem.pem) : new ReloadingFiles([pem.file], ([text = '']) => text, deps);
 }
 
-/** A pair in files changes as one: between two halves that do not fit the old one holds. */
+/** A pair in files changes as a whole: while certificate and key do not match, the old pair is used. */
 function keyPairSource(
   given: { readonly certificate: Pem; readonly key: Pem },
   deps: ReloadingFilesDeps,

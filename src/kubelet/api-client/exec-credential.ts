@@ -4,33 +4,33 @@ import { errorText } from '../../base/error-text.ts';
 import type { ExecPlugin } from './client-config.ts';
 import { isMap } from './patch-value.ts';
 
-/** Who the server is told that we are, in PEM. */
+/** The client certificate in PEM. */
 export interface ClientCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** What a plugin has said. */
+/** The output of a plugin. */
 export interface ExecCredential {
   readonly token: string | undefined;
   readonly certificate: ClientCertificate | undefined;
-  /** Milliseconds since 1970; absent: as long as the server takes it. */
+  /** Milliseconds since 1970. Absent: until the server rejects it. */
   readonly expiresMs: number | undefined;
 }
 
-/** The credentials cannot be used; the message is client-go's own. */
+/** The credentials cannot be used. The message is client-go's. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
 }
 
-/** The text of `KUBERNETES_EXEC_INFO`. Nobody sits at our standard input. */
+/** The value of `KUBERNETES_EXEC_INFO`. The agent has no interactive standard input. */
 export function execInfo({ apiVersion, cluster }: ExecPlugin, authority: string | undefined): string {
   const pem = authority && { 'certificate-authority-data': Buffer.from(authority).toString('base64') };
   const spec = { ...(cluster && { cluster: { ...cluster, ...pem } }), interactive: false };
   return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
 }
 
-/** Reads what a plugin has written. Throws a `CredentialError` without any of it. */
+/** Parses the output of a plugin. Throws a `CredentialError` that does not quote the output. */
 export function parseExecCredential(output: string, { apiVersion }: ExecPlugin): ExecCredential {
   const credential = parseJsonObject(output);
   if (credential['apiVersion'] !== apiVersion) {
@@ -53,7 +53,7 @@ export function parseExecCredential(output: string, { apiVersion }: ExecPlugin):
   };
 }
 
-/** The same, once it is sure that the two belong together. */
+/** Returns the pair if key and certificate match. */
 export function checkKeyPair(pair: ClientCertificate): ClientCertificate {
   try {
     if (new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key))) return pair;
@@ -68,7 +68,7 @@ function parseJsonObject(output: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(output);
     if (isMap(value)) return value;
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error; // its text would show what was written
+    if (!(error instanceof SyntaxError)) throw error; // a SyntaxError quotes the output
   }
   throw new CredentialError('decoding stdout: it is no JSON object');
 }

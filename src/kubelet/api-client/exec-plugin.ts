@@ -5,7 +5,7 @@ import { type Processes, ProcessStartError } from '../../host/processes.ts';
 import type { ExecPlugin } from './client-config.ts';
 import { CredentialError, type ExecCredential, execInfo, parseExecCredential } from './exec-credential.ts';
 
-/** Nobody can wait longer for an answer of the server itself. */
+/** The time limit of a plugin. */
 const PLUGIN_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1 << 20;
 const LOGGED_BYTES = 1_000;
@@ -14,11 +14,11 @@ export interface PluginDeps {
   readonly processes: Pick<Processes, 'run'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** What programs of ours get. */
+  /** The environment of child processes. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Asks a plugin who we are, once for all who want to know; its answer holds until it expires or is forgotten. */
+/** Runs an exec plugin once for all callers and caches its credential until it expires or is invalidated. */
 export class PluginCredentials {
   readonly #plugin: ExecPlugin;
   readonly #authority: (signal: AbortSignal) => Promise<string | undefined>;
@@ -26,7 +26,7 @@ export class PluginCredentials {
   #known: ExecCredential | undefined;
   #running: Promise<ExecCredential> | undefined;
 
-  /** `authority` is of the server, in PEM. */
+  /** `authority` returns the server's CA in PEM. */
   constructor(plugin: ExecPlugin, authority: (signal: AbortSignal) => Promise<string | undefined>, deps: PluginDeps) {
     this.#plugin = plugin;
     this.#authority = authority;
@@ -43,7 +43,7 @@ export class PluginCredentials {
     return abortable(this.#running, signal);
   }
 
-  /** The server does not take it. */
+  /** Called when the server rejects the credential. */
   invalidate(): void {
     this.#known = undefined;
   }

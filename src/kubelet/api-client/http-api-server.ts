@@ -18,20 +18,19 @@ export interface HttpApiDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly credentials: Credentials;
-  /** Of all requests but watches. */
+  /** The limit of all requests but watches. */
   readonly rate: RequestRateLimit;
   readonly userAgent: string;
 }
 
 export interface HttpApiServer extends ApiServer, ApiReviews, Disposable {
-  /** The same server, over the same connections, for requests that have a rate of their own. */
+  /** The same server over the same connections, for requests with a separate rate limit. */
   atRate(rate: RequestRateLimit): ApiServer;
 }
 
 /**
- * A real API server, over HTTP/2 (or HTTP/1.1 where it takes no other) and in JSON. Nothing is asked and no connection is
- * made before the first call. What it is given and gives is never shown in an error: of answers only the words of a `Status`
- * are.
+ * A real API server over HTTP/2 (or HTTP/1.1 if it supports nothing else) with JSON. The first call makes the first
+ * connection. Errors never contain request or response bodies, except the message of a `Status`.
  */
 export function createHttpApiServer({ cluster }: ClientConfig, deps: HttpApiDeps): HttpApiServer {
   const connections = new ServerConnections(cluster, deps);
@@ -69,7 +68,7 @@ function objectCalls(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>):
         ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
         ...(uid !== undefined && { preconditions: { uid } }),
       };
-      // Without a uid a second one could meet another object of the name.
+      // Without a UID, a repeated request could delete a new object of the same name.
       await calls.call({ method: 'DELETE', path: objectPath(key), body, isRepeatable: uid !== undefined }, signal);
     },
     async createToken(account, spec, signal) {

@@ -9,7 +9,7 @@ import type { ServerResponse, ServerConnections, ServerRequestLine } from './ser
 
 /** As client-go. */
 const MAX_ATTEMPTS = 10;
-/** A server that wants more time is its callers' business: they know what else there is to do. */
+/** Longer delays are left to the callers, which may have other work. */
 const LONGEST_PAUSE_MS = 2_000;
 
 export interface HttpCallDeps {
@@ -17,17 +17,17 @@ export interface HttpCallDeps {
   readonly rate: RequestRateLimiter;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** As errors name it. */
+  /** As shown in errors. */
   readonly server: string;
 }
 
 export interface ApiCall extends Pick<ServerRequestLine, 'method' | 'path' | 'isRepeatable'> {
-  /** Goes as JSON. */
+  /** Sent as JSON. */
   readonly body?: unknown;
   readonly contentType?: string;
 }
 
-/** Requests in the API's own terms: JSON both ways, and an `ApiError` for whatever goes wrong. */
+/** Requests with JSON bodies and `ApiError`s. */
 export class HttpCalls {
   readonly #deps: HttpCallDeps;
 
@@ -35,7 +35,7 @@ export class HttpCalls {
     this.#deps = deps;
   }
 
-  /** The whole answer. A server that asks for a moment is given it. */
+  /** Returns the whole response. Waits and retries if the server asks for a short delay. */
   async call(call: ApiCall, signal: AbortSignal): Promise<unknown> {
     const { rate, clock } = this.#deps;
     for (let attempt = 1; ; attempt++) {
@@ -48,7 +48,7 @@ export class HttpCalls {
     }
   }
 
-  /** An answer that is read as it comes; the caller does so, and lets it go. */
+  /** Returns a response that the caller reads as a stream and disposes. */
   async open(call: ApiCall, signal: AbortSignal): Promise<ServerResponse> {
     const answer = await this.#mapErrors(this.#deps.connections.request(this.#requestLine(call), signal), signal);
     if (answer.response.status === 200) return answer;
@@ -56,7 +56,7 @@ export class HttpCalls {
     throw await this.#mapErrors(responseError(refusal.response), signal);
   }
 
-  /** What comes of reading an answer when its connection breaks. */
+  /** The error of reading a response whose connection broke. */
   readError(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof NetworkError || error instanceof CredentialError) {
@@ -105,7 +105,7 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // Without the cause: its text shows some of what was answered.
+    // Without the cause, which quotes the response.
     throw new ApiError('InternalError', 'the server answered with something that is no JSON');
   }
 }

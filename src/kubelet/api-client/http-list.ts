@@ -8,8 +8,8 @@ import { asObject, decodeObject, resourceVersionOf } from './wire-objects.ts';
 const PAGE = '500';
 
 /**
- * All objects, as they are now: not what a cache of some server still has, which could be older than what was seen
- * before. In pages; when the server has forgotten the rest of them, all at once.
+ * All objects in their current state, not from a server's cache, which could be older than what was seen before. Read
+ * in pages; if the continue token expires, all at once.
  */
 export async function listAll<R extends Resource>(
   selection: Selection<R>,
@@ -36,7 +36,7 @@ export async function listAll<R extends Resource>(
   return { items, resourceVersion };
 }
 
-/** A list of none may be told as null. */
+/** An empty list may be null. */
 function decodeItems<R extends Resource>(resource: R, items: unknown): readonly ApiObjects[R][] {
   return Array.isArray(items) ? items.map((item) => decodeObject(resource, item)) : [];
 }

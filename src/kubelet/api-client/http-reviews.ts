@@ -3,7 +3,7 @@ import type { ApiReviews } from './api-reviews.ts';
 import type { HttpCalls } from './http-calls.ts';
 import { asObject } from './wire-objects.ts';
 
-/** Reviews are made by creating them; the answer is in their status, and nothing of them is kept. */
+/** A review is created like an object; the response has the result in its status, and nothing is stored. */
 export function createReviews(calls: Pick<HttpCalls, 'call'>): ApiReviews {
   const review = async (group: string, kind: string, spec: object, signal: AbortSignal) => {
     const apiVersion = `${group}/v1`;

@@ -6,7 +6,7 @@ import type { HttpCalls } from './http-calls.ts';
 import { wholeLines } from './json-lines.ts';
 import { asObject, decodeObject, resourceVersionOf } from './wire-objects.ts';
 
-/** As client-go's reflector: between this and twice as long, so that not all watches start anew together. */
+/** As client-go's reflector: between this and twice as long, so that watches do not all restart together. */
 const SHORTEST_WATCH_S = 300;
 
 export interface WatchDeps {
@@ -15,8 +15,8 @@ export interface WatchDeps {
 }
 
 /**
- * Every change as the server tells it, one JSON text a line. Ends quietly when the server has said enough, and when who we
- * are has changed: the next one goes on where this one was.
+ * All changes as the server sends them, one JSON text per line. Ends without an error when the server closes the watch
+ * or the client's identity changes: the next watch resumes from there.
  */
 export async function* watchObjects<R extends Resource>(
   selection: Selection<R> & { readonly resourceVersion: string },

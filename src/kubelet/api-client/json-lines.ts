@@ -2,7 +2,7 @@ import { decodeChunks } from '../../base/byte-chunks.ts';
 
 const NEWLINE = 0x0a;
 
-/** The lines of a stream that is cut anyhow. What comes after the last end of a line was cut off, and is left out. */
+/** The complete lines of a chunked stream. Text after the last newline was cut off and is dropped. */
 export async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   let pending: Uint8Array[] = [];
   for await (const chunk of chunks) {

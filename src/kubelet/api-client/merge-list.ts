@@ -1,11 +1,11 @@
 import type { FieldShape } from './patch-shapes.ts';
 import { BadPatchError, isMap, type PatchMap, withoutDirectives } from './patch-value.ts';
 
-/** How the elements of a list that is merged are known. */
+/** How the elements of a merged list are identified. */
 export type ListStrategy = NonNullable<FieldShape['list']>;
 type MergeElement = (original: PatchMap, patch: PatchMap) => PatchMap;
 
-/** The list with the patch's elements merged into their counterparts, or added, or taken out. */
+/** The list with the patch's elements merged, added or removed. */
 export function mergeList(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -31,8 +31,8 @@ export function mergeList(
 }
 
 /**
- * Elements that stand in `order` follow it; the others keep the order in which the server had them, each before those
- * of `order` that it stood before.
+ * Elements of `order` come in that order. The others keep the server's order, each before those elements of `order`
+ * that it preceded.
  */
 export function orderLike(
   list: readonly unknown[],
@@ -52,7 +52,7 @@ export function orderLike(
 
   const result: unknown[] = [];
   for (const item of ordered) {
-    // What the server has not known yet goes first.
+    // Elements that are new to the server go first.
     while (others.length > 0 && serverPosition(item) >= 0 && serverPosition(others[0]) >= 0 && serverPosition(others[0]) < serverPosition(item)) {
       result.push(others.shift());
     }
@@ -62,8 +62,8 @@ export function orderLike(
 }
 
 /**
- * The order of the server's list while a patch that tells an order is merged: what is new takes the room of what is
- * taken out, so it counts as known to the server.
+ * The server's order while a patch with `$setElementOrder` is merged: new elements fill the positions of deleted ones,
+ * so they count as known to the server.
  */
 export function serverOrder(
   original: readonly unknown[],
@@ -79,7 +79,7 @@ export function serverOrder(
   return [...kept, ...added].slice(0, original.length);
 }
 
-/** What tells the elements of a merged list apart. */
+/** The function that identifies elements of a merged list. */
 export function keyBy(strategy: ListStrategy): (item: unknown) => unknown {
   return (item) => (strategy !== 'set' && isMap(item) ? item[strategy.mergeBy] : item);
 }

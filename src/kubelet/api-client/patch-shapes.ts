@@ -1,12 +1,12 @@
 import type { Resource } from './api-server.ts';
 
-/** How a strategic merge patch treats one field. What is not told is merged when a map and replaced when a list. */
+/** How a strategic merge patch treats a field. By default maps are merged and lists are replaced. */
 export interface FieldShape {
-  /** A list that is merged: its elements are known by this field, or are plain values of a set. */
+  /** A merged list: its elements are identified by this field, or are primitive values of a set. */
   readonly list?: { readonly mergeBy: string } | 'set';
-  /** Of the map, or of each element of the list. */
+  /** The fields of the map, or of each element of the list. */
   readonly fields?: Readonly<Record<string, FieldShape>>;
-  /** The server remembers that it is there though nothing is in it. */
+  /** The server keeps the field even if it is empty. */
   readonly keepsEmpty?: true;
 }
 

@@ -1,17 +1,17 @@
-/** A JSON object, in a patch or in what is patched. */
+/** A JSON object in a patch or in a patched object. */
 export type PatchMap = Readonly<Record<string, unknown>>;
 
-/** The patch does not make sense for the object that it is meant for. */
+/** The patch is invalid for the object. */
 export class BadPatchError extends Error {
   override readonly name = 'BadPatchError';
 }
 
-/** True for a JSON object, and not for a list. */
+/** True for a JSON object, false for a list. */
 export function isMap(value: unknown): value is PatchMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a patch says where there was nothing to merge it with: no nulls, no directives, nothing that is deleted. */
+/** The value of a patch without a counterpart: without nulls, directives and deleted elements. */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.filter((item) => !(isMap(item) && '$patch' in item)).map(withoutDirectives);

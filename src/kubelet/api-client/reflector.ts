@@ -14,7 +14,7 @@ import { isApiError } from './is-api-error.ts';
 
 /** As client-go's reflector. */
 const RETRY = { firstMs: 800, maxMs: 30_000, jitter: 1 };
-/** A watch that ends sooner, without a word, is a failure. */
+/** A watch that ends sooner and without an event counts as an error. */
 const SHORTEST_WATCH_MS = 1_000;
 
 export interface ReflectorDeps {
@@ -24,9 +24,9 @@ export interface ReflectorDeps {
   readonly log: Log;
 }
 
-/** Who keeps what is followed. */
+/** Receives the objects of a reflector. */
 export interface ReflectorHandler<T> {
-  /** All that there is: at first, and whenever the changes in between cannot be told. */
+  /** All objects: at the start, and whenever changes may have been missed. */
   onList(objects: readonly T[]): void;
   onChange(event: ObjectChange<T>): void;
 }
@@ -34,10 +34,10 @@ export interface ReflectorHandler<T> {
 export type ObjectChange<T> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' }>;
 
 /**
- * Tells a keeper of all objects of a selection and of every change to them, until the signal aborts.
+ * Lists and watches a selection until the signal aborts, as client-go's reflector.
  *
- * 1. While the server cannot be reached nothing is told: what was known last still holds.
- * 2. A watch that ends goes on where it was; the objects are listed again only when the server has forgotten that place.
+ * 1. While the server is not reachable the handler is not called: the last known state is kept.
+ * 2. A watch that ends is resumed. The objects are listed again only if the version has expired.
  */
 export async function runReflector<R extends Resource>(
   selection: Selection<R>,
@@ -65,7 +65,7 @@ class Reflector<R extends Resource> {
   readonly #handler: ReflectorHandler<ApiObjects[R]>;
   readonly #deps: ReflectorDeps;
   readonly backoff = new ExponentialBackoff(RETRY);
-  /** From which a watch can go on; nothing when the objects have to be listed. */
+  /** The version to resume from; `undefined` if the objects have to be listed. */
   #version: string | undefined;
 
   constructor(selection: Selection<R>, handler: ReflectorHandler<ApiObjects[R]>, deps: ReflectorDeps) {
@@ -74,7 +74,7 @@ class Reflector<R extends Resource> {
     this.#deps = deps;
   }
 
-  /** Until the watch ends. Throws what is worth a pause before the next try. */
+  /** Returns when the watch ends. Throws errors that require a back-off. */
   async listAndWatch(signal: AbortSignal): Promise<void> {
     const { api, clock } = this.#deps;
     const isListed = this.#version === undefined;
@@ -90,7 +90,7 @@ class Reflector<R extends Resource> {
       }
     } catch (error) {
       if (!canResume(error)) this.#version = undefined;
-      // A place that was good once has been forgotten: no reason to wait.
+      // A version that was valid before has expired: list again without delay.
       if (isApiError(error, 'Expired') && !isListed) return;
       throw error;
     } finally {
@@ -107,7 +107,10 @@ class Reflector<R extends Resource> {
   }
 }
 
-/** The server was away or busy: what it said before still holds. After anything else it is asked from the start. */
+/**
+ * The server was unavailable or overloaded: the version is still valid. After other errors the objects are listed
+ * again.
+ */
 function canResume(error: unknown): boolean {
   return isApiError(error, 'Unavailable', 'TooManyRequests');
 }

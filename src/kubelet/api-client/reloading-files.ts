@@ -3,9 +3,9 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 
-/** However often the value is asked for, the files are looked at no more often than this. */
+/** The files are checked at most this often. */
 const CHECK_INTERVAL_MS = 1_000;
-/** A file that is no older may change once more without looking any different. */
+/** A younger file may change again without a different timestamp. */
 const SETTLED_MS = 2_000;
 
 export interface ReloadingFilesDeps {
@@ -15,8 +15,8 @@ export interface ReloadingFilesDeps {
 }
 
 /**
- * What some files say, read again when they have changed. Nothing runs in between: they are looked at when the value is
- * asked for. While they say nothing that makes sense (one of two has been replaced), what they said last holds.
+ * A value parsed from files, which are read again after a change. There is no background work: files are checked when
+ * the value is read. While they are invalid (for example, one of two was replaced), the last value is used.
  */
 export class ReloadingFiles<T> {
   readonly #paths: readonly string[];
@@ -27,14 +27,14 @@ export class ReloadingFiles<T> {
   #checkedMs = Number.NEGATIVE_INFINITY;
   #reloading: Promise<T> | undefined;
 
-  /** `parse` gets the texts in the order of the paths, and throws for those that make no sense. */
+  /** `parse` gets the texts in the order of the paths, and throws for invalid texts. */
   constructor(paths: readonly string[], parse: (texts: readonly string[]) => T, deps: ReloadingFilesDeps) {
     this.#paths = paths;
     this.#parse = parse;
     this.#deps = deps;
   }
 
-  /** The same value as long as nothing has changed. Rejects only when there was none yet. */
+  /** The same value until the files change. Rejects only if there was no valid value yet. */
   value(): Promise<T> {
     const isFresh = this.#deps.clock.monotonic() - this.#checkedMs < CHECK_INTERVAL_MS;
     if (this.#last && isFresh) return Promise.resolve(this.#last.value);
@@ -44,7 +44,7 @@ export class ReloadingFiles<T> {
     return this.#reloading;
   }
 
-  /** Somebody has reason to think that they have changed. */
+  /** Forces a check at the next read. */
   invalidate(): void {
     this.#checkedMs = Number.NEGATIVE_INFINITY;
   }
@@ -56,7 +56,7 @@ export class ReloadingFiles<T> {
       const stamps = await Promise.all(this.#paths.map((path) => fileStamp(path, fs, clock.now())));
       if (this.#last && isDeepStrictEqual(stamps, this.#stamps)) return this.#last.value;
       const value = this.#parse(await Promise.all(this.#paths.map((path) => fs.readText(path))));
-      // Taken before they were read: what changed meanwhile is read again.
+      // Taken before reading: later changes are read again.
       this.#stamps = stamps;
       this.#last = { value };
       return value;
@@ -68,7 +68,7 @@ export class ReloadingFiles<T> {
   }
 }
 
-/** One of its own for each time that a file is looked at which is too young to be known by it. */
+/** A young file gets a unique stamp, because its timestamp does not identify its content yet. */
 async function fileStamp(path: string, fs: FileSystem, nowMs: number): Promise<unknown> {
   const found = await fs.stat(path);
   if (!found) return undefined;

@@ -1,17 +1,17 @@
 import type { Clock } from '../../host/clock.ts';
 
-/** How many requests may begin: `qps` each second in the long run, `burst` at once. */
+/** At most `qps` requests per second on average and `burst` at once. */
 export interface RequestRateLimit {
-  /** 0: any number. */
+  /** 0: no limit. */
   readonly qps: number;
   readonly burst: number;
 }
 
-/** Lets requests begin in the order in which they came, as fast as is allowed. */
+/** Delays requests so that they stay within the limit, in order of arrival. */
 export class RequestRateLimiter {
   readonly #limit: RequestRateLimit;
   readonly #clock: Clock;
-  /** Below zero: so many wait. */
+  /** Negative: the number of waiting requests. */
   #left: number;
   #atMs: number;
 
@@ -22,7 +22,7 @@ export class RequestRateLimiter {
     this.#atMs = clock.monotonic();
   }
 
-  /** Resolves when it is one's turn. */
+  /** Resolves when the request may begin. */
   async wait(signal: AbortSignal): Promise<void> {
     const { qps, burst } = this.#limit;
     if (qps === 0) return;

@@ -10,9 +10,9 @@ import {
 import type { ClusterAddress } from './client-config.ts';
 import type { Credentials, Identity } from './credentials.ts';
 
-/** As kubelet's. */
+/** As in kubelet. */
 const CONNECT_MS = 30_000;
-/** After so many requests in a row that nobody answered, a connection may stand to nobody. */
+/** After this many requests in a row without a response, the connection is considered dead. */
 const MAX_UNANSWERED = 2;
 
 export interface ConnectionDeps {
@@ -21,10 +21,10 @@ export interface ConnectionDeps {
   readonly credentials: Credentials;
 }
 
-/** A request without what is the same for all. */
+/** A request without the parts that all requests share. */
 export interface ServerRequestLine {
   readonly method: HttpRequest['method'];
-  /** Below the server's own, with the query. */
+  /** Relative to the server's path, with the query. */
   readonly path: string;
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
   readonly body?: string;
@@ -32,14 +32,14 @@ export interface ServerRequestLine {
   readonly isRepeatable?: boolean;
 }
 
-/** An answer that is being read. Whoever has it lets it go. */
+/** A response that is being read. The caller disposes it. */
 export interface ServerResponse extends Disposable {
   readonly response: HttpResponse;
-  /** Aborts when the connections are made anew: what could go on for ever is to end. */
+  /** Aborts when the connections are replaced: streams have to end then. */
   readonly outdated: AbortSignal;
 }
 
-/** Connections that were made by one identity. */
+/** The connections of one TLS identity. */
 interface ConnectionPool {
   readonly tls: TlsSettings;
   readonly pool: HttpPool;
@@ -48,8 +48,9 @@ interface ConnectionPool {
 }
 
 /**
- * The connections to one server: by HTTP/2 one for all requests, watches among them. They are made anew when who we are
- * changes, or when the server has not answered for long: streams end then, other exchanges end in their own time.
+ * The connections to one server: with HTTP/2 one for all requests, including watches. They are replaced when the
+ * client's identity changes or the server does not respond: then streams end, and other requests complete on the old
+ * connection.
  */
 export class ServerConnections implements Disposable {
   readonly #cluster: ClusterAddress;
@@ -133,7 +134,7 @@ export class ServerConnections implements Disposable {
     };
   }
 
-  /** At the first of the server's addresses that takes the connection. */
+  /** Uses the first of the server's addresses that accepts the connection. */
   async #exchange(pool: HttpPool, request: Omit<HttpRequest, 'target'>, signal: AbortSignal): Promise<HttpResponse> {
     const { protocol, hostname, port: written } = this.#url;
     const port = Number(written || (protocol === 'https:' ? 443 : 80));
@@ -151,7 +152,7 @@ export class ServerConnections implements Disposable {
         failure = error;
       }
     }
-    this.#addresses = undefined; // the name may be another's by the next time
+    this.#addresses = undefined; // the name may resolve differently the next time
     throw failure;
   }
 }
@@ -167,7 +168,7 @@ function isUnreachable(error: unknown): boolean {
   );
 }
 
-/** Read to its end, so that its connection is of use to others. */
+/** Reads the response to its end, so that the connection can be reused. */
 async function drain(answer: ServerResponse): Promise<void> {
   using left = answer;
   for await (const _ of left.response.body);

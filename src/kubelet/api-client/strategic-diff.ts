@@ -3,8 +3,8 @@ import type { FieldShape } from './patch-shapes.ts';
 import { isMap, type PatchMap } from './patch-value.ts';
 
 /**
- * The strategic merge patch that makes `after` of `before`, with the directives that client-go writes; empty when there
- * is nothing to change. It speaks only of what differs: what somebody else has added since stays.
+ * The strategic merge patch from `before` to `after`, with client-go's directives; empty if they are the same. It
+ * contains only differences, so changes of other writers are kept.
  */
 export function strategicDiff(before: PatchMap, after: PatchMap, shape: FieldShape): PatchMap {
   const patch = new Map<string, unknown>();
@@ -26,7 +26,7 @@ export function strategicDiff(before: PatchMap, after: PatchMap, shape: FieldSha
   return Object.fromEntries(patch);
 }
 
-/** Whether two values mean the same: to the API what is empty and what is not there are one. */
+/** Whether two values are equal to the API, where empty and absent are the same. */
 export function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(withoutEmpty(a), withoutEmpty(b));
 }

@@ -6,10 +6,10 @@ const SET_ORDER = '$setElementOrder/';
 const DELETE_FROM_SET = '$deleteFromPrimitiveList/';
 
 /**
- * What the API server makes of an object and a strategic merge patch. Maps are merged, and null deletes a field; lists
- * are merged or replaced as the shape tells. The directives are those that client-go writes: `$patch` (`delete` and
- * `replace`, in maps and in elements of merged lists), `$setElementOrder/…`, `$deleteFromPrimitiveList/…` and
- * `$retainKeys`. Neither argument is changed. Throws a `BadPatchError`.
+ * Applies a strategic merge patch as the API server does. Maps are merged, and null deletes a field; lists are merged
+ * or replaced according to the shape. Supports client-go's directives: `$patch` (`delete` and `replace`, in maps and in
+ * elements of merged lists), `$setElementOrder/…`, `$deleteFromPrimitiveList/…` and `$retainKeys`. The arguments are
+ * not modified. Throws a `BadPatchError`.
  */
 export function strategicMerge(original: PatchMap, patch: PatchMap, shape: FieldShape): PatchMap {
   if ('$patch' in patch) return applyPatchDirective(patch);
@@ -59,7 +59,7 @@ function applyPatchDirective(patch: PatchMap): PatchMap {
   return isMap(plain) ? plain : {};
 }
 
-/** The fields that `$retainKeys` leaves; all of them without it. */
+/** The fields that `$retainKeys` keeps; all fields without it. */
 function applyRetainKeys(original: PatchMap, patch: PatchMap): PatchMap {
   const keys = patch['$retainKeys'];
   if (keys === undefined) return original;
@@ -91,7 +91,7 @@ function splitDirectives(patch: PatchMap): SplitPatch {
   };
 }
 
-/** What the patch has of a list stands in its `$setElementOrder`, in the same order. */
+/** The patch's elements of a list must be in its `$setElementOrder`, in the same order. */
 function checkOrder(list: readonly unknown[], order: readonly unknown[], strategy: ListStrategy): void {
   const keyOf = keyBy(strategy);
   const keys = order.map(keyOf);

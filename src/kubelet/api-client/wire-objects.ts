@@ -1,14 +1,11 @@
 import { ApiError, type ApiObjects, type Resource } from './api-server.ts';
 import { isMap, type PatchMap } from './patch-value.ts';
 
-/**
- * An object as it came over the wire. Without the book of who wrote which of its fields: often most of the object, and
- * of no use to a node.
- */
+/** An object of a response, without its managed fields, which are often most of the object and not used by a node. */
 export function decodeObject<R extends Resource>(_resource: R, value: unknown): ApiObjects[R] {
   const object = asObject(value);
   const { managedFields: _, ...metadata } = asObject(object['metadata']);
-  // The server keeps to its own schema.
+  // The server conforms to its schema.
   return { ...object, metadata } as unknown as ApiObjects[R];
 }
 
@@ -17,7 +14,7 @@ export function resourceVersionOf(value: unknown): string {
   return requireString('metadata.resourceVersion', resourceVersion);
 }
 
-/** Throws where a server answers with something else than what the API has at this place. */
+/** Throws for a response that does not conform to the API. */
 export function asObject(value: unknown): PatchMap {
   if (!isMap(value)) throw new ApiError('InternalError', 'the server answered with something else than an object');
   return value;

@@ -3,8 +3,9 @@ import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import { CertificateRequestError, type SubmittedRequest } from './request-certificate.ts';
 
 /**
- * The certificate in PEM, once somebody has approved the request and signed it. Rejects with a `CertificateRequestError`
- * when nobody ever will, or with the signal's reason. While the server is away, it waits for it to come back.
+ * Waits until the request is approved and signed, and returns the certificate in PEM. Rejects with a
+ * `CertificateRequestError` when the request is denied, has failed or was deleted, or with the signal's reason. Keeps
+ * waiting while the server is unavailable.
  */
 export async function awaitCertificate(request: SubmittedRequest, deps: ReflectorDeps, signal: AbortSignal): Promise<string> {
   const done = new AbortController();

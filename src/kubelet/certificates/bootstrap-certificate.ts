@@ -13,7 +13,7 @@ import { CertificateError } from './held-certificate.ts';
 import { bootstrapRequestName, bootstrapUsages } from './node-certificates.ts';
 import { CLIENT_SIGNER, requestCertificate } from './request-certificate.ts';
 
-/** Kubelet ends after an hour and is started again; the request is then found by its name. */
+/** Kubelet exits after an hour and is restarted; the request is then found by its name. */
 const WAIT_MS = 3600_000;
 const RETRY = { firstMs: 2_000, maxMs: 32_000, jitter: 0.1 };
 const TEMPORARY_KEY = 'kubelet-client.key.tmp';
@@ -29,8 +29,9 @@ export interface BootstrapDeps {
 }
 
 /**
- * Gets the first certificate of a node and stores it. The key is kept in a file until the certificate has come, so that
- * a restart goes on with the same request. Rejects only with the signal's reason, or when files cannot be written.
+ * Obtains and stores the first certificate of a node. The key is kept in a file until the certificate is issued, so
+ * that a restart continues with the same request. Rejects only with the signal's reason or when files cannot be
+ * written.
  */
 export async function bootstrapCertificate(
   { nodeName, folder }: { readonly nodeName: string; readonly folder: string },
@@ -70,7 +71,7 @@ async function firstCertificate(
   return awaitCertificate(request, deps, until);
 }
 
-/** That of the certificate that we had, that of an earlier try, or a new one. */
+/** The key of the stored certificate, the key of an earlier attempt, or a new one. */
 async function loadOrGenerateKey(temporary: string, folder: string, deps: BootstrapDeps): Promise<SigningKey> {
   const { store, fs, keys, log } = deps;
   const held = await store.current().catch((error: unknown) => {

@@ -7,12 +7,12 @@ import { alternativeNames, distinguishedName, signed } from './x509.ts';
 const LABEL = 'CERTIFICATE REQUEST';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
-/** The text is no request for a certificate. */
+/** The text is not a certificate request. */
 export class RequestSyntaxError extends Error {
   override readonly name = 'RequestSyntaxError';
 }
 
-/** A request (PKCS #10) in PEM. */
+/** A certificate request (PKCS #10) in PEM. */
 export function certificateRequest(subject: CertificateSubject, key: SigningKey): string {
   const names = alternativeNames(subject);
   const wanted = derSequence(derObjectId(EXTENSION_REQUEST), derSet(derSequence(...names)));
@@ -26,13 +26,13 @@ export function certificateRequest(subject: CertificateSubject, key: SigningKey)
 }
 
 export interface CertificateRequestParts {
-  /** What the signature is about. */
+  /** The signed part. */
   readonly content: Uint8Array;
   readonly signature: Uint8Array;
   /** In DER. */
   readonly subject: Uint8Array;
   readonly publicKey: Uint8Array;
-  /** What is wanted in the certificate, each in DER. */
+  /** The requested extensions, in DER. */
   readonly extensions: readonly Uint8Array[];
 }
 
@@ -46,7 +46,7 @@ export function readCertificateRequest(pem: string): CertificateRequestParts {
     throw new RequestSyntaxError('a part of the request is missing');
   return {
     content: content.encoded,
-    signature: signature.content.subarray(1), // behind the count of unused bits
+    signature: signature.content.subarray(1), // after the count of unused bits
     subject: subject.encoded,
     publicKey: publicKey.encoded,
     extensions: attributes ? wantedExtensions(attributes.content) : [],

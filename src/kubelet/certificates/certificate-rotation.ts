@@ -15,16 +15,16 @@ import { Listeners } from './listeners.ts';
 import { requestCertificate } from './request-certificate.ts';
 import type { KeyPair, ServingCertificate } from './serving-certificate.ts';
 
-/** client-go's: five tries within half a minute, then one every 32 seconds. */
+/** client-go's back-off: five attempts within half a minute, then one every 32 seconds. */
 const RETRY = { firstMs: 2_000, maxMs: 32_000, jitter: 0.1 };
-/** How long a request may wait for its certificate before it is made anew. */
+/** How long to wait for a certificate before the request is repeated. */
 const WAIT_MS = 15 * 60_000;
-/** Between a certificate and the request for the next, however short its life is. */
+/** The minimum time between a certificate and the next request, however short its lifetime is. */
 const SHORTEST_MS = 1_000;
 
-/** Whom the certificate is to be about, which may change. */
+/** The subject to request, which may change. */
 export interface WantedSubject {
-  /** Nothing as long as it is not known. */
+  /** `undefined` while it is not known. */
   current(): CertificateSubject | undefined;
   subscribe(listener: () => void): () => void;
 }
@@ -37,7 +37,7 @@ export interface RotationSettings {
 export interface RotationDeps {
   readonly store: CertificateStore;
   readonly wanted: WantedSubject;
-  /** Whom to ask, with the certificate that we have, or in another way when there is none that is still good. */
+  /** The API server for a request, authenticated by the current certificate, or otherwise if there is no valid one. */
   readonly apiFor: (current: HeldCertificate | undefined) => ApiServer | Promise<ApiServer>;
   readonly keys: SigningKeys;
   readonly clock: Clock;
@@ -45,28 +45,30 @@ export interface RotationDeps {
   readonly log: Log;
 }
 
-/** When to ask for the next one: after 70 to 90 % of its life, so that not all nodes of a cluster ask together. */
+/**
+ * The time of the next request: after 70 to 90 % of the lifetime, so that the nodes of a cluster do not all renew
+ * together.
+ */
 export function renewalMs({ validFromMs, validUntilMs }: CertificateInfo, fraction: number): number {
   return validFromMs + (validUntilMs - validFromMs) * (0.7 + 0.2 * fraction);
 }
 
 /**
- * Keeps a certificate good: asks for a new one, with a new key, in time before its end and when it is to say something
- * else.
+ * Renews a certificate, with a new key, before it expires and when its subject changes.
  *
- * 1. The old one is held until the new one is on disk.
- * 2. A request is not waited for any longer when its certificate is to say something else by now.
+ * 1. The old certificate is used until the new one is on disk.
+ * 2. A pending request is abandoned when the wanted subject changes.
  */
 export class CertificateRotation implements ServingCertificate {
   readonly #settings: RotationSettings;
   readonly #deps: RotationDeps;
   readonly #listeners = new Listeners();
   #held: HeldCertificate | undefined;
-  /** The one that we have is good, but not ours to stay with. */
+  /** The current certificate is valid but must be replaced. */
   #mustReplace = false;
-  /** For whom the loop waits or asks at the moment; nothing while it waits to learn that. */
+  /** The subject that the loop waits for or requests; `undefined` while it is not known. */
   #subject: CertificateSubject | undefined;
-  /** Sends the loop back to its start. */
+  /** Restarts the loop. */
   #interrupt = new AbortController();
 
   constructor(settings: RotationSettings, deps: RotationDeps) {
@@ -75,8 +77,8 @@ export class CertificateRotation implements ServingCertificate {
   }
 
   /**
-   * Reads what is on disk. Where there is none that is still good, `first` is used and stored, and replaced by one of our
-   * own as soon as we run: kubeadm gives kubelet a stronger certificate than it should keep.
+   * Reads the stored certificate. If there is no valid one, `first` is stored and used, and replaced as soon as `run`
+   * starts: kubeadm's initial certificate has more permissions than a kubelet should keep.
    */
   async load(first?: KeyPair): Promise<void> {
     const { store, clock, log } = this.#deps;
@@ -94,7 +96,7 @@ export class CertificateRotation implements ServingCertificate {
     this.#mustReplace = true;
   }
 
-  /** Nothing when it has come to its end. */
+  /** `undefined` after its expiry. */
   current(): HeldCertificate | undefined {
     return this.#held && this.#deps.clock.now() <= this.#held.validUntilMs ? this.#held : undefined;
   }
@@ -115,7 +117,7 @@ export class CertificateRotation implements ServingCertificate {
     }
   }
 
-  /** One wait and the new certificate after it; returns when interrupted. */
+  /** Waits until the renewal is due and renews. Returns when interrupted. */
   async #renew(until: AbortSignal): Promise<void> {
     const { wanted, clock, random } = this.#deps;
     const subject = wanted.current();
@@ -137,7 +139,7 @@ export class CertificateRotation implements ServingCertificate {
     return renewalMs(this.#held, this.#deps.random.fraction());
   }
 
-  /** Whether what came says what was wanted. */
+  /** Returns whether a certificate with the wanted subject was issued. */
   async #attempt(subject: CertificateSubject, until: AbortSignal): Promise<boolean> {
     const { clock, log, store } = this.#deps;
     const { signerName } = this.#settings;

@@ -9,7 +9,7 @@ export interface CertificateStorePaths {
   /** `kubelet-client` or `kubelet-server`. */
   readonly prefix: string;
   readonly folder: string;
-  /** Of somebody else, read as long as the store has none of its own. */
+  /** Files of the administrator, read while the store is empty. */
   readonly given?: { readonly certificateFile: string; readonly keyFile: string };
 }
 
@@ -19,9 +19,9 @@ export interface StoreDeps {
 }
 
 /**
- * A certificate on disk, as kubelet keeps it: `kubelet-client-current.pem` is a link to a file that has the
- * certificate and its key, named after the second in which it came. Kubelet can take over from here, and the other way
- * round. A crash leaves the old one or the new one.
+ * A certificate on disk, in kubelet's layout: `kubelet-client-current.pem` is a link to a file with the certificate and
+ * its key, named after the time of its issue. Kubelet and this agent can take over from each other. After a crash
+ * either the old or the new one is current.
  */
 export class CertificateStore {
   readonly #paths: CertificateStorePaths;
@@ -32,12 +32,12 @@ export class CertificateStore {
     this.#deps = deps;
   }
 
-  /** Always names the one that counts, once there is one. */
+  /** The path of the current certificate, once there is one. */
   get currentPath(): string {
     return this.#path('-current.pem');
   }
 
-  /** Throws a `CertificateError` for what is there but makes no sense. */
+  /** Throws a `CertificateError` for invalid files. */
   async current(): Promise<HeldCertificate | undefined> {
     await this.#finishUpdate();
     const { given, prefix, folder } = this.#paths;
@@ -53,7 +53,7 @@ export class CertificateStore {
     return undefined;
   }
 
-  /** From now on it is the current one. */
+  /** Stores a certificate and makes it the current one. */
   async update(certificate: string, key: string): Promise<HeldCertificate> {
     const { fs, clock } = this.#deps;
     const held = loadCertificate(certificate, key);
@@ -76,14 +76,14 @@ export class CertificateStore {
     return join(this.#paths.folder, `${this.#paths.prefix}${rest}`);
   }
 
-  /** Kubelet removes the old link before it puts the new one there: between the two only the new one is left. */
+  /** Kubelet removes the old link before it renames the new one: a crash in between leaves only the new one. */
   async #finishUpdate(): Promise<void> {
     const { fs } = this.#deps;
     if (await fs.stat(this.currentPath)) return;
     if (await this.#checkLink(this.#updatedPath)) await fs.rename(this.#updatedPath, this.currentPath);
   }
 
-  /** Whether there is something, which has to be a link then. */
+  /** Returns whether the path exists. Throws if it is not a symlink. */
   async #checkLink(path: string): Promise<boolean> {
     const found = await this.#deps.fs.lstat(path);
     if (found && found.kind !== 'symlink') {

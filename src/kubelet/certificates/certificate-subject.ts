@@ -1,6 +1,6 @@
 import { ipBytes } from '../../base/ip-address.ts';
 
-/** Whom a certificate is about, and where they are reached. */
+/** The subject and the alternative names of a certificate. */
 export interface CertificateSubject {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -8,15 +8,12 @@ export interface CertificateSubject {
   readonly ipAddresses: readonly string[];
 }
 
-/** The user that a node is to the API server. */
+/** The user name of a node at the API server. */
 export function nodeSubject(nodeName: string): CertificateSubject {
   return { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], dnsNames: [], ipAddresses: [] };
 }
 
-/**
- * What a certificate lacks of what is wanted, in a few words; nothing when it says all of it. What it says beyond that
- * does not matter.
- */
+/** The first wanted name that a certificate lacks; `undefined` if it has all of them. Additional names are ignored. */
 export function missingFrom(has: CertificateSubject, wanted: CertificateSubject): string | undefined {
   if (has.commonName !== wanted.commonName) return `common name ${wanted.commonName}`;
   const lists = [
@@ -31,7 +28,7 @@ export function missingFrom(has: CertificateSubject, wanted: CertificateSubject)
   return undefined;
 }
 
-/** One spelling for all of an address. */
+/** The same spelling for all forms of an address. */
 function canonicalAddress(address: string): string {
   return ipBytes(address)?.join('.') ?? address;
 }

@@ -16,12 +16,15 @@ export interface FileServingCertificateDeps {
   readonly log: Log;
 }
 
-/** A serving certificate in two files of somebody else, who may replace them: while they do not fit the old ones hold. */
+/**
+ * A serving certificate in two files of the administrator, who may replace them. While they do not match, the old
+ * certificate is used.
+ */
 export class FileServingCertificate implements ServingCertificate {
   readonly #files: CertificateFiles;
   readonly #deps: FileServingCertificateDeps;
   readonly #listeners = new Listeners();
-  /** One look at a time: an older one never has the last word. */
+  /** One reload at a time, so that an older one never overwrites a newer one. */
   readonly #reloads = new LatestOnly<void>(() => this.#reload());
   #held: HeldCertificate | undefined;
 
@@ -43,10 +46,10 @@ export class FileServingCertificate implements ServingCertificate {
     return this.#listeners.add(listener);
   }
 
-  /** Follows the files until the signal aborts. */
+  /** Watches the files until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { certificateFile, keyFile } = this.#files;
-    // Of the folders, for the files may be links, which are replaced by others.
+    // The directories are watched, because the files may be symlinks that are replaced.
     const folders = new Set([dirname(certificateFile), dirname(keyFile)]);
     await Promise.all([...folders].map((folder) => this.#watch(folder, signal)));
   }

@@ -4,12 +4,12 @@ import { errorText } from '../../base/error-text.ts';
 import type { CertificateSubject } from './certificate-subject.ts';
 import type { KeyPair } from './serving-certificate.ts';
 
-/** What stands in files is no certificate with its key. */
+/** The files do not contain a certificate with its key. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError';
 }
 
-/** What a certificate says. */
+/** The subject and validity of a certificate. */
 export interface CertificateInfo {
   readonly subject: CertificateSubject;
   /** Milliseconds since 1970. */
@@ -17,12 +17,12 @@ export interface CertificateInfo {
   readonly validUntilMs: number;
 }
 
-/** A certificate whose key we have. */
+/** A certificate with its private key. */
 export interface HeldCertificate extends KeyPair, CertificateInfo {}
 
 /**
- * From one text for both, or one for each. The certificate is the first one, what follows leads to its authority. Throws
- * a `CertificateError`.
+ * Parses a certificate chain and its key, from one text or two. The first certificate is the leaf. Throws a
+ * `CertificateError`.
  */
 export function loadCertificate(certificateText: string, keyText: string): HeldCertificate {
   const chain = pemBlocks(certificateText).filter(({ label }) => label === 'CERTIFICATE');
@@ -36,7 +36,7 @@ export function loadCertificate(certificateText: string, keyText: string): HeldC
   return { ...pair, ...certificateInfo(certificate) };
 }
 
-/** What each of the certificates in a text says. Throws a `CertificateError` where there is none, or one is broken. */
+/** All certificates in a text. Throws a `CertificateError` if there is none, or for an invalid one. */
 export function certificatesIn(text: string): readonly CertificateInfo[] {
   const chain = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
   if (chain.length === 0) throw new CertificateError('data does not contain any valid RSA or ECDSA certificates');

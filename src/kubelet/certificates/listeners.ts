@@ -1,10 +1,10 @@
-/** Those who want to hear of each change of one thing. */
+/** Listeners for changes of one value. */
 export class Listeners {
   readonly #listeners = new Set<() => void>();
 
-  /** Until what it returns is called. */
+  /** Returns the function that removes the listener. */
   add(listener: () => void): () => void {
-    const own = (): void => listener(); // the same one twice is two
+    const own = (): void => listener(); // a listener that is added twice is called twice
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
   }

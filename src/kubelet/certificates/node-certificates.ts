@@ -5,12 +5,12 @@ import { ipBytes } from '../../base/ip-address.ts';
 import type { KeyKind, SigningKey } from '../../host/signing-keys.ts';
 import { type CertificateSubject, nodeSubject } from './certificate-subject.ts';
 
-/** What a first client certificate is for. */
+/** The usages of a first client certificate. */
 export function bootstrapUsages(kind: KeyKind): readonly string[] {
   return ['digital signature', 'client auth', ...(kind === 'rsa' ? ['key encipherment'] : [])];
 }
 
-/** `node-csr-…`: the same for the same key, subject and usages, so that it is found again after a restart. */
+/** `node-csr-…`: a function of key, subject and usages, so that the request is found again after a restart. */
 export function bootstrapRequestName(
   { publicKey }: SigningKey,
   { commonName, organizations }: CertificateSubject,
@@ -22,7 +22,7 @@ export function bootstrapRequestName(
   return `node-csr-${hash.digest('base64url')}`;
 }
 
-/** What the serving certificate of a node says; nothing as long as the node has no address. */
+/** The subject of a node's serving certificate; `undefined` while the node has no address. */
 export function servingSubject(nodeName: string, addresses: readonly NodeAddress[]): CertificateSubject | undefined {
   const [dnsNames, ipAddresses] = [new Set<string>(), new Set<string>()];
   for (const { type, address } of addresses) {

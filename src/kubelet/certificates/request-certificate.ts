@@ -10,22 +10,22 @@ import { certificatesIn } from './held-certificate.ts';
 export const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 export const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 
-/** There will be no certificate for this request; the message is client-go's own. */
+/** The request will not be granted. The message is client-go's. */
 export class CertificateRequestError extends Error {
   override readonly name = 'CertificateRequestError';
 }
 
-/** What the API server is asked for. */
+/** The parameters of a certificate request. */
 export interface WantedCertificate {
   readonly subject: CertificateSubject;
   readonly key: SigningKey;
   readonly signerName: string;
   readonly usages: readonly string[];
-  /** Under which the same request is found again; absent: it is named by the server. */
+  /** The name under which the request is found again. Absent: the server generates one. */
   readonly name?: string;
 }
 
-/** A request that the API server has. */
+/** A request that was submitted to the API server. */
 export interface SubmittedRequest {
   readonly name: string;
   readonly uid: string;
@@ -73,7 +73,7 @@ function withContext(error: unknown, what: string): unknown {
   return new ApiError(reason, text, { cause: error, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }
 
-/** Why a request that has our name is not ours; nothing when it is. */
+/** Why an existing request of this name is not ours; `undefined` if it is. */
 function incompatibility(
   { spec, status }: CertificateSigningRequest,
   { subject, key, signerName }: WantedCertificate,

@@ -1,7 +1,10 @@
 import type { Credentials, Identity } from '../api-client/credentials.ts';
 import type { KeyPair, ServingCertificate } from './serving-certificate.ts';
 
-/** `server` says whom we trust, the other who we are: nobody while there is no certificate. */
+/**
+ * Credentials with the authorities of `server` and the certificate of `client`: anonymous while there is no
+ * certificate.
+ */
 export function rotatingCredentials(server: Credentials, client: Pick<ServingCertificate, 'current'>): Credentials {
   let last: { readonly trusted: Identity; readonly pair: KeyPair | undefined; readonly identity: Identity } | undefined;
   return {
@@ -14,6 +17,6 @@ export function rotatingCredentials(server: Credentials, client: Pick<ServingCer
       last = { trusted, pair, identity };
       return identity;
     },
-    onUnauthorized() {}, // a certificate is renewed by the clock, not by a server that does not know it
+    onUnauthorized() {}, // certificates are renewed by time, not after a 401
   };
 }

@@ -14,7 +14,7 @@ export interface SelfSignedFilesDeps {
   readonly clock: Clock;
 }
 
-/** `kubelet.crt` and `kubelet.key` in the folder, signed by ourselves; those that are there stay. */
+/** Creates `kubelet.crt` and `kubelet.key`, self-signed, unless they exist. */
 export async function ensureSelfSignedFiles(
   {
     folder,
@@ -31,7 +31,7 @@ export async function ensureSelfSignedFiles(
   }
   const pair = await selfSigned(host, ipAddresses, { keys, random, nowMs: clock.now() });
   await fs.makeDirectory(folder, 0o755);
-  // The key first: one without a certificate is what a crash between the two has left, and is of no use to anybody.
+  // The key is written first: a key without a certificate is a leftover of a crash and is overwritten.
   await fs.writeAtomic(files.keyFile, pair.key, { mode: 0o600 });
   await fs.writeAtomic(files.certificateFile, pair.certificate, { mode: 0o644 });
   return files;

@@ -11,7 +11,7 @@ import {
 } from './x509.ts';
 
 const YEAR_MS = 365 * 24 * 3600 * 1000;
-/** Before now, for clients whose clocks are late. */
+/** Tolerance for clients whose clocks are behind. */
 const HEAD_START_MS = 3600 * 1000;
 
 export interface SelfSignedDeps {
@@ -21,8 +21,8 @@ export interface SelfSignedDeps {
 }
 
 /**
- * A certificate for one year with that of an authority made for nothing else, whose key is forgotten. Named as kubelet
- * names them: `box@1794734529` of `box-ca@1794734529`.
+ * A certificate for one year, and that of a new authority whose key is discarded. The names are kubelet's:
+ * `box@1794734529`, issued by `box-ca@1794734529`.
  */
 export async function selfSigned(
   host: string,
@@ -55,7 +55,7 @@ export async function selfSigned(
   return { certificate: leaf + issue(issuer, authorityKey, authorityExtensions(authorityKey.publicKey)), key: key.pem };
 }
 
-/** Above zero, and below what 63 bits hold. */
+/** Positive and below 2^63. */
 function serialNumber(random: Random): Uint8Array {
   const bytes = random.bytes(8);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

@@ -1,13 +1,13 @@
-/** A certificate with those that lead to its authority, and its key, both in PEM. */
+/** A certificate chain and its key in PEM. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** What the agent's own server shows to its clients. */
+/** The certificate of the agent's HTTPS server. */
 export interface ServingCertificate {
-  /** Nothing as long as there is none: nobody can be served. */
+  /** `undefined` while there is no certificate: connections are rejected. */
   current(): KeyPair | undefined;
-  /** Calls the listener after each change, until what it returns is called. */
+  /** Calls the listener after each change. Returns the function that ends the subscription. */
   subscribe(listener: () => void): () => void;
 }

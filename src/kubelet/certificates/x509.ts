@@ -39,13 +39,13 @@ const ALGORITHMS: Readonly<Record<KeyKind, Uint8Array>> = {
 const VERSION_3 = derContext(0, derInteger(Uint8Array.of(2)));
 const KEY_ID_BYTES = 20;
 
-/** A signed structure: what is signed, how, and the signature. */
+/** A signed structure: content, algorithm and signature. */
 export function signed(content: Uint8Array, key: SigningKey): Uint8Array {
   return derSequence(content, ALGORITHMS[key.kind], derBits(key.sign(content)));
 }
 
 export interface CertificateContent {
-  /** At most eight bytes, unlike those of any other certificate of the issuer. */
+  /** At most eight bytes, unique per issuer. */
   readonly serial: Uint8Array;
   /** Names in DER. */
   readonly subject: Uint8Array;
@@ -58,7 +58,7 @@ export interface CertificateContent {
   readonly extensions: readonly Uint8Array[];
 }
 
-/** In PEM. */
+/** Issues a certificate in PEM. */
 export function issueCertificate(content: CertificateContent, issuerKey: SigningKey): string {
   const { serial, subject, issuer, publicKey, extensions } = content;
   const [from, until] = [content.validFromMs, content.validUntilMs].map((ms) => derTime(formatTime(ms)));
@@ -75,7 +75,7 @@ export function issueCertificate(content: CertificateContent, issuerKey: Signing
   return pemText({ label: 'CERTIFICATE', der: signed(body, issuerKey) });
 }
 
-/** A name in DER: the organizations first, as Go has it. */
+/** A name in DER, the organizations first, as in Go. */
 export function distinguishedName({
   commonName,
   organizations = [],
@@ -85,7 +85,7 @@ export function distinguishedName({
   return derSequence(...(groups.length > 0 ? [derSet(...groups)] : []), derSet(attribute(OID.commonName, commonName)));
 }
 
-/** Of which one without any name has none. */
+/** The subject alternative name extension; empty if there are no names. */
 export function alternativeNames({
   dnsNames,
   ipAddresses,
@@ -121,7 +121,7 @@ function extension(id: string, value: Uint8Array, isCritical = false): Uint8Arra
   return derSequence(derObjectId(id), ...(isCritical ? [derBoolean(true)] : []), derOctets(value));
 }
 
-/** The first bytes of the digest of the key itself, without its algorithm (RFC 7093). */
+/** The first bytes of the digest of the key without its algorithm (RFC 7093). */
 function keyId(publicKey: Uint8Array): Uint8Array {
   const [info] = derValues(publicKey);
   const bits = info && derValues(info.content)[1];

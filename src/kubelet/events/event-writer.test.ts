@@ -175,7 +175,7 @@ test('an event that the server has deleted is created again, with its count', as
   );
 });
 
-test('the tenth of ten messages for one reason stands for those that come after it', async () => {
+test('the tenth of ten messages for one reason stands for all later ones', async () => {
   const it = start();
   for (let n = 1; n <= 12; n++) it.record({ message: `try ${n}` });
   await it.clock.advance(0);
@@ -220,9 +220,9 @@ test('warnings and other pods have separate limits', async () => {
   for (let n = 0; n < 30; n++) it.record();
   it.record({ type: 'Warning', message: 'warned' });
   const metadata = { ...POD.metadata, uid: 'u2' };
-  it.record({ involvedObject: podReference({ ...POD, metadata }, undefined), message: 'told' });
+  it.record({ involvedObject: podReference({ ...POD, metadata }, undefined), message: 'recorded' });
   await it.clock.advance(0);
-  assert.deepEqual(await shown(it), ['25 Container started', '1 warned', '1 told']);
+  assert.deepEqual(await shown(it), ['25 Container started', '1 warned', '1 recorded']);
 });
 
 test('while the server is unavailable events are queued, in order', async () => {

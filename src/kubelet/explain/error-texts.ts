@@ -23,10 +23,7 @@ export function unwrapError(error: string): string {
 
 /** What the text of a failed pull means, and what would fix it. */
 const PULL_HELP: ReadonlyArray<readonly [text: RegExp, help: string]> = [
-  [
-    /via proxy (\S+): /,
-    'The proxy $1 does not lead there; HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when it is used.',
-  ],
+  [/via proxy (\S+): /, 'The proxy $1 does not lead there; HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when it is used.'],
   [/dial tcp (\S+): connect: connection refused/, 'Nothing listens at $1: the registry is down, or elsewhere.'],
   [/connect ECONNREFUSED (\S+)/, 'Nothing listens at $1: the registry is down, or elsewhere.'],
   [/getaddrinfo ENOTFOUND (\S+)/, 'There is no machine called $1: the name of the image may be wrong.'],

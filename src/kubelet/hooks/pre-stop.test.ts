@@ -21,7 +21,7 @@ const cases: Record<string, readonly string[]> = {
 };
 
 for (const [name, happens] of Object.entries(cases)) {
-  test(`afterPreStop() asks the runtime for a hook only where the spec does not know the container: ${name}`, async (t) => {
+  test(`runPreStopThen() reads the hook from the runtime only for containers that the spec does not have: ${name}`, async (t) => {
     const { clock, random, network } = createMemoryHost();
     const fake = createFakeRuntime({ clock, random });
     const happened: string[] = [];

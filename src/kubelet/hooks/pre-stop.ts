@@ -1,6 +1,6 @@
 import type { LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
-import type { RuntimeService } from '../../cri/services.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
+import type { RuntimeService } from '../../cri/services.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';

@@ -49,7 +49,7 @@ const exec = { exec: { command: ['sh', '-c', 'exit $(CODE)'] } };
 
 const cases: Record<string, { given: Given; outcome: HookOutcome; tookMs?: number }> = {
   'exec: done by exit code 0': { given: { hook: exec }, outcome: done },
-  'exec: failed by another': {
+  'exec: failed by another exit code': {
     given: { hook: exec, exec: async () => ended(2, 'a\n', 'b') },
     outcome: failed(
       `Exec lifecycle hook ([sh -c exit $(CODE)]) ${of} command 'sh -c exit $(CODE)' exited with 2: b, message: "a\\nb"`,
@@ -61,13 +61,13 @@ const cases: Record<string, { given: Given; outcome: HookOutcome; tookMs?: numbe
       `Exec lifecycle hook ([sh -c exit $(CODE)]) ${of} rpc error: code = NotFound desc = no such container, message: ""`,
     ),
   },
-  'exec: failed when the runtime says that time is up': {
+  'exec: failed when the runtime reports a timeout': {
     given: { hook: exec, exec: () => Promise.reject(new CriError('DeadlineExceeded', 'too slow')) },
     outcome: failed(
       `Exec lifecycle hook ([sh -c exit $(CODE)]) ${of} command timed out: "sh -c exit $(CODE)" timed out after 0s, message: ""`,
     ),
   },
-  'exec: no more than 10 KiB of what it says are kept': {
+  'exec: no more than 10 KiB of its output are kept': {
     given: { hook: { exec: { command: ['x'] } }, exec: async () => ended(1, 'x'.repeat(20_000)) },
     outcome: failed(`Exec lifecycle hook ([x]) ${of} command 'x' exited with 1: , message: "${'x'.repeat(10_240)}"`),
   },
@@ -95,7 +95,7 @@ const cases: Record<string, { given: Given; outcome: HookOutcome; tookMs?: numbe
     },
     outcome: done,
   },
-  'http: failed when nobody listens': {
+  'http: fails without a listener': {
     given: { hook: { httpGet: { port: 8080, path: '/x' } } },
     outcome: failed(
       `HTTP lifecycle hook (/x) ${of} Get "http://10.0.0.2:8080/x": dial tcp 10.0.0.2:8080: connect: connection refused`,
@@ -160,9 +160,9 @@ const restored: Record<string, { annotations: Record<string, string>; container:
       lifecycle: { preStop: { httpGet: { path: '/bye', port: 'http' } } },
     },
   },
-  'nothing where there is none': { annotations: {}, container: { name: 'web', lifecycle: {} } },
-  'nothing from what is no JSON': { annotations: { [PRE_STOP]: '{' }, container: { name: 'web', lifecycle: {} } },
-  'nothing from what does not fit': { annotations: { [PRE_STOP]: '{"exec":1}' }, container: { name: 'web' } },
+  'nothing without annotations': { annotations: {}, container: { name: 'web', lifecycle: {} } },
+  'nothing from invalid JSON': { annotations: { [PRE_STOP]: '{' }, container: { name: 'web', lifecycle: {} } },
+  'nothing from invalid fields': { annotations: { [PRE_STOP]: '{"exec":1}' }, container: { name: 'web' } },
 };
 
 for (const [name, { annotations, container: expected }] of Object.entries(restored)) {

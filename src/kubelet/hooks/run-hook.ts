@@ -7,8 +7,8 @@ import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkClient } from '../../host/network.ts';
 import type { PodEvents } from '../events/pod-events.ts';
-import { MAX_OUTPUT_BYTES } from '../probes/probe-handler.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
+import { MAX_OUTPUT_BYTES } from '../probes/probe-handler.ts';
 import { formatHandler } from './format-handler.ts';
 import { runHttpHook } from './http-hook.ts';
 
@@ -75,7 +75,9 @@ async function runHttp(
   const { pod, container } = subject;
   const outcome = await runHttpHook(action, container, podIP(pod.metadata.uid), network, signal);
   if (outcome.kind === 'failed') {
-    return failed(`HTTP lifecycle hook (${action.path ?? ''}) for ${containerInPod(subject)} failed - error: ${outcome.text}`);
+    return failed(
+      `HTTP lifecycle hook (${action.path ?? ''}) for ${containerInPod(subject)} failed - error: ${outcome.text}`,
+    );
   }
   if (outcome.httpFallback !== undefined) {
     const message = `request to HTTPS lifecycle hook ${outcome.httpFallback} got HTTP response, retry with HTTP succeeded`;

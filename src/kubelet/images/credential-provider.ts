@@ -10,28 +10,28 @@ import { type AccountScope, cacheKey, inFlightKey } from './provider-keys.ts';
 import type { DockerConfig, LoginOwner, LoginSource } from './registry-login.ts';
 import { matchesRegistry, parseRegistryPattern } from './registry-pattern.ts';
 
-/** How long a provider may take for an answer. */
+/** The time limit of a provider. */
 const EXEC_MS = 60_000;
-/** More is no answer, and would cost the agent its memory. */
+/** Larger output is an error: it would exhaust the agent's memory. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
-/** As much of its stderrText goes to the log. */
+/** The part of the provider's stderr that is logged. */
 const MAX_STDERR_CHARS = 2000;
 
 /** A provider of the CredentialProviderConfig. */
 export interface ProviderSpec {
   readonly name: string;
-  /** The program that is asked. */
+  /** The path of the plugin. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The whole environment of the program. */
+  /** The complete environment of the program. */
   readonly env: Readonly<Record<string, string>>;
-  /** Registries for which it is asked: `*.example.com/team`. */
+  /** Registries that the provider is for: `*.example.com/team`. */
   readonly matchImages: readonly string[];
-  /** How long an answer is kept that does not say so itself; 0: not at all. */
+  /** How long a response without its own duration is cached; 0: not at all. */
   readonly defaultCacheMs: number;
-  /** The version in which it is spoken to: `credentialprovider.kubelet.k8s.io/v1`. */
+  /** The version of the exchange: `credentialprovider.kubelet.k8s.io/v1`. */
   readonly apiVersion: string;
-  /** What it wants of the service accounts of pods; absent: nothing, and its answers are for every pod. */
+  /** The service account data that it requests. Absent: none, and its responses apply to every pod. */
   readonly tokenAttributes?: TokenAttributes | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ProviderDeps {
   readonly processes: Processes;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where accounts and their tokens come from; absent: there is no API server, and no provider wants any. */
+  /** Provides service accounts and their tokens. Absent: standalone, where no provider requests them. */
   readonly accounts?: PodAccountDeps | undefined;
 }
 
@@ -48,7 +48,7 @@ interface CacheEntry {
   readonly untilMs: number;
 }
 
-/** What a provider is asked. */
+/** One request to a provider. */
 interface ProviderQuery {
   readonly repository: string;
   readonly pod: Pod;
@@ -58,23 +58,26 @@ interface ProviderQuery {
 const NODE_OWNER: LoginOwner = { kind: 'node' };
 const NO_LOGINS: LoginSource = { config: new Map(), owner: NODE_OWNER };
 
-/** Logins that a program of the machine's owner gives out; its answers are kept as long as it allows. */
+/** Runs a credential provider plugin and caches its responses as long as it allows. */
 export class CredentialProvider {
   readonly #spec: ProviderSpec;
   readonly #deps: ProviderDeps;
   readonly #life: AbortSignal;
   readonly #cache = new Map<string, CacheEntry>();
-  /** Whoever asks for the same waits for the same run. */
+  /** Concurrent requests for the same key share one run. */
   readonly #inFlight = new Map<string, Promise<DockerConfig>>();
 
-  /** No run outlives `life`. */
+  /** Runs end when `life` aborts. */
   constructor(spec: ProviderSpec, deps: ProviderDeps, life: AbortSignal) {
     this.#spec = spec;
     this.#deps = deps;
     this.#life = life;
   }
 
-  /** None for what it is not for, and none when it fails: the pull is tried without, and the log says why. */
+  /**
+   * Empty for repositories that the provider does not match, and on errors: the error is logged and the pull is tried
+   * without these logins.
+   */
   async logins(repository: string, pod: Pod, signal: AbortSignal): Promise<LoginSource> {
     if (!this.#matches(repository)) return NO_LOGINS;
     const found = await this.#lookUpAccount(repository, pod, signal);
@@ -153,7 +156,7 @@ export class CredentialProvider {
     return logins;
   }
 
-  /** Its standard output. */
+  /** Returns its standard output. */
   async #run({ repository, scope: scope }: ProviderQuery): Promise<string> {
     const { name, program, args, env, apiVersion } = this.#spec;
     const { processes, clock } = this.#deps;
@@ -174,7 +177,7 @@ export class CredentialProvider {
     }
   }
 
-  /** For the log; the pod matters only to who is told of it. */
+  /** Fields of log lines. The pod is named only if the provider gets its service account. */
   #logFields(image: string, { metadata, spec }: Pod): LogFields {
     const { name: provider, tokenAttributes } = this.#spec;
     if (!tokenAttributes) return { provider, image };
@@ -184,7 +187,10 @@ export class CredentialProvider {
   }
 }
 
-/** A token is no login that outlives it: it may be one only where nothing is kept beyond it. */
+/**
+ * Throws if the provider returned the service account token as a password: a cached login must not outlive the token,
+ * so this is allowed only if the cache is per token.
+ */
 function rejectEchoedToken({ logins }: ProviderResponse, { account, cacheType }: AccountScope): void {
   if (cacheType === 'Token' || !logins.values().some(({ password }) => password === account.token)) return;
   throw new ProviderError(
@@ -196,7 +202,7 @@ function accountOwner({ account: { uid, namespace, name } }: AccountScope): Logi
   return { kind: 'serviceAccount', account: { uid, namespace, name } };
 }
 
-/** What each provider has for a repository, in their order; each is asked at the same time. */
+/** The logins of all providers for a repository, in the order of configuration. The providers run concurrently. */
 export function providerLogins(
   repository: string,
   pod: Pod,

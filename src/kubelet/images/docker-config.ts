@@ -1,6 +1,6 @@
 import type { DockerConfig, RegistryLogin } from './registry-login.ts';
 
-/** The text is no docker configuration. The message never quotes the text: it holds passwords. */
+/** The text is not a docker configuration. The message never quotes the text, which contains passwords. */
 export class DockerConfigError extends Error {
   override readonly name = 'DockerConfigError';
 }
@@ -48,14 +48,14 @@ function decodeAuth(auth: string): Pick<RegistryLogin, 'username' | 'password'> 
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
-/** Nothing and null are an empty object, as Go reads them. */
+/** Go decodes null and absent values as an empty object. */
 function asObject(value: unknown, what: string): object {
   if (value === undefined || value === null) return {};
   if (typeof value === 'object' && !Array.isArray(value)) return value;
   throw new DockerConfigError(`${what} is not an object`);
 }
 
-/** Go does not tell capital letters of field names from small ones; the last one counts. */
+/** Go matches field names case-insensitively; the last one wins. */
 function member(object: object, name: string): unknown {
   return Object.entries(object).findLast(([key]) => key.toLowerCase() === name)?.[1];
 }

@@ -10,7 +10,7 @@ import { type PullDeps, pulledFor, pullImage } from './pull-image.ts';
 import type { PullCredential } from './registry-login.ts';
 
 export interface ImageDeps extends PullDeps {
-  /** All that may let the pod pull from a repository, in the order in which they are tried. */
+  /** All credentials with which the pod may pull from a repository, in the order in which they are tried. */
   readonly credentials: (
     repository: string,
     request: Pick<ImageRequest, 'pod' | 'pullSecrets'>,
@@ -18,16 +18,16 @@ export interface ImageDeps extends PullDeps {
   ) => Promise<readonly PullCredential[]>;
 }
 
-/** An image that the runtime has. */
+/** An image that is on the node. */
 export interface PresentImage {
-  /** What containers are made from. */
+  /** The reference that containers are created from. */
   readonly ref: string;
   readonly user: ImageUser;
 }
 
 /**
- * Sees to it that the runtime has an image, as the pull policy asks, and that the pod may use it. Failures are
- * `PodError`s whose events have been told already; `retryAfterMs` says when it is worth trying again.
+ * Makes an image available according to the pull policy, and checks that the pod may use it. Rejects with a `PodError`
+ * whose events are already recorded; its `retryAfterMs` is the back-off.
  */
 export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal: AbortSignal): Promise<PresentImage> {
   const { image, pullPolicy } = request;
@@ -40,10 +40,10 @@ export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal
     const present = pullPolicy === 'Always' ? undefined : await usableImage(spec, request, credentials, deps, signal);
     if (present) return { ref: present.id, user: imageUser(present) };
     const toTry = pullPolicy === 'Never' ? undefined : await credentials();
-    // A pull that has ended meanwhile may have been of this image: then what we know of it is old.
+    // A pull that has completed meanwhile may have been of this image: check again.
     if (pullPolicy !== 'Always' && completed !== deps.pulls.completed) continue;
     if (!toTry) {
-      // Also for one that is there: who may not use it does not learn that either.
+      // Also if the image exists: a pod that may not use it must not learn that.
       const message = `Container image "${image}" is not present with pull policy of Never`;
       throw recordImageError(request, 'ErrImageNeverPull', message, { event: 'ErrImageNeverPull' });
     }
@@ -64,7 +64,7 @@ function imageSpec(request: ImageRequest): ImageSpec {
   }
 }
 
-/** The image, if it is there and the pod may use it. */
+/** The image, if it is present and the pod may use it. */
 async function usableImage(
   spec: ImageSpec,
   request: ImageRequest,
@@ -95,7 +95,7 @@ async function imageStatus(
     return image;
   } catch (error) {
     signal.throwIfAborted();
-    // The empty name is upstream's: it prints what it has not found yet.
+    // The empty name is upstream's: it prints the reference before it is resolved.
     throw recordImageError(request, 'ImageInspectError', `Failed to inspect image "": ${goErrorText(error)}`, {
       event: 'InspectFailed',
       cause: error,

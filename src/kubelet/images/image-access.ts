@@ -3,20 +3,23 @@ import { withoutTagAndDigest } from '../../base/image-name.ts';
 import { isSameObject, type PulledFor } from './merge-pull-record.ts';
 import type { ImagePullCredentials, ImagePulledRecord, ImagePullSecret } from './pull-record.ts';
 
-/** Which images that are there a pod may use only when it has credentials for them. */
+/**
+ * Which present images a pod may use only with credentials for them (kubelet's
+ * `imagePullCredentialsVerificationPolicy`).
+ */
 export type VerificationPolicy =
   | { readonly kind: 'NeverVerify' }
-  /** Those that kubelet has pulled itself. */
+  /** Verifies images that kubelet pulled itself. */
   | { readonly kind: 'NeverVerifyPreloadedImages' }
-  /** All but these: names without tag and digest, or prefixes that end in `/*`. */
+  /** Verifies all images but these: names without tag and digest, or prefixes that end in `/*`. */
   | { readonly kind: 'NeverVerifyAllowlistedImages'; readonly allowlist: readonly string[] }
   | { readonly kind: 'AlwaysVerify' };
 
-/** What is on disk about an image that is there. */
+/** The record on disk of a present image. */
 export type PullEvidence =
   /** Kubelet has not pulled it. */
   | { readonly kind: 'none' }
-  /** Kubelet began to pull it; how that ended is not known. */
+  /** Kubelet began to pull it; the result is unknown. */
   | { readonly kind: 'intent' }
   | { readonly kind: 'pulled'; readonly record: ImagePulledRecord }
   | { readonly kind: 'unreadable' };
@@ -24,13 +27,13 @@ export type PullEvidence =
 export type ImageAccessDecision =
   | { readonly kind: 'use' }
   | { readonly kind: 'pull' }
-  /** It depends on the credentials that the pod has. */
+  /** The decision depends on the pod's credentials. */
   | { readonly kind: 'compare'; readonly known: ImagePullCredentials };
 
-/** So many Secrets are kept for an image without a pull that proves them. */
+/** The number of Secrets that are recorded for an image without a new pull. */
 const MAX_RECORDED_SECRETS = 100;
 
-/** Whether a pod may use an image that is there, as far as that can be told without the pod's credentials. */
+/** Decides whether a pod may use a present image, as far as possible without the pod's credentials. */
 export function decideImageAccess(image: string, evidence: PullEvidence, policy: VerificationPolicy): ImageAccessDecision {
   if (evidence.kind === 'unreadable') return { kind: 'pull' };
   if (!mustVerify(image, evidence.kind !== 'none', policy)) return { kind: 'use' };
@@ -64,13 +67,13 @@ function isAllowed(name: string, pattern: string): boolean {
 
 export type CredentialMatch =
   | { readonly kind: 'use' }
-  /** And the next time this Secret is to be known as well: it is another one with the same login, or was changed. */
+  /** The Secret is added to the record: it differs from the recorded one but has the same login, or was changed. */
   | { readonly kind: 'useAndRemember'; readonly secret: ImagePullSecret }
   | { readonly kind: 'pull' };
 
 /**
- * Whether one of the pod's Secrets is one with which the image has been pulled, or has the same login, or whether its
- * service account is one of those that the image was pulled for.
+ * Matches the pod's credentials with the recorded ones: a Secret that the image was pulled with, a Secret with the same
+ * login, or a service account that the image was pulled for.
  */
 export function matchPodCredentials(known: ImagePullCredentials, ofPod: readonly PulledFor[]): CredentialMatch {
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;

@@ -1,7 +1,7 @@
 import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
 
 export interface ImageErrorOptions {
-  /** The reason of an event of its own, told before the one that every failure gets. */
+  /** The reason of an additional event, recorded before the common `Failed` event. */
   readonly event?: string;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
@@ -11,7 +11,7 @@ interface Recorder {
   readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
 }
 
-/** Tells of a failure, and gives back the error for it. */
+/** Records the events of an error and returns the error. */
 export function recordImageError(
   { record }: Recorder,
   reason: PodErrorReason,
@@ -28,7 +28,7 @@ const PULL_ERROR_MARKS = [
   { reason: 'SignatureValidationFailed', because: 'the signature validation failed' },
 ] as const;
 
-/** Runtimes mark some failures by the first word of their message. */
+/** Runtimes start the message of some errors with a reason. */
 export function classifyPullError(image: string, text: string): { reason: PodErrorReason; message: string } {
   const mark = PULL_ERROR_MARKS.find(({ reason }) => text.startsWith(reason));
   if (!mark) return { reason: 'ErrImagePull', message: text };

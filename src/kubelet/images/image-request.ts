@@ -5,21 +5,21 @@ import type { VerificationPolicy } from './image-access.ts';
 import type { PullRecords } from './pull-records.ts';
 import type { LoginSource } from './registry-login.ts';
 
-/** One container's wish for its image. */
+/** The request of one container for its image. */
 export interface ImageRequest {
   readonly pod: Pod;
-  /** As the manifest names it. */
+  /** As in the manifest. */
   readonly image: string;
   /** `Always`, `IfNotPresent` or `Never`. */
   readonly pullPolicy: string;
   /** The logins of the pod's pull secrets. */
   readonly pullSecrets: readonly LoginSource[];
   readonly sandboxConfig: PodSandboxConfig;
-  /** Gets what users are told meanwhile, failures included. */
+  /** Records events, errors included. */
   readonly record: (type: 'Normal' | 'Warning', reason: string, message: string, cause?: EventCause) => void;
 }
 
-/** How it is seen to that a pod uses only images that it could have pulled itself. */
+/** Restricts pods to images that they could have pulled themselves. */
 export interface Verification {
   readonly policy: VerificationPolicy;
   readonly records: PullRecords;

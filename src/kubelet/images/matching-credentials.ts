@@ -2,12 +2,12 @@ import { byCodePoint } from '../../base/code-point-order.ts';
 import { type LoginSource, loginHash, type PullCredential } from './registry-login.ts';
 import { matchesRegistry, parseAddress, parseRegistryPattern, type RegistryPattern } from './registry-pattern.ts';
 
-/** The name under which logins for Docker Hub are kept. */
+/** The address of Docker Hub's logins. */
 const DOCKER_HUB = 'index.docker.io';
 
 /**
- * The logins that may let somebody pull from a repository, in the order in which they are tried: more specific places
- * first, and for one place the sources in their order. Several are no contradiction: that is how they are rotated.
+ * The logins that apply to a repository, in the order in which they are tried: more specific addresses first, then in
+ * the order of the sources. Several logins for one address are tried in turn, which allows rotation.
  */
 export function matchingCredentials(repository: string, sources: readonly LoginSource[]): readonly PullCredential[] {
   const byRegistry = new Map<string, PullCredential[]>();
@@ -31,7 +31,7 @@ export function matchingCredentials(repository: string, sources: readonly LoginS
   return byRegistry.get(DOCKER_HUB) ?? [];
 }
 
-/** `https://index.docker.io/v1/` means the whole host; `undefined` for what names no place. */
+/** `https://index.docker.io/v1/` becomes the host alone; `undefined` for an invalid address. */
 function registryKey(address: string): string | undefined {
   try {
     const { host, path } = parseAddress(address.replace(/^https?:\/\//, ''));

@@ -8,15 +8,15 @@ import type {
 } from './pull-record.ts';
 import type { ObjectCoordinates } from './registry-login.ts';
 
-/** For whom an image was pulled: every pod of the node, or those that have a Secret or a service account. */
+/** Who an image was pulled for: every pod of the node, or the pods with a Secret or a service account. */
 export type PulledFor =
   | { readonly kind: 'everyPod' }
   | { readonly kind: 'secret'; readonly secret: ImagePullSecret }
   | { readonly kind: 'serviceAccount'; readonly account: ImagePullServiceAccount };
 
 /**
- * The record with one more that may use the image under this name; `undefined` when it says so already. What every pod
- * may use stays so.
+ * Adds an entry to the record of an image; `undefined` if the record does not change. Access for every pod is never
+ * narrowed.
  */
 export function withPulledFor(
   record: ImagePulledRecord,

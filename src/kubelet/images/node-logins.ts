@@ -5,7 +5,7 @@ import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { parseDockerConfigJson, parseDockercfg } from './docker-config.ts';
 import type { DockerConfig } from './registry-login.ts';
 
-/** How long what was found is used before the files are looked at again. */
+/** How long the files are cached. */
 const LIFETIME_MS = 300_000;
 
 export interface NodeLoginsDeps {
@@ -17,9 +17,9 @@ export interface NodeLoginsDeps {
 
 export interface NodeLoginSettings {
   readonly rootDir: string;
-  /** Where the agent was started; absent: not looked at. */
+  /** The working directory of the agent. Absent: not searched. */
   readonly workingDir?: string | undefined;
-  /** Of the user that the agent runs as; absent: not looked at. */
+  /** The home directory of the agent's user. Absent: not searched. */
   readonly homeDir?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ interface LoginFile {
   readonly parse: (text: string) => DockerConfig;
 }
 
-/** Logins that the machine has for all its pods: the first docker configuration that is found, as kubelet looks. */
+/** The node's logins, which apply to all pods: the first docker configuration in kubelet's search order. */
 export class NodeLogins {
   readonly #deps: NodeLoginsDeps;
   #read: { readonly config: Promise<DockerConfig>; readonly untilMs: number } | undefined;

@@ -6,23 +6,23 @@ import type { PodTokens } from '../tokens/pod-tokens.ts';
 import { ProviderError } from './provider-exchange.ts';
 import type { ObjectCoordinates } from './registry-login.ts';
 
-/** What a credential provider wants of the service account of a pod: `tokenAttributes` of its configuration. */
+/** The service account data that a credential provider requests: `tokenAttributes` of its configuration. */
 export interface TokenAttributes {
-  /** For whom the token is. */
+  /** The audience of the token. */
   readonly audience: string;
-  /** What an answer is kept for: every pod of the account, or who has the same token. */
+  /** Whether responses are cached per service account or per token. */
   readonly cacheType: 'ServiceAccount' | 'Token';
-  /** Whether it is asked only for pods that have an account. */
+  /** The provider runs only for pods with a service account. */
   readonly requireServiceAccount: boolean;
-  /** Annotations that it is told of, and that an account must have for it to be asked. */
+  /** Annotations that are passed to the provider, and without which it does not run. */
   readonly requiredAnnotations: readonly string[];
-  /** Annotations that it is told of where an account has them. */
+  /** Annotations that are passed to the provider if the account has them. */
   readonly optionalAnnotations: readonly string[];
 }
 
-/** The service account of a pod, as a provider gets to know it. */
+/** The service account of a pod, as it is passed to a provider. */
 export interface PodAccount extends ObjectCoordinates {
-  /** Sorted by their names. */
+  /** Sorted by name. */
   readonly annotations: Readonly<Record<string, string>>;
   /** Bound to the pod. */
   readonly token: string;
@@ -30,9 +30,9 @@ export interface PodAccount extends ObjectCoordinates {
 
 export type AccountLookup =
   | { readonly kind: 'account'; readonly account: PodAccount }
-  /** The pod has none, and the provider is asked all the same. */
+  /** The pod has no account, and the provider runs without one. */
   | { readonly kind: 'none' }
-  /** The provider is not for pods like this one. */
+  /** The provider does not run for this pod. */
   | { readonly kind: 'notAsked'; readonly why: string };
 
 export interface PodAccountDeps {
@@ -41,7 +41,7 @@ export interface PodAccountDeps {
 }
 
 /**
- * Looks the account up anew each time: its annotations and whether it is still the same one decide what a pod may pull.
+ * Requests the account from the API server each time, because its annotations and its UID decide what a pod may pull.
  * Rejects with a `ProviderError`.
  */
 export async function lookUpPodAccount(

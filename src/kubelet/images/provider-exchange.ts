@@ -6,28 +6,28 @@ export const EXCHANGE_VERSIONS: readonly string[] = ['v1', 'v1alpha1', 'v1beta1'
   (version) => `credentialprovider.kubelet.k8s.io/${version}`,
 );
 
-/** For what a provider's answer is good beyond the image that it was asked for. */
+/** Which requests a cached response applies to. */
 export type CacheKeyType = 'Image' | 'Registry' | 'Global';
 
 export interface ProviderResponse {
   readonly logins: DockerConfig;
   readonly cacheKeyType: CacheKeyType;
-  /** 0: not to be kept; absent: the provider leaves it to its configuration. */
+  /** 0: not cached. Absent: the configured default. */
   readonly cacheMs: number | undefined;
 }
 
-/** A provider did not answer, or what it answered is of no use. The messages are kubelet's; none quotes a credential. */
+/** A provider failed or its response is invalid. The messages are kubelet's and never quote a credential. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
-/** What a provider is told of the service account of the pod. */
+/** The service account data in a request. */
 export interface AccountInRequest {
   readonly token: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** What a provider reads on its standard input. */
+/** The standard input of a provider. */
 export function providerRequest(apiVersion: string, repository: string, account?: AccountInRequest): string {
   const { token, annotations = {} } = account ?? {};
   const request = {
@@ -40,7 +40,7 @@ export function providerRequest(apiVersion: string, repository: string, account?
   return `${JSON.stringify(request)}\n`;
 }
 
-/** What a provider wrote to its standard output. Throws a `ProviderError`. */
+/** Parses the standard output of a provider. Throws a `ProviderError`. */
 export function parseProviderResponse(text: string, expectedVersion: string): ProviderResponse {
   const response = parseJson(text);
   const { apiVersion = '', kind, cacheKeyType, cacheDuration, auth, ...unknown } = response;
@@ -67,7 +67,7 @@ function parseJson(text: string): Fields {
   }
 }
 
-/** Null is as good as nothing. */
+/** Null counts as absent. */
 function jsonFields(value: unknown): Fields {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw decodeError();
@@ -85,7 +85,7 @@ function decodeDuration(value: unknown): number | undefined {
   try {
     if (typeof value === 'string') return parseDurationMs(value);
   } catch {
-    // told like every other fault: the answer holds credentials, and is not quoted
+    // Falls through to the common error: the response contains credentials and is not quoted.
   }
   throw decodeError();
 }

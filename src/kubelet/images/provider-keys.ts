@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import type { PodAccount, TokenAttributes } from './pod-account.ts';
 import type { CacheKeyType } from './provider-exchange.ts';
 
-/** For whom a provider is asked; absent: for every pod. */
+/** The service account that a provider runs for. Absent: its response applies to every pod. */
 export interface AccountScope {
   readonly account: PodAccount;
   readonly cacheType: TokenAttributes['cacheType'];
 }
 
-/** Under what an answer of a provider is kept. Nothing in it is secret. */
+/** The cache key of a response. It contains no secrets. */
 export function cacheKey(type: CacheKeyType, repository: string, scope: AccountScope | undefined): string {
   return JSON.stringify([cachedAddress(type, repository), ...(scope ? accountParts(scope) : [])]);
 }
 
-/** Who asks with the same key at the same time is given the same answer. */
+/** Requests with the same key share one run. */
 export function inFlightKey(repository: string, scope: AccountScope | undefined): string {
   if (!scope) return JSON.stringify([repository]);
   const { token, annotations } = scope.account;

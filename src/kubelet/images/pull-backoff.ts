@@ -10,8 +10,8 @@ interface Failure {
 }
 
 /**
- * How long a pod waits before it tries again to pull an image that could not be pulled: 10 s, doubling to 5 minutes.
- * After twice the longest wait without a failure it starts anew.
+ * The back-off of image pulls per pod: 10 s, doubling to 5 minutes. It is reset after twice the longest delay without a
+ * failure.
  */
 export class PullBackoff {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class PullBackoff {
     this.#clock = clock;
   }
 
-  /** Set while the pod must not try again: for how long, and why. */
+  /** The remaining delay and the error while the pod is in back-off; otherwise `undefined`. */
   waiting(podUid: string, image: string): { readonly remainingMs: number; readonly error: string } | undefined {
     const failure = this.#failures.get(keyOf(podUid, image));
     if (!failure || this.#isForgotten(failure)) return undefined;
@@ -30,8 +30,8 @@ export class PullBackoff {
   }
 
   /**
-   * Returns the time to wait from now on. A pull that failed for several containers of a pod counts once: whoever comes
-   * while the pod waits has failed with the one who came first.
+   * Returns the delay from now on. A pull that several containers of a pod wait for counts as one failure: failures
+   * during the back-off do not extend it.
    */
   failed(podUid: string, image: string, error: string): number {
     const waiting = this.waiting(podUid, image);
@@ -43,7 +43,7 @@ export class PullBackoff {
     return delayMs;
   }
 
-  /** For a pod that is gone. */
+  /** Called when the pod is removed. */
   forget(podUid: string): void {
     for (const key of this.#failures.keys()) if (key.startsWith(keyOf(podUid, ''))) this.#failures.delete(key);
   }

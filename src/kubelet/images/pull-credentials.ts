@@ -6,11 +6,14 @@ import type { PullCredential } from './registry-login.ts';
 
 export interface PullCredentialsDeps {
   readonly nodeLogins: NodeLogins;
-  /** In the order of their configuration. */
+  /** In the order of configuration. */
   readonly providers: readonly CredentialProvider[];
 }
 
-/** All that may let a pod pull from a repository: its own Secrets first, then the node's logins, then the providers. */
+/**
+ * All credentials with which a pod may pull from a repository: its own Secrets, then the node's logins, then the
+ * providers.
+ */
 export async function pullCredentials(
   repository: string,
   { pod, pullSecrets }: Pick<ImageRequest, 'pod' | 'pullSecrets'>,

@@ -16,27 +16,27 @@ import type { SharedPulls } from './shared-pulls.ts';
 
 export interface PullDeps {
   readonly images: Pick<ImageService, 'imageStatus' | 'pullImage'>;
-  /** One for the whole node: pods that want the same image with the same credentials wait for the same pull. */
+  /** Shared by the whole node: pods that need the same image with the same credentials share one pull. */
   readonly pulls: SharedPulls<PulledImage>;
-  /** One for the whole node. */
+  /** Shared by the whole node. */
   readonly backoff: PullBackoff;
   readonly rate: PullRateLimiter;
   readonly clock: Clock;
-  /** Absent: every pod may use every image that is there. */
+  /** Absent: every pod may use every present image. */
   readonly verification: Verification | undefined;
 }
 
 export interface PulledImage {
   readonly ref: string;
-  /** Absent when the runtime would not tell. */
+  /** Absent if the runtime did not return it. */
   readonly status: Image | undefined;
-  /** Which of the credentials was good; absent: none was needed. */
+  /** The credential that worked. Absent: the pull needed none. */
   readonly credentialIndex: number | undefined;
-  /** Without the time in which other pulls went first. */
+  /** Without the time in the queue. */
   readonly tookMs: number;
 }
 
-/** Pulls an image, unless the pod has to wait after a failure. Failures are `PodError`s that have been told already. */
+/** Pulls an image unless the pod is in back-off. Rejects with a `PodError` whose events are already recorded. */
 export async function pullImage(
   spec: ImageSpec,
   request: ImageRequest,
@@ -55,7 +55,7 @@ export async function pullImage(
   }
   record('Normal', 'Pulling', `Pulling image "${image}"`, { kind: 'imagePulling', image });
   const began = clock.monotonic();
-  // By the name as it is written: that is what is kept on disk of the pull.
+  // The name as in the manifest, because the records on disk are by that name.
   const key = JSON.stringify([image, ...credentials.map(({ hash }) => hash)]);
   try {
     const pulled = await pulls.pull(key, (own) => pullOnce(spec, request, credentials, deps, own), signal);
@@ -80,7 +80,7 @@ function recordPullFailure(request: ImageRequest, error: unknown, { backoff }: P
   return recordImageError(request, reason, message, { cause: error, retryAfterMs });
 }
 
-/** One pull for all who wait for it, with what is to be on disk before and after it. */
+/** One pull for all waiting pods, with its records on disk before and after. */
 async function pullOnce(
   spec: ImageSpec,
   request: ImageRequest,
@@ -97,7 +97,7 @@ async function pullOnce(
   });
   try {
     const pulled = await pullWithAny(spec, request, credentials, deps, signal);
-    await verification?.records.pulled(image, pulled.ref, pulledForCredential(credentials, pulled));
+    await verification?.records.recordPulled(image, pulled.ref, pulledForCredential(credentials, pulled));
     return pulled;
   } catch (error) {
     await verification?.records.recordPullFailed(image);
@@ -105,7 +105,7 @@ async function pullOnce(
   }
 }
 
-/** Tries one credential after the other; all failures are told together. */
+/** Tries the credentials in turn. Rejects with all errors. */
 async function pullWithAny(
   spec: ImageSpec,
   { sandboxConfig }: ImageRequest,
@@ -142,7 +142,7 @@ function pullAttempts(credentials: readonly PullCredential[]): readonly Attempt[
   return credentials.map(({ login }, index) => [index, login] as const);
 }
 
-/** For whom a pull was, when this credential was the good one. */
+/** Who a pull with this credential was for. */
 export function pulledFor({ owner, hash }: PullCredential): PulledFor {
   switch (owner.kind) {
     case 'node':

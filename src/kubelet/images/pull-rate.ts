@@ -1,12 +1,12 @@
 import type { Clock } from '../../host/clock.ts';
 
-/** How many pulls may begin: `qps` each second in the long run, `burst` at once; 0 for any number. */
+/** At most `qps` pulls per second on average and `burst` at once; 0: no limit. */
 export interface PullRateLimit {
   readonly qps: number;
   readonly burst: number;
 }
 
-/** Says which pulls may begin. Who may not is not queued: the back-off of its image brings it back. */
+/** Limits the rate of pulls. Rejected pulls are not queued: they retry after the back-off of their image. */
 export class PullRateLimiter {
   readonly #limit: PullRateLimit;
   readonly #clock: Clock;

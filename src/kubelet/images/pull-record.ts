@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Which Secret an image was pulled with, and the hash of the login in it. */
+/** The Secret that an image was pulled with, and the hash of its login. */
 export interface ImagePullSecret {
   readonly uid: string;
   readonly namespace: string;
@@ -8,7 +8,7 @@ export interface ImagePullSecret {
   readonly credentialHash: string;
 }
 
-/** With the token of which service account a credential provider got what an image was pulled with. */
+/** The service account whose token a credential provider exchanged for the login that an image was pulled with. */
 export interface ImagePullServiceAccount {
   readonly uid: string;
   readonly namespace: string;
@@ -19,14 +19,14 @@ export interface ImagePullServiceAccount {
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];
   readonly kubernetesServiceAccounts?: readonly ImagePullServiceAccount[];
-  /** The pull needed no credentials, or those of the node: every pod may. */
+  /** The pull needed no credentials or used those of the node: every pod may use the image. */
   readonly nodePodsAccessible?: boolean;
 }
 
-/** That kubelet pulled an image, and for whom, by the name in the pod without tag and digest. */
+/** Records that kubelet pulled an image and for whom, by image name without tag and digest. */
 export interface ImagePulledRecord {
   readonly lastUpdatedTime: string;
-  /** As the runtime knows the image. */
+  /** The runtime's reference of the image. */
   readonly imageRef: string;
   readonly credentialMapping?: Readonly<Record<string, ImagePullCredentials>>;
 }
@@ -37,12 +37,12 @@ const READ_VERSIONS: ReadonlySet<unknown> = new Set([WRITTEN_VERSION, `${GROUP}/
 
 const FILE_NAME = /^sha256-(?!.*\.tmp$)/;
 
-/** The file of an image, or of its reference, in its folder. */
+/** The file name of the record of an image or reference. */
 export function recordFileName(name: string): string {
   return `sha256-${createHash('sha256').update(name).digest('hex')}`;
 }
 
-/** False for leftovers of writes, and for what is not ours. */
+/** False for leftovers of writes and for foreign files. */
 export function isRecordFile(name: string): boolean {
   return FILE_NAME.test(name);
 }
@@ -56,7 +56,7 @@ export function encodePulled({ lastUpdatedTime, imageRef, credentialMapping }: I
   return `${JSON.stringify({ ...header, lastUpdatedTime, imageRef, credentialMapping })}\n`;
 }
 
-/** The image that was about to be pulled; `undefined` for text that kubelet would not accept either. */
+/** The image of a pull intent; `undefined` for text that kubelet does not accept either. */
 export function decodeIntent(text: string): string | undefined {
   const fields = decodeFields(text, 'ImagePullIntent');
   const image = fields?.['image'];

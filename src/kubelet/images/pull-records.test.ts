@@ -47,7 +47,7 @@ test('PullRecords writes the intent before a pull, and the record after it', asy
   await records.recordIntent('app:1');
   assert.equal(await disk.host.fs.readText(`${PULLING}/${recordFileName('app:1')}`), encodeIntent('app:1'));
   assert.deepEqual(await records.evidence('app:1', 'sha256:1'), { kind: 'intent' });
-  await records.pulled('app:1', 'sha256:1', everyPod);
+  await records.recordPulled('app:1', 'sha256:1', everyPod);
   assert.deepEqual(await disk.names(PULLING), []);
   const record = {
     lastUpdatedTime: '1970-01-01T00:00:00Z',
@@ -120,7 +120,7 @@ test('PullRecords keeps the intent when the record cannot be written', async () 
   const records = disk.records();
   await records.recordIntent('a');
   disk.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
-  await records.pulled('a', 'r', everyPod);
+  await records.recordPulled('a', 'r', everyPod);
   assert.deepEqual(await records.evidence('a', 'r'), { kind: 'intent' });
   assert.deepEqual(await disk.records().evidence('a', 'r'), { kind: 'intent' });
 });
@@ -139,7 +139,7 @@ test('PullRecords trusts nothing that cannot be read, and writes over it', async
   assert.deepEqual(await records.evidence('b', 'r'), { kind: 'unreadable' });
   assert.deepEqual(await records.evidence('a', 'other'), { kind: 'unreadable' });
   await records.recordIntent('a');
-  await records.pulled('a', 'r', { kind: 'secret', secret });
+  await records.recordPulled('a', 'r', { kind: 'secret', secret });
   const { record } = (await records.evidence('a', 'r')) as { record: { credentialMapping: object } };
   assert.deepEqual(record.credentialMapping, { a: { kubernetesSecrets: [secret] } });
   assert.deepEqual(await records.evidence('a', 'other'), { kind: 'none' });
@@ -195,7 +195,7 @@ test('PullRecords keeps the record of an image that was removed and pulled again
   await disk.host.clock.advance(10);
   const beganMs = disk.host.clock.monotonic();
   await records.recordIntent('a');
-  await records.pulled('a', 'r', { kind: 'secret', secret });
+  await records.recordPulled('a', 'r', { kind: 'secret', secret });
   await records.prune(new Set(), beganMs);
   assert.equal((await records.evidence('a', 'r')).kind, 'pulled');
 });

@@ -19,10 +19,10 @@ export interface PullRecordsDeps {
 }
 
 /**
- * What is on disk about pulls, in kubelet's own form: which images are being pulled, and for whom each was pulled.
- * 1. Before a pull begins its intent is on disk, and it goes only after the pull has ended and, if it was a success,
- *    is written down: after a crash at any instant an image that kubelet pulled is known as such.
- * 2. Nobody else writes there; what was read once is what is there.
+ * The records of pulls on disk, in kubelet's format: pulls in flight, and who each image was pulled for.
+ * 1. The intent is on disk before a pull begins. It is removed after the pull has ended and its success is recorded:
+ *    after a crash at any time an image that kubelet pulled is known as such.
+ * 2. No other process writes these files: they are read once.
  */
 export class PullRecords {
   readonly #deps: PullRecordsDeps;
@@ -30,7 +30,7 @@ export class PullRecords {
   readonly #life: AbortSignal;
   #stored: Promise<StoredRecords> | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  /** By image, how many of its pulls are under way. */
+  /** The number of pulls in flight by image. */
   readonly #inFlight = new Map<string, number>();
 
   constructor(deps: PullRecordsDeps, life: AbortSignal) {
@@ -39,10 +39,10 @@ export class PullRecords {
     this.#folders = recordFolders(deps.settings.rootDir);
   }
 
-  /** What is known of an image that is there. Never rejects. */
+  /** The record of a present image. Never rejects. */
   evidence(image: string, imageRef: string): Promise<PullEvidence> {
-    return this.#serialize(async ({ pulled: recordPulled, intents }): Promise<PullEvidence> => {
-      const record = recordPulled.get(recordFileName(imageRef));
+    return this.#serialize(async ({ pulled, intents }): Promise<PullEvidence> => {
+      const record = pulled.get(recordFileName(imageRef));
       if (record === 'unreadable') return { kind: 'unreadable' };
       if (record?.imageRef === imageRef) return { kind: 'pulled', record };
       const intent = intents.get(recordFileName(image));
@@ -54,7 +54,10 @@ export class PullRecords {
     });
   }
 
-  /** To be called before a pull; one of `pulled` and `failed` has to follow. Rejects when the disk refuses. */
+  /**
+   * Called before a pull, and followed by `recordPulled` or `recordPullFailed`. Rejects if the intent cannot be
+   * written.
+   */
   recordIntent(image: string): Promise<void> {
     return this.#serialize(async ({ intents }) => {
       const count = this.#inFlight.get(image) ?? 0;
@@ -66,8 +69,8 @@ export class PullRecords {
     });
   }
 
-  /** When that cannot be written the intent stays, so that the image is still known as pulled by kubelet. */
-  async pulled(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
+  /** If the record cannot be written, the intent stays, so that the image still counts as pulled by kubelet. */
+  async recordPulled(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
     try {
       await this.#serialize((found) => this.#add(found, image, imageRef, pulledFor));
     } catch (error) {
@@ -77,13 +80,13 @@ export class PullRecords {
     await this.#removeIntentAfterLast(image);
   }
 
-  /** The pull has come to nothing. Never rejects. */
+  /** The pull has failed. Never rejects. */
   async recordPullFailed(image: string): Promise<void> {
-    // With the agent it ends only for us: the runtime may still get the image, which the next agent then finds.
+    // If the agent is stopping, the runtime may still complete the pull: the intent stays for the next process.
     if (!this.#life.aborted) await this.#removeIntentAfterLast(image);
   }
 
-  /** One more may use an image that is there. Never rejects. */
+  /** Adds an entry to the record of a present image. Never rejects. */
   async recordAccess(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
     await this.#serialize((found) => this.#add(found, image, imageRef, pulledFor)).catch((error: unknown) =>
       this.#deps.log.error('cannot write the record of an image pull', { imageRef, error }),
@@ -91,8 +94,8 @@ export class PullRecords {
   }
 
   /**
-   * Drops the records of images that are gone: to be called after images were removed, with the references of all that
-   * are left and the monotonic time before they were asked for. What was confirmed since is left alone. Never rejects.
+   * Removes the records of removed images. Called after image GC with the references of all remaining images and the
+   * monotonic time before they were listed. Records that were confirmed since then stay. Never rejects.
    */
   async prune(imageRefs: ReadonlySet<string>, beganMs: number): Promise<void> {
     await this.#serialize(async ({ pulled, confirmedMs }) => {
@@ -119,7 +122,7 @@ export class PullRecords {
     found.confirmedMs.set(file, clock.monotonic());
   }
 
-  /** The intent goes with the last pull that is under way. */
+  /** Removes the intent after the last pull in flight. */
   async #removeIntentAfterLast(image: string): Promise<void> {
     await this.#serialize(async (found) => {
       const left = (this.#inFlight.get(image) ?? 1) - 1;
@@ -143,7 +146,7 @@ export class PullRecords {
     await fs.writeAtomic(`${folder}/${recordFileName(name)}`, text, { mode: 0o600 });
   }
 
-  /** One at a time, after what was on disk at the start is known; a failure to read is tried again by the next one. */
+  /** Runs one operation at a time, after the records were read. A failed read is retried by the next operation. */
   async #serialize<T>(work: (found: StoredRecords) => Promise<T>): Promise<T> {
     const before = this.#last;
     const mine = before.then(async () => {
@@ -165,7 +168,10 @@ export class PullRecords {
     }
   }
 
-  /** Pulls that had ended when the agent before us did: for whom is not known, so the next pod has to prove itself. */
+  /**
+   * Converts the intents of a previous process whose pulls have completed. Who they were for is unknown, so the next
+   * pod has to prove its access.
+   */
   async #resolveIntents(found: StoredRecords): Promise<void> {
     const { images, log } = this.#deps;
     const request = ListImagesRequest.fromPartial({});
@@ -181,7 +187,7 @@ export class PullRecords {
     }
   }
 
-  /** What cannot be settled stays an intent, which is trusted no more than a record that names nobody. */
+  /** On an error the intent stays: it grants no more access than a record without credentials. */
   async #resolveIntent(found: StoredRecords, image: string, imageRef: string): Promise<void> {
     try {
       await this.#add(found, image, imageRef, undefined);
@@ -195,7 +201,7 @@ export class PullRecords {
 interface Addition {
   readonly imageRef: string;
   readonly name: string;
-  /** Absent: nobody knows for whom it was pulled. */
+  /** Absent: unknown. */
   readonly pulledFor: PulledFor | undefined;
   readonly now: string;
 }

@@ -11,13 +11,16 @@ export interface PullSecretDeps {
   readonly log: Log;
 }
 
-/** The types of Secrets that hold logins, with the key that has them. */
+/** The Secret types with logins, and their keys. */
 const FORMATS: ReadonlyMap<string, { readonly key: string; readonly parse: (text: string) => DockerConfig }> = new Map([
   ['kubernetes.io/dockerconfigjson', { key: '.dockerconfigjson', parse: parseDockerConfigJson }],
   ['kubernetes.io/dockercfg', { key: '.dockercfg', parse: parseDockercfg }],
 ]);
 
-/** The logins of the pod's pull secrets. Those that cannot be had or read are told, and the pull is tried without. */
+/**
+ * The logins of the pod's pull secrets. Secrets that are unavailable or invalid are reported by an event, and the pull
+ * is tried without them.
+ */
 export async function pullSecrets(
   pod: Pod,
   { objects, events, log }: PullSecretDeps,
@@ -48,7 +51,7 @@ export async function pullSecrets(
   return found.flat();
 }
 
-/** None for a Secret of another type, or without content. Throws a `DockerConfigError`. */
+/** Empty for a Secret of another type or without content. Throws a `DockerConfigError`. */
 function loginSource({ type = '', data = {}, metadata }: Secret): readonly LoginSource[] {
   const format = FORMATS.get(type);
   const content = format && data[format.key];

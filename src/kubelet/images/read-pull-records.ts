@@ -1,19 +1,19 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { decodeIntent, decodePulled, type ImagePulledRecord, isRecordFile } from './pull-record.ts';
 
-/** kubelet's folders for the records of pulls. */
+/** kubelet's directories for the records of pulls. */
 export interface RecordFolders {
   readonly root: string;
   readonly pulling: string;
   readonly pulled: string;
 }
 
-/** What is on disk, by file name. */
+/** The records on disk, by file name. */
 export interface StoredRecords {
-  /** The images that were about to be pulled. */
+  /** The images of pull intents. */
   readonly intents: Map<string, string | 'unreadable'>;
   readonly pulled: Map<string, ImagePulledRecord | 'unreadable'>;
-  /** When, on the monotonic clock, a record was last written, or found to say already what was to be written. */
+  /** The monotonic time when a record was last written or confirmed. */
   readonly confirmedMs: Map<string, number>;
 }
 
@@ -22,7 +22,7 @@ export function recordFolders(rootDir: string): RecordFolders {
   return { root, pulling: `${root}/pulling`, pulled: `${root}/pulled` };
 }
 
-/** Rejects with a `FileSystemError` when a folder cannot be listed; one that is not there yet has no records. */
+/** Rejects with a `FileSystemError` if a directory cannot be listed. A missing directory is empty. */
 export async function readRecordFolders({ pulling, pulled }: RecordFolders, fs: FileSystem): Promise<StoredRecords> {
   return {
     intents: await readFolder(pulling, decodeIntent, fs),

@@ -1,23 +1,23 @@
-/** Part of a registry's address: `*.example.com:5000/team`. Only its host may have wildcards. */
+/** A registry address with an optional path: `*.example.com:5000/team`. Only the host may contain wildcards. */
 export interface RegistryPattern {
   readonly hostParts: readonly string[];
   readonly port: string;
   readonly path: string;
 }
 
-/** The text names no registry; the message is that of Go's URLs. */
+/** The text is not a registry address. The message is that of Go's URL parser. */
 export class RegistryPatternError extends Error {
   override readonly name = 'RegistryPatternError';
 }
 
-/** Of an address without a scheme. Throws a `RegistryPatternError`. */
+/** Parses an address without a scheme. Throws a `RegistryPatternError`. */
 export function parseRegistryPattern(text: string): RegistryPattern {
   const { host, path } = parseAddress(text);
   const { name, port } = splitPort(host);
   return { hostParts: name.split('.'), port, path };
 }
 
-/** The host, with its port, and the path that a URL of this address has. Throws a `RegistryPatternError`. */
+/** The host with port and the path of an address. Throws a `RegistryPatternError`. */
 export function parseAddress(text: string): { readonly host: string; readonly path: string } {
   const fail = (why: string): RegistryPatternError =>
     new RegistryPatternError(`parse ${JSON.stringify(`https://${text}`)}: ${why}`);
@@ -42,11 +42,14 @@ function unescaped(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    return path; // bytes that are no UTF-8: no image has such a path
+    return path; // not UTF-8: no image has such a path
   }
 }
 
-/** Whether logins for `pattern` are good for `target`: as many parts of the host, the same port, below the path. */
+/**
+ * Whether logins for `pattern` apply to `target`: the same number of host parts, the same port, and a path below the
+ * pattern's.
+ */
 export function matchesRegistry(pattern: RegistryPattern, target: RegistryPattern): boolean {
   if (pattern.port !== target.port || pattern.hostParts.length !== target.hostParts.length) return false;
   if (!target.path.startsWith(pattern.path)) return false;
@@ -59,7 +62,7 @@ function splitPort(host: string): { readonly name: string; readonly port: string
   return name === undefined ? { name: host, port: '' } : { name, port };
 }
 
-/** Go's `path.Match`; a pattern that is malformed matches nothing. */
+/** Go's `path.Match`. A malformed pattern matches nothing. */
 function globMatches(glob: string, text: string): boolean {
   let source = '';
   let rest = glob;
@@ -72,7 +75,7 @@ function globMatches(glob: string, text: string): boolean {
   try {
     return new RegExp(`^${source}$`, 'su').test(text);
   } catch {
-    return false; // a range that ends before it begins
+    return false; // a reversed range
   }
 }
 

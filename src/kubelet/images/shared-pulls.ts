@@ -1,7 +1,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 
-/** How many different images may be pulled at once. */
+/** How many images may be pulled at once. */
 export interface PullLimits {
   readonly serializeImagePulls: boolean;
   readonly maxParallelImagePulls: number | undefined;
@@ -14,10 +14,10 @@ interface InFlightPull<T> {
 }
 
 /**
- * Pulls an image once for all who wait for it.
- * 1. Whoever asks for a key while it is being pulled shares the result, and the failure.
- * 2. Who stops waiting leaves the others alone; when nobody waits any more the pull is aborted.
- * 3. At most as many pulls run as the limits allow; the others start in the order in which they were asked for.
+ * Pulls an image once for all waiting callers.
+ * 1. Calls for a key that is being pulled share the result or the error.
+ * 2. A caller that stops waiting does not affect the others. The pull is aborted when no caller is left.
+ * 3. At most as many pulls run as the limits allow. The others start in order of request.
  */
 export class SharedPulls<T> {
   readonly #semaphore: Semaphore;
@@ -28,7 +28,7 @@ export class SharedPulls<T> {
     this.#semaphore = new Semaphore(serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY);
   }
 
-  /** How many pulls have ended well so far. */
+  /** The number of successful pulls. */
   get completed(): number {
     return this.#completed;
   }
@@ -49,7 +49,7 @@ export class SharedPulls<T> {
     const controller = new AbortController();
     const { signal } = controller;
     const flight: InFlightPull<T> = { result: this.#semaphore.run(() => work(signal), signal), controller, waiters: 0 };
-    // Without a waiter left nobody hears of the failure, which then is the abort.
+    // Without callers the only error is the abort, which needs no handler.
     flight.result.then(
       () => this.#completed++,
       () => undefined,

@@ -1,4 +1,5 @@
 import { ExpectedError } from '../../base/expected-error.ts';
+
 /** Error codes of the local API with their HTTP status. */
 const STATUS = { BadRequest: 400, NotFound: 404, Conflict: 409, Internal: 500, Unavailable: 503 } as const;
 

@@ -13,7 +13,7 @@ function podWith(containers: readonly string[], init: readonly string[] = [], an
 
 const cases: Record<string, { pod: Pod; wanted?: string; chosen: ChosenContainer | string }> = {
   'the only one': { pod: podWith(['web']), chosen: { name: 'web', note: undefined } },
-  'the first of several, and says so': {
+  'the first of several, with a note': {
     pod: podWith(['web', 'log'], ['prepare']),
     chosen: { name: 'web', note: 'Defaulted container "web" out of: web, log, prepare (init)' },
   },
@@ -21,16 +21,16 @@ const cases: Record<string, { pod: Pod; wanted?: string; chosen: ChosenContainer
     pod: podWith(['web', 'log'], [], 'log'),
     chosen: { name: 'log', note: undefined },
   },
-  'the first when the pod names one that is not there': {
+  'the first when the annotation names an unknown one': {
     pod: podWith(['web'], [], 'gone'),
     chosen: { name: 'web', note: undefined },
   },
-  'the one that is asked for': {
+  'the requested one': {
     pod: podWith(['web', 'log'], ['prepare'], 'log'),
     wanted: 'prepare',
     chosen: { name: 'prepare', note: undefined },
   },
-  'none that is not there': {
+  'no unknown one': {
     pod: podWith(['web'], ['prepare']),
     wanted: 'db',
     chosen: 'container db not found in pod hello; it has: web, prepare (init)',

@@ -9,7 +9,7 @@ export interface ChosenContainer {
   readonly note: string | undefined;
 }
 
-/** Chooses the container as `kubectl logs` and `kubectl exec` do; throws an `ApiError` when there is none. */
+/** Chooses the container as `kubectl logs` and `kubectl exec` do; throws an `ApiError` for an unknown container. */
 export function chooseContainer({ metadata, spec }: Pod, wanted: string | undefined): ChosenContainer {
   const names = spec.containers.map(({ name }) => name);
   const initNames = (spec.initContainers ?? []).map(({ name }) => name);

@@ -46,6 +46,6 @@ test('encodeEndOfStdin() names the channel that ends', () => {
   assert.deepEqual([...encodeEndOfStdin()], [255, 0]);
 });
 
-test('encodeResize() tells width and height', () => {
+test('encodeResize() has width and height', () => {
   assert.equal(Buffer.from(encodeResize({ columns: 80, rows: 24 })).toString(), '\x04{"Width":80,"Height":24}');
 });

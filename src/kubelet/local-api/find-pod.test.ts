@@ -22,7 +22,7 @@ const cases: Record<string, { pods: PodReport[]; ask: PodReference; found: PodRe
     ask: { name: 'hello', namespace: undefined },
     found: taken,
   },
-  'in the namespace that is asked for': {
+  'in the requested namespace': {
     pods: [hello, other],
     ask: { name: 'hello', namespace: 'other' },
     found: other,
@@ -32,7 +32,7 @@ const cases: Record<string, { pods: PodReport[]; ask: PodReference; found: PodRe
     ask: { name: 'hello', namespace: undefined },
     found: 'more than one pod is called "hello": default/hello-box, other/hello-box',
   },
-  'not when there is none': {
+  'not an unknown pod': {
     pods: [hello],
     ask: { name: 'hell', namespace: undefined },
     found: 'pods "hell" not found',

@@ -13,7 +13,7 @@ export interface PodReference {
 
 type PodsOfAgent = Pick<AgentView, 'pods' | 'manuallyStopped' | 'nodeName'>;
 
-/** Finds the referenced pod; throws an `ApiError` when there is none, or more than one. */
+/** Finds the referenced pod; throws an `ApiError` when no pod matches, or more than one. */
 export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
   const { name } = reference;
   const named = view.pods().filter(({ pod }) => isMeant(pod, reference, view));

@@ -70,7 +70,7 @@ async function textOf(text: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 for (const world of Object.keys(worlds)) {
-  test(`the local API ${world} tells who answers`, async (t) => {
+  test(`the local API ${world} returns its version`, async (t) => {
     const { client } = await setUp(t, world);
     assert.deepEqual(await client.version(t.signal), { version: '1.2.3', pid: 42 });
   });
@@ -162,7 +162,7 @@ test('the local API gives the log of the container before', async (t) => {
   assert.equal(await textOf((await client.logs({ ...logs, previous: true }, t.signal)).text), 'before\n');
 });
 
-test('the local API says that a log is missing, unless it may still come', async (t) => {
+test('the local API reports a missing log, unless it may still come', async (t) => {
   const { view, fs, client } = await setUp(t, 'in memory');
   const path = '/run/nodelet/web/0.log';
   const pod = staticPod();
@@ -179,7 +179,7 @@ test('the local API says that a log is missing, unless it may still come', async
   assert.equal(await textOf(text), 'one\n');
 });
 
-test('the local API says why a pod is where it is, and what was done for it', async (t) => {
+test('the local API explains a pod, and what was done for it', async (t) => {
   const { view, client } = await setUp(t, 'in memory');
   const step = { name: 'sandbox', subject: undefined, startedMs: NOW - 3000, outcome: { kind: 'running' } } as const;
   view.show(reportOf(staticPod(), { steps: [step] }));
@@ -198,7 +198,7 @@ test('the local API says why a pod is where it is, and what was done for it', as
   });
 });
 
-test('the local API says of a pod that is not there which manifests cannot be used', async (t) => {
+test('the local API lists the errors of manifests for an unknown pod', async (t) => {
   const { view, client } = await setUp(t, 'in memory');
   await assert.rejects(client.why(hello, t.signal), { message: 'pods "hello" not found' });
   view.addManifestErrors({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no', 'EACCES'] });
@@ -212,7 +212,7 @@ test('the local API says of a pod that is not there which manifests cannot be us
   });
 });
 
-test('the local API asks the runtime where to exec', async (t) => {
+test('the local API returns the runtime's exec address', async (t) => {
   const { view, execs, client } = await setUp(t, 'in memory');
   const pod = staticPod();
   view.show(reportOf(pod, { observed: observedOf(pod, [runningContainer('c1', 'web', '')]) }));
@@ -243,7 +243,7 @@ test('the local API ends the agent where that ends its pods', async (t) => {
   assert.deepEqual(graces, [undefined]);
 });
 
-test('the local API says that an agent is still starting', async (t) => {
+test('the local API reports that the agent is still starting', async (t) => {
   const { client } = await setUp(t, 'in memory', { agent: () => undefined });
   await assert.rejects(client.pods(undefined, t.signal), {
     code: 'Unavailable',
@@ -254,12 +254,12 @@ test('the local API says that an agent is still starting', async (t) => {
 type Client = ReturnType<typeof createLocalClient>;
 const exec = { container: undefined, command: ['ls'], stdin: false, tty: false };
 
-const refusals: Record<string, { ask: (client: Client, signal: AbortSignal) => Promise<unknown>; error: object }> = {
-  'a pod that is not there': {
+const errors: Record<string, { ask: (client: Client, signal: AbortSignal) => Promise<unknown>; error: object }> = {
+  'an unknown pod': {
     ask: (client, signal) => client.stop({ name: 'other', namespace: undefined }, undefined, signal),
     error: { code: 'NotFound', message: 'pods "other" not found' },
   },
-  'the reason of a pod that is not there': {
+  'why of an unknown pod': {
     ask: (client, signal) => client.why({ name: 'other', namespace: undefined }, signal),
     error: { code: 'NotFound', message: 'pods "other" not found' },
   },
@@ -267,7 +267,7 @@ const refusals: Record<string, { ask: (client: Client, signal: AbortSignal) => P
     ask: (client, signal) => client.stop({ name: 'hello', namespace: 'z' }, undefined, signal),
     error: { code: 'NotFound', message: 'pods "hello" not found' },
   },
-  'a container that is not there': {
+  'an unknown container': {
     ask: (client, signal) => client.logs({ ...logs, container: 'db' }, signal),
     error: { code: 'NotFound', message: 'container db not found in pod hello-box; it has: web' },
   },
@@ -283,7 +283,7 @@ const refusals: Record<string, { ask: (client: Client, signal: AbortSignal) => P
     ask: (client, signal) => client.exec({ ...exec, pod: hello }, signal),
     error: { code: 'Conflict', message: 'container "web" in pod "hello-box" is not running: ErrImagePull' },
   },
-  'exec of nothing': {
+  'exec without a command': {
     ask: (client, signal) => client.exec({ ...exec, pod: hello, command: [] }, signal),
     error: { code: 'BadRequest', message: 'you must specify at least one command' },
   },
@@ -311,7 +311,7 @@ const ended: Record<string, { status: PodStatus; says: string }> = {
 };
 
 for (const [name, { status, says }] of Object.entries(ended)) {
-  test(`the local API says that there is nothing to exec in and no log of ${name}`, async (t) => {
+  test(`the local API rejects exec and logs of ${name}`, async (t) => {
     const { view, client } = await setUp(t, 'in memory');
     view.show(reportOf(staticPod(), { worker: 'finished', status }));
     await assert.rejects(client.exec({ ...exec, pod: hello }, t.signal), { code: 'Conflict', message: says });
@@ -319,8 +319,8 @@ for (const [name, { status, says }] of Object.entries(ended)) {
   });
 }
 
-for (const [name, { ask, error }] of Object.entries(refusals)) {
-  test(`the local API refuses ${name}`, async (t) => {
+for (const [name, { ask, error }] of Object.entries(errors)) {
+  test(`the local API rejects ${name}`, async (t) => {
     const { view, client } = await setUp(t, 'in memory');
     const state = { waiting: { reason: 'ErrImagePull' } };
     const container = { name: 'web', image: '', imageID: '', ready: false, restartCount: 0, state };

@@ -52,7 +52,9 @@ export function createLocalApi(parts: LocalApiDeps): HttpHandler {
     try {
       return await route(parts, request);
     } catch (error) {
-      return errorResponse(error instanceof ApiError ? error : new ApiError('Internal', errorText(error), { cause: error }));
+      return errorResponse(
+        error instanceof ApiError ? error : new ApiError('Internal', errorText(error), { cause: error }),
+      );
     }
   };
 }

@@ -5,7 +5,7 @@ import { createLocalClient } from './local-client.ts';
 
 const socketPath = '/run/nodelet/nodelet.sock';
 
-test('the client says how to start an agent when there is none', async (t) => {
+test('the client says how to start an agent when no agent runs', async (t) => {
   const { network } = createMemoryHost();
   await assert.rejects(createLocalClient({ network, socketPath }).version(t.signal), {
     name: 'NoAgentError',
@@ -13,7 +13,7 @@ test('the client says how to start an agent when there is none', async (t) => {
   });
 });
 
-test('the client says who may talk to the agent', async (t) => {
+test('the client reports a missing permission', async (t) => {
   const { network } = createMemoryHost();
   network.errors.failNext('request', 'EACCES');
   await assert.rejects(createLocalClient({ network, socketPath }).version(t.signal), {

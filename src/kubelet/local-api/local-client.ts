@@ -1,5 +1,5 @@
-import { ExpectedError } from '../../base/expected-error.ts';
 import { collectText } from '../../base/byte-chunks.ts';
+import { ExpectedError } from '../../base/expected-error.ts';
 import { type HttpRequest, type HttpResponse, type Network, NetworkError } from '../../host/network.ts';
 import { ApiError, isApiErrorCode } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';

@@ -9,9 +9,9 @@ import { rejectionMessage } from '../pod/pod-failure.ts';
 import { isTerminal } from '../status/pod-phase.ts';
 import { ApiError } from './api-error.ts';
 import { chooseContainer } from './choose-container.ts';
-import { waitForContainerEnd } from './wait-for-container-end.ts';
 import { findPod } from './find-pod.ts';
 import { type LogsQuery, NOTE_HEADER } from './local-api-types.ts';
+import { waitForContainerEnd } from './wait-for-container-end.ts';
 
 /** Streams the log of one container. The log file of a running container that is followed may not exist yet. */
 export async function serveLogs(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LogEntry } from './log-entries.ts';
 import { LogLineJoiner, logTimeMs, MAX_LINE_BYTES } from './log-lines.ts';
-import { logText, formatLogTime } from './log-text.ts';
+import { formatLogTime, logText } from './log-text.ts';
 
 test('logTimeMs() is in milliseconds since 1970', () => {
   assert.equal(logTimeMs({ time: '1970-01-01T00:00:01.5Z' }), 1500);

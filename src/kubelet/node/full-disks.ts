@@ -1,11 +1,11 @@
 import { sizeText } from '../../base/size-text.ts';
 import { type FileSystem, FileSystemError, type FileSystemUsage } from '../../host/file-system.ts';
 
-/** The smallest pod writes more than that, and a file system keeps a little for itself. */
+/** The smallest pod writes more than that, and file systems reserve a little space. */
 const FULL_BYTES = 256 * 1024;
 const FULL_INODES = 8;
 
-/** What is wrong with the disks of these folders, one sentence for each file system that is full. */
+/** One message for each file system of these directories that is full. */
 export async function fullDisks(
   folders: readonly string[],
   fs: Pick<FileSystem, 'stat' | 'usage'>,
@@ -21,7 +21,7 @@ export async function fullDisks(
 }
 
 export function diskFullReason(folder: string, usage: FileSystemUsage | undefined): string | undefined {
-  // A file system without a size of its own (a tmpfs without a limit, some network file systems) tells zeros.
+  // File systems without a size (a tmpfs without a limit, some network file systems) report zeros.
   if (usage === undefined || usage.capacityBytes === 0) return undefined;
   const { availableBytes, capacityBytes, inodes, inodesFree } = usage;
   if (availableBytes < FULL_BYTES) {

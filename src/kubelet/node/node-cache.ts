@@ -6,7 +6,7 @@ export function nodeKey(name: string): ObjectKey<'nodes'> {
   return { resource: 'nodes', namespace: '', name };
 }
 
-/** What the API server was last seen to have of this node: told by a watch, and by the answers to our own writes. */
+/** The node object as last observed, by a watch or in the responses to the agent's own writes. */
 export class NodeCache {
   readonly #name: string;
   readonly #synced = Promise.withResolvers<void>();
@@ -17,17 +17,17 @@ export class NodeCache {
     this.#name = name;
   }
 
-  /** Resolves when the API server has told once what it has of it, be it nothing. */
+  /** Resolves after the first response of the API server about the node, even if the node does not exist. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  /** Nothing before it was seen, and once it was deleted. */
+  /** `undefined` before the first observation and after a deletion. */
   get current(): Node | undefined {
     return this.#node;
   }
 
-  /** Keeps the newer one: a watch may be behind an answer. */
+  /** Keeps the newer version: the watch may lag behind a response. */
   onObserved(node: Node): void {
     this.#synced.resolve();
     if (!this.#node || this.#node.metadata.uid !== node.metadata.uid || numericVersion(node) >= numericVersion(this.#node)) {
@@ -39,7 +39,7 @@ export class NodeCache {
     if (this.#node?.metadata.uid === uid) this.#set(undefined);
   }
 
-  /** Calls the listener after each change, until what it returns is called. */
+  /** Calls the listener after each change. Returns the function that ends the subscription. */
   subscribe(listener: () => void): () => void {
     const each = (): void => listener();
     this.#listeners.add(each);

@@ -1,11 +1,11 @@
-/** Something to tell about the node as a whole, as kubelet's events of its node do. */
+/** An event about the node, as kubelet records it. */
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** Where such events go. Recording never fails and never waits. */
+/** Records events of the node. Never fails and never waits. */
 export interface NodeEvents {
   record(type: NodeEvent['type'], reason: string, message: string): void;
 }

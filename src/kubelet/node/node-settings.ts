@@ -2,48 +2,48 @@ import type { Taint } from '../../api/generated/core-v1.ts';
 import type { Quantity } from '../../base/quantity.ts';
 import type { PressureThreshold } from './signals/pressure-signal.ts';
 
-/** What the configuration says about the node object. Milliseconds and amounts, already parsed. */
+/** The node's configuration, parsed: times in milliseconds. */
 export interface NodeSettings {
   readonly nodeName: string;
   readonly rootDir: string;
-  /** As Go names it: `amd64`. */
+  /** Go's name: `amd64`. */
   readonly architecture: string;
-  /** kubelet's `--node-labels`; they win over those that the node has by itself. */
+  /** kubelet's `--node-labels`; they override the default labels. */
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** A cloud controller sets the addresses, and takes its taint away when it has seen the node. */
+  /** A cloud controller sets the addresses and removes the taint of a new node. */
   readonly isCloudExternal: boolean;
   readonly providerId: string;
-  /** `false`: somebody else makes the node object. */
+  /** `false`: the node object is created by another component. */
   readonly registers: boolean;
-  /** Volumes are attached and detached by a controller. */
+  /** A controller attaches and detaches volumes. */
   readonly controllerAttaches: boolean;
   /** kubelet's `--node-ip`: none, one, or one of each family; `0.0.0.0` and `::` only choose the family. */
   readonly nodeIps: readonly string[];
   readonly maxPods: number;
-  /** Zero for no such limit. */
+  /** Zero: no limit. */
   readonly podsPerCore: number;
-  /** How many images the status lists; negative for all. */
+  /** The number of images in the status; negative for all. */
   readonly maxImages: number;
   readonly systemReserved: ReadonlyMap<string, Quantity>;
   readonly kubeReserved: ReadonlyMap<string, Quantity>;
-  /** CPUs that are kept from pods, which then stand for all that is reserved of them; zero when none are named. */
+  /** The number of CPUs in `reservedSystemCPUs`, which replaces the CPU reservations; zero if it is not set. */
   readonly reservedCpus: number;
   readonly thresholds: readonly PressureThreshold[];
-  /** What hard thresholds keep free is not for pods. */
+  /** Hard eviction thresholds reduce the allocatable resources. */
   readonly reservesThresholds: boolean;
-  /** Pods together are held to what is allocatable. */
+  /** All pods together are limited to the allocatable resources. */
   readonly enforcesPods: boolean;
-  /** The cgroup above all pods. */
+  /** The parent cgroup of all pods. */
   readonly podsCgroup: string;
   readonly pressureTransitionMs: number;
   readonly hasEphemeralStorage: boolean;
   readonly kubeletPort: number;
-  /** How often the status is looked at. */
+  /** How often the status is composed. */
   readonly statusUpdateMs: number;
-  /** How often it is written though nothing has changed. */
+  /** How often an unchanged status is written. */
   readonly statusReportMs: number;
   readonly leaseSeconds: number;
-  /** Of the features that control planes ask nodes for, those that work here; in order. */
+  /** The features of this agent that control planes check for, sorted. */
   readonly declaredFeatures: readonly string[];
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../host/clock.ts';
 
-/** Lets one sleeper sleep, until it is time or something happens. What happens while it is awake is not missed. */
+/** A sleep that can be interrupted. A `wake` while nothing sleeps ends the next sleep at once. */
 export class WakeTimer {
   readonly #clock: Clock;
   #isWoken = false;
@@ -15,7 +15,7 @@ export class WakeTimer {
     this.#sleep?.abort();
   }
 
-  /** Never rejects: who is woken looks at the signal. */
+  /** Never rejects: the caller checks the signal. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#isWoken) {
       const nap = new AbortController();

@@ -4,7 +4,7 @@ import type { RuntimeEvent } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import { type InspectDeps, inspectPod } from './inspect-pod.ts';
-import { listPod, listPods, type ListedPod } from './list-pods.ts';
+import { type ListedPod, listPod, listPods } from './list-pods.ts';
 
 /** Maximum number of stop events that are kept for containers not observed yet. */
 const EARLY_STOPS = 1000;

@@ -60,11 +60,11 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome; tookMs?: numb
       'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service grpc.health.v1.Health',
     ),
   },
-  'fails for a server that says it was too slow': {
+  'fails for a server that reports a timeout': {
     given: answers({ code: 4, details: 'context deadline exceeded' }),
     outcome: failure('timeout: health rpc did not complete within 2s'),
   },
-  'fails for an answer that is none': {
+  'fails for an invalid response': {
     given: answers({ message: Uint8Array.of(8) }),
     outcome: failure(
       'error: health rpc probe failed: rpc error: code = Internal desc = grpc: failed to unmarshal the received message: proto: unexpected EOF',
@@ -81,8 +81,8 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome; tookMs?: numb
     outcome: failure('timeout: health rpc did not complete within 2s'),
     tookMs: 2000,
   },
-  'fails when nobody listens, but not before the time is up': { given: {}, outcome: unreachable, tookMs: 2000 },
-  'fails when nobody answers in time': {
+  'fails without a listener, at the time limit': { given: {}, outcome: unreachable, tookMs: 2000 },
+  'fails when no response comes in time': {
     given: { network: (network) => network.blackHole(server) },
     outcome: unreachable,
     tookMs: 2000,
@@ -92,7 +92,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome; tookMs?: numb
     outcome: unreachable,
     tookMs: 2000,
   },
-  'finds a server that comes up in time': {
+  'succeeds with a server that starts in time': {
     given: {
       network: (network, clock) => {
         const grpc: MemoryGrpcHandler = async () => ({ code: 0, details: '', message: Uint8Array.of(8, 1) });
@@ -110,7 +110,7 @@ for (const [name, { given, outcome, tookMs = 0 }] of Object.entries(cases)) {
   });
 }
 
-test('checkGrpc() asks for the service that the probe names', async () => {
+test('checkGrpc() requests the service of the probe', async () => {
   const asked: unknown[] = [];
   const grpc: MemoryGrpcHandler = async ({ path, message, userAgent, timeoutMs }) => {
     asked.push({ path, message: [...message], userAgent, timeoutMs });
@@ -126,7 +126,7 @@ test('checkGrpc() asks for the service that the probe names', async () => {
   ]);
 });
 
-test('checkGrpc() rejects when nobody wants to know any more', async () => {
+test('checkGrpc() rejects when it is cancelled', async () => {
   const gone = AbortSignal.abort(new Error('the pod is gone'));
   await assert.rejects(check({ signal: gone }), new Error('the pod is gone'));
 });
@@ -148,7 +148,7 @@ for (const [bytes, status] of statuses) {
 }
 
 for (const bytes of [[8], [8, 128], [18, 5, 1], [11], Array<number>(12).fill(255)]) {
-  test(`healthStatus() refuses [${bytes}]`, () => {
+  test(`healthStatus() rejects [${bytes}]`, () => {
     assert.throws(() => healthStatus(Uint8Array.from(bytes)), /unexpected EOF|cannot parse/);
   });
 }

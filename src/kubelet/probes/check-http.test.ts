@@ -62,7 +62,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
   'succeeds with 200': { given: { answers: { '/': { body: 'fine' } } }, outcome: success('fine') },
   'succeeds with 204': { given: { answers: { '/': { status: 204 } } }, outcome: success('') },
   'fails with 404': { given: { answers: {} }, outcome: failure('HTTP probe failed with statuscode: 404') },
-  'fails with 500, and does not tell the body': {
+  'fails with 500, without the body': {
     given: { answers: { '/': { status: 500, body: 'secret' } } },
     outcome: failure('HTTP probe failed with statuscode: 500'),
   },
@@ -74,7 +74,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { action: { port: 'http' }, answers: { '/': {} } },
     outcome: success(''),
   },
-  'knows nothing of a port that has no number': {
+  'is unknown for a port without a number': {
     given: { action: { port: 'admin' }, answers: { '/': {} } },
     outcome: { kind: 'error', state: 'unknown', output: 'strconv.Atoi: parsing "admin": invalid syntax' },
   },
@@ -90,7 +90,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     },
     outcome: success('local'),
   },
-  'fails when nobody listens': {
+  'fails without a listener': {
     given: { action: { path: '/healthz?full=1' } },
     outcome: failure('Get "http://10.0.0.2:8080/healthz?full=1": dial tcp 10.0.0.2:8080: connect: connection refused'),
   },
@@ -110,13 +110,13 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { action: { host: 'example.com' } },
     outcome: failure('Get "http://example.com:8080/": dial tcp: lookup example.com: no such host'),
   },
-  'fails when nobody answers in time': {
+  'fails when no response comes in time': {
     given: { network: (network) => network.blackHole({ host: '10.0.0.2', port: 8080 }) },
     outcome: failure(
       'Get "http://10.0.0.2:8080/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
     ),
   },
-  'knows nothing when the answer does not end in time': {
+  'is unknown when the response does not end in time': {
     given: { answers: { '/': { body: endless() } } },
     outcome: {
       kind: 'error',
@@ -174,12 +174,12 @@ for (const [name, { given, outcome }] of Object.entries(cases)) {
   });
 }
 
-test('checkHttp() gives up exactly when the time is up', async () => {
+test('checkHttp() fails exactly at the time limit', async () => {
   const { tookMs } = await check({ network: (network) => network.blackHole({ host: '10.0.0.2', port: 8080 }) });
   assert.equal(tookMs, 1000);
 });
 
-test('checkHttp() asks at most 10 times', async () => {
+test('checkHttp() sends at most 10 requests', async () => {
   const { requests } = await check({ answers: { '/': to('/') } });
   assert.equal(requests.length, 10);
 });
@@ -256,7 +256,7 @@ const redirectCases: Record<string, { given: HTTPGetAction['httpHeaders']; locat
 };
 
 for (const [name, { given, location, sent }] of Object.entries(redirectCases)) {
-  test(`checkHttp() tells after a redirect ${name}`, async () => {
+  test(`checkHttp() sends after a redirect ${name}`, async () => {
     const answers = { '/': to(location), '/next': {} };
     const { requests } = await check({ action: { httpHeaders: given ?? [] }, answers });
     const headers = new Map(requests[1]?.headers.map(([header, value]) => [header.toLowerCase(), value]));
@@ -272,7 +272,7 @@ const paths: Record<string, string> = {
 };
 
 for (const [path, sent] of Object.entries(paths)) {
-  test(`checkHttp() asks for ${sent} when the probe says ${JSON.stringify(path)}`, async () => {
+  test(`checkHttp() requests ${sent} for the path ${JSON.stringify(path)}`, async () => {
     const { requests } = await check({ action: { path }, answers: {} });
     const [request] = requests;
     assert.equal(`${request?.path}${request?.query.size ? `?${request.query}` : ''}`, sent);

@@ -46,7 +46,7 @@ const tcp = (port: string | number, host?: string): Probe => ({ tcpSocket: { por
 const unknown = (output: string): CheckOutcome => ({ kind: 'error', state: 'unknown', output });
 
 const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
-  'exec: success with what it said': {
+  'exec: success with its output': {
     given: { probe: command, exec: exits(0, 'fine\n', 'and more\n') },
     outcome: { kind: 'success', output: 'fine\nand more\n' },
   },
@@ -58,7 +58,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { probe: command, exec: exits(1, 'x'.repeat(20_000)) },
     outcome: { kind: 'failure', output: 'x'.repeat(10_240) },
   },
-  'exec: failure when the runtime says that time is up': {
+  'exec: failure when the runtime reports a timeout': {
     given: { probe: command, exec: () => Promise.reject(new CriError('DeadlineExceeded', 'too slow')) },
     outcome: { kind: 'failure', output: 'command timed out: "sh -c test \\"$A\\"" timed out after 1s' },
   },
@@ -66,7 +66,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { probe: command, exec: hangs },
     outcome: { kind: 'failure', output: 'command timed out: "sh -c test \\"$A\\"" timed out after 1s' },
   },
-  'exec: nothing is known when the runtime cannot do it': {
+  'exec: unknown when the runtime fails': {
     given: { probe: command, exec: () => Promise.reject(new CriError('NotFound', 'no such container')) },
     outcome: unknown('rpc error: code = NotFound desc = no such container'),
   },
@@ -86,7 +86,7 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { probe: tcp(80, '10.0.0.9'), network: (network) => network.listen({ host: '10.0.0.9', port: 80 }) },
     outcome: { kind: 'success', output: '' },
   },
-  'tcp: failure when nobody listens': {
+  'tcp: failure without a listener': {
     given: { probe: tcp(80) },
     outcome: { kind: 'failure', output: 'dial tcp 10.0.0.2:80: connect: connection refused' },
   },
@@ -98,15 +98,15 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { probe: tcp(80), network: (network) => network.errors.failNext('dial', 'EHOSTUNREACH') },
     outcome: { kind: 'failure', output: 'dial tcp 10.0.0.2:80: connect: no route to host' },
   },
-  'tcp: failure when nobody answers in time': {
+  'tcp: failure when no response comes in time': {
     given: { probe: tcp(80), network: (network) => network.blackHole({ host: '10.0.0.2', port: 80 }) },
     outcome: { kind: 'failure', output: 'dial tcp 10.0.0.2:80: i/o timeout' },
   },
-  'tcp: nothing is known of a port without a number': {
+  'tcp: unknown for a port without a number': {
     given: { probe: tcp('metrics') },
     outcome: unknown('strconv.Atoi: parsing "metrics": invalid syntax'),
   },
-  'tcp: nothing is known of a port that is none': {
+  'tcp: unknown for an invalid port': {
     given: { probe: tcp(0) },
     outcome: unknown('invalid port number: 0'),
   },
@@ -128,7 +128,7 @@ test('checkProbe() exec: runs the command with static variables in it, in the co
   assert.deepEqual(calls, [['c1', ['echo', 'hello', '$(OTHER)', '$(GREETING)'], 1000]]);
 });
 
-test('checkProbe() rejects when nobody wants to know any more', async () => {
+test('checkProbe() rejects when it is cancelled', async () => {
   const controller = new AbortController();
   const clock = new VirtualClock();
   const deps: CheckDeps = { clock, network: new MemoryNetwork(new MemoryFileSystem(() => clock.now())), exec: hangs };

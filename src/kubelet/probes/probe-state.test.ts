@@ -31,7 +31,7 @@ const cases: Record<string, { kind: ProbeKind; spec?: Partial<ProbeSpec>; checks
   'readiness: starts as a failure': { kind: 'readiness', checks: 'FFFS', results: 'FFFS' },
   'readiness: fails with the third failure in a row': { kind: 'readiness', checks: 'SFFFS', results: 'SSSFS' },
   'readiness: a success ends a row of failures': { kind: 'readiness', checks: 'SFFSFFF', results: 'SSSSSSF' },
-  'readiness: as many successes as the threshold says': {
+  'readiness: as many successes as the threshold': {
     kind: 'readiness',
     spec: { successThreshold: 2, failureThreshold: 1 },
     checks: 'SSFSS',
@@ -45,12 +45,12 @@ const cases: Record<string, { kind: ProbeKind; spec?: Partial<ProbeSpec>; checks
 };
 
 for (const [name, { kind, spec = {}, checks, results }] of Object.entries(cases)) {
-  test(`nextProbe() ${name}`, () => {
+  test(`nextProbeState() ${name}`, () => {
     assert.equal(seen(kind, spec, checks), results);
   });
 }
 
-test('nextProbe() leaves what is not known until a threshold is reached', () => {
+test('nextProbeState() keeps an unknown result until a threshold is reached', () => {
   const spec = probeSpec('readiness', {});
   const failed = nextProbeState(initialState(undefined), 'failure', spec);
   assert.deepEqual(failed, { phase: 'probing', result: undefined, streak: { outcome: 'failure', length: 1 } });

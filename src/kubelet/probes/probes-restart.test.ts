@@ -81,7 +81,7 @@ test('Probes do not hold back the first check of a container that started after 
   assert.deepEqual(dialled, ['0 10.0.0.2']);
 });
 
-test('Probes leave open what they have not found out yet of a container that ran before the agent', async () => {
+test('Probes have no result yet for a container that ran before the agent', async () => {
   const { clock, network, results } = arrange({ web: { readinessProbe: tcp, livenessProbe: tcp } }, 3600);
   assert.deepEqual(results(), [undefined, undefined, undefined]);
   await clock.advance(22_000); // one failure more would make it not ready
@@ -119,8 +119,8 @@ test('Probes reach a pod on the network of the host at the address of the host',
   assert.deepEqual(dialled, ['0 192.0.2.1']);
 });
 
-/** What a user is told of the first check. */
-const told: Record<string, { spec: Parameters<typeof arrange>[0]; events: string[] }> = {
+/** Events of the first check. */
+const eventCases: Record<string, { spec: Parameters<typeof arrange>[0]; events: string[] }> = {
   'a failure': {
     spec: { web: { readinessProbe: tcp } },
     events: [
@@ -142,7 +142,7 @@ const told: Record<string, { spec: Parameters<typeof arrange>[0]; events: string
       'Warning Unhealthy spec.initContainers{web}: Liveness probe failed: dial tcp 10.0.0.2:80: connect: connection refused',
     ],
   },
-  'nothing of an init container, which is not probed': {
+  'no event of an init container, which is not probed': {
     spec: {
       containers: [{ name: 'other', image: 'busybox' }],
       initContainers: [{ name: 'web', image: 'busybox', livenessProbe: tcp }],
@@ -163,8 +163,8 @@ const told: Record<string, { spec: Parameters<typeof arrange>[0]; events: string
   },
 };
 
-for (const [name, { spec, events: expected }] of Object.entries(told)) {
-  test(`Probes tell the user of ${name}`, async () => {
+for (const [name, { spec, events: expected }] of Object.entries(eventCases)) {
+  test(`Probes record events of ${name}`, async () => {
     const { clock, events } = arrange(spec, 0);
     await clock.advance(0);
     assert.deepEqual(events, expected);

@@ -11,7 +11,7 @@ import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import type { ProbeKind } from './probe-results.ts';
 import { Probes } from './probes.ts';
 
-/** A probe whose command is its own name, so that the world can tell the checks apart. */
+/** A probe whose command is its own name, so that the test can distinguish the checks. */
 function named(name: string, changes: Probe = {}): Probe {
   return { exec: { command: [name] }, ...changes };
 }
@@ -103,7 +103,7 @@ const lives: Record<
     does: { readiness: 'fail' },
     log: [0, 0.1, 0.3, 0.7, 1.5, 3.1, 6.3, 10, 20].map((second) => `${second} readiness`),
   },
-  'tells nothing of what is as expected': { probes: liveness, log: ['0 liveness', '10 liveness', '20 liveness'] },
+  'records no event of a success': { probes: liveness, log: ['0 liveness', '10 liveness', '20 liveness'] },
   'waits for the initial delay': {
     probes: { readinessProbe: named('readiness', { initialDelaySeconds: 7 }) },
     log: ['7 readiness', '7 changed', '17 readiness'],
@@ -122,12 +122,12 @@ const lives: Record<
       '20 liveness',
     ],
   },
-  'gives up on a container that does not start, and checks nothing more': {
+  'stops checking a container that does not start': {
     probes: { ...startup, ...readiness },
     does: { startup: 'fail' },
     log: ['0 startup', '1 startup', '2 startup', '3 startup', '4 startup', '4 changed'],
   },
-  'gives up on a container that is not alive, and goes on with its readiness': {
+  'stops checking liveness of a container that is not alive, and continues with its readiness': {
     probes: { livenessProbe: named('liveness', { periodSeconds: 2, failureThreshold: 2 }), ...readiness },
     does: { liveness: 'fail' },
     log: ['0 readiness', '0 liveness', '0 changed', '2 liveness', '2 changed', '10 readiness', '20 readiness'],
@@ -180,7 +180,7 @@ test('Probes go on undisturbed when the sync passes by', async () => {
   assert.deepEqual(world.log, ['0 liveness', '10 liveness']);
 });
 
-test('Probes start anew with a container that restarted', async () => {
+test('Probes start again with a restarted container', async () => {
   const world = new World({ livenessProbe: named('liveness', { periodSeconds: 1 }) });
   world.does.set('liveness', 'fail');
   world.sees('c1');
@@ -194,7 +194,7 @@ test('Probes start anew with a container that restarted', async () => {
   assert.deepEqual(world.log, ['0 liveness', '1 liveness', '2 liveness', '2 changed', '5 liveness', '6 liveness']);
 });
 
-test('Probes of a container that has ended check nothing, and it is not ready', async () => {
+test('Probes of a container that has ended stop, and it is not ready', async () => {
   const world = new World({ ...readiness, ...liveness });
   world.sees('c1');
   await world.seconds(1);
@@ -205,7 +205,7 @@ test('Probes of a container that has ended check nothing, and it is not ready', 
   assert.deepEqual(world.log, ['0 readiness', '0 liveness', '0 changed']);
 });
 
-test('Probes of a terminating pod look at readiness alone, until the container has ended', async () => {
+test('Probes of a terminating pod check readiness only, until the container has ended', async () => {
   const world = new World({ ...readiness, ...liveness });
   world.sees('c1');
   await world.seconds(5);
@@ -219,7 +219,7 @@ test('Probes of a terminating pod look at readiness alone, until the container h
   assert.deepEqual(world.log, ['0 readiness', '0 liveness', '0 changed', '10 readiness', '20 readiness']);
 });
 
-test('Probes of a terminating pod never begin with what waited for the startup probe', async () => {
+test('Probes of a terminating pod never start those that waited for the startup probe', async () => {
   const world = new World({ ...startup, ...readiness, ...liveness });
   world.does.set('startup', 'fail');
   world.sees('c1');
@@ -253,7 +253,7 @@ test('Probes repeat a check that went wrong by itself twice at once, and then th
   assert.deepEqual(world.results('c1'), [undefined, undefined, 'success']);
 });
 
-test('Probes tell of the failures in their beat alone, and of a container that got ready between two', async () => {
+test('Probes record failures of their period only, and notice a container that gets ready between two', async () => {
   const world = new World(readiness);
   world.does.set('readiness', 'fail');
   world.sees('c1');

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { TlsClient } from '../../host/tls-server.ts';
 import { type AuthenticationSettings, createAuthenticate } from './authenticate.ts';
 
-const NOBODY: TlsClient = { kind: 'none' };
+const NO_CLIENT: TlsClient = { kind: 'none' };
 const ADMIN: TlsClient = { kind: 'known', commonName: 'admin', organizations: ['ops'], fingerprint: 'ab12' };
 const WEBHOOK: AuthenticationSettings = { anonymous: false, webhookCacheTtlMs: 120_000 };
 const never = new AbortController().signal;
@@ -41,43 +41,43 @@ test('a certificate names its user and his groups', async () => {
   assert.deepEqual(asked, []);
 });
 
-test('a token is of whom the API server says, which is remembered for a while', async () => {
+test('the API server reviews a token, and its answer is cached for a while', async () => {
   const { by, clock, asked } = setUp({}, { t: JANE, no: { authenticated: false } });
   const jane = { name: 'jane', uid: '7', groups: ['dev', 'system:authenticated'], extra: undefined };
-  assert.deepEqual(await Promise.all([by(NOBODY, 'Bearer t'), by(NOBODY, 'bearer t')]), [jane, jane]);
-  await assert.rejects(by(NOBODY, 'Bearer no'), /invalid bearer token/);
-  await assert.rejects(by(NOBODY, 'Bearer no'), /invalid bearer token/);
+  assert.deepEqual(await Promise.all([by(NO_CLIENT, 'Bearer t'), by(NO_CLIENT, 'bearer t')]), [jane, jane]);
+  await assert.rejects(by(NO_CLIENT, 'Bearer no'), /invalid bearer token/);
+  await assert.rejects(by(NO_CLIENT, 'Bearer no'), /invalid bearer token/);
   assert.deepEqual(asked, ['t', 'no']);
   await clock.advance(120_000);
-  assert.deepEqual(await by(NOBODY, 'Bearer t'), jane);
+  assert.deepEqual(await by(NO_CLIENT, 'Bearer t'), jane);
   assert.deepEqual(asked, ['t', 'no', 't']);
 });
 
 test('a failure to ask is not remembered', async () => {
   const { by, asked } = setUp();
-  await assert.rejects(by(NOBODY, 'Bearer t'), /away/);
-  await assert.rejects(by(NOBODY, 'Bearer t'), /away/);
+  await assert.rejects(by(NO_CLIENT, 'Bearer t'), /away/);
+  await assert.rejects(by(NO_CLIENT, 'Bearer t'), /away/);
   assert.equal(asked.length, 2);
 });
 
-test('who shows nothing is nobody, or anonymous where that is allowed', async () => {
-  assert.equal(await setUp().by(NOBODY), undefined);
-  assert.deepEqual(await setUp({ anonymous: true }).by(NOBODY), {
+test('a request without credentials is unknown, or anonymous where that is allowed', async () => {
+  assert.equal(await setUp().by(NO_CLIENT), undefined);
+  assert.deepEqual(await setUp({ anonymous: true }).by(NO_CLIENT), {
     name: 'system:anonymous',
     groups: ['system:unauthenticated'],
   });
 });
 
-test('who shows something wrong is not anonymous', async () => {
+test('a request with invalid credentials is not anonymous', async () => {
   const { by } = setUp({ anonymous: true }, { t: JANE, no: { authenticated: false } });
   const stranger: TlsClient = { kind: 'untrusted', reason: 'CERT_HAS_EXPIRED' };
   await assert.rejects(by(stranger), /CERT_HAS_EXPIRED/);
-  await assert.rejects(by(NOBODY, 'Bearer no'), /invalid bearer token/);
+  await assert.rejects(by(NO_CLIENT, 'Bearer no'), /invalid bearer token/);
   assert.equal((await by(stranger, 'Bearer t'))?.name, 'jane');
 });
 
-test('without the webhook a token means nothing', async () => {
+test('without the webhook tokens are ignored', async () => {
   const { by, asked } = setUp({ webhookCacheTtlMs: undefined, anonymous: true }, { t: JANE });
-  assert.equal((await by(NOBODY, 'Bearer t'))?.name, 'system:anonymous');
+  assert.equal((await by(NO_CLIENT, 'Bearer t'))?.name, 'system:anonymous');
   assert.deepEqual(asked, []);
 });

@@ -48,7 +48,7 @@ test('one subresource of several is enough', async () => {
   assert.deepEqual(asked, ['pods', 'proxy']);
 });
 
-test('the API server is told who wants what of which node', async () => {
+test('the review has the user, the verb and the node', async () => {
   const specs: SubjectAccessReviewSpec[] = [];
   const { authorize } = setUp((spec) => specs.push(spec) > 0);
   await authorize({ ...USER, uid: '7', extra: { scope: ['a'] } }, { verb: 'get', subresources: ['stats'] });
@@ -81,7 +81,7 @@ test('a yes holds for longer than a no', async () => {
   assert.equal(asked.length, 3);
 });
 
-test('a failure to ask is told, and not remembered', async () => {
+test('a failed review is reported, and not cached', async () => {
   const error = new Error('the API server is away');
   let isAway = true;
   const { authorize } = setUp(() => {
@@ -94,13 +94,13 @@ test('a failure to ask is told, and not remembered', async () => {
   assert.deepEqual(await authorize(USER, access), { kind: 'allowed' });
 });
 
-test('AlwaysAllow asks nobody', async () => {
+test('AlwaysAllow sends no review', async () => {
   const { clock } = setUp(() => false);
   const authorize = createAuthorize({ mode: 'AlwaysAllow' }, { nodeName: 'box', clock, deadline: () => never });
   assert.deepEqual(await authorize(USER, { verb: 'get', subresources: ['stats'] }), { kind: 'allowed' });
 });
 
-test('a node without an API server finds out nothing', async () => {
+test('a standalone node cannot review access', async () => {
   const settings = { mode: 'Webhook', allowedTtlMs: 1, refusedTtlMs: 1 } as const;
   const authorize = createAuthorize(settings, { nodeName: 'box', clock: new VirtualClock(), deadline: () => never });
   assert.equal((await authorize(USER, { verb: 'get', subresources: ['stats'] })).kind, 'failed');

@@ -99,7 +99,7 @@ function running() {
   });
 }
 
-test('who is not known, or may not, gets nothing', async () => {
+test('an unknown client, or may not, gets nothing', async () => {
   const stranger = await setUp({ authenticate: async () => undefined });
   const { status, body } = await stranger.get('/pods');
   assert.deepEqual([status, body], [401, 'Unauthorized']);
@@ -113,7 +113,7 @@ test('who is not known, or may not, gets nothing', async () => {
   assert.deepEqual([failed.status, failed.body], [500, `Authorization error (${who}, subresource=pods)`]);
 });
 
-test('/pods has each pod with its status; /runningpods what the runtime has of them', async () => {
+test('/pods has each pod with its status; /runningpods the observed pods', async () => {
   const { view, get } = await setUp();
   view.show(running());
   view.show(reportOf(staticPod('later')));
@@ -143,7 +143,7 @@ test('/pods has each pod with its status; /runningpods what the runtime has of t
   ]);
 });
 
-test('what there is not is told to anybody, and where something else is', async () => {
+test('unknown paths and redirects are answered without authentication', async () => {
   const { get } = await setUp({ authenticate: async () => undefined });
   const answers = await Promise.all(
     ['/nothing', '/healthz/other', '/runningpods?a=1&b=2', '//pods', '/%zz'].map(async (path) => {
@@ -161,14 +161,14 @@ test('what there is not is told to anybody, and where something else is', async 
   assert.deepEqual((await get('/runningpods', 'POST')).body, '');
 });
 
-test('a method that a path does not know is told those that it does', async () => {
+test('an unknown method gets the allowed ones', async () => {
   const { get } = await setUp();
   const { status, headers, body } = await get('/pods', 'POST');
   assert.deepEqual([status, headers['allow'], body], [405, 'GET', '405: Method Not Allowed']);
   assert.equal((await get('/healthz', 'POST')).body, 'ok');
 });
 
-test('/healthz tells of each check to who wants to know, but not why it failed', async () => {
+test('/healthz lists the checks with ?verbose, without the reasons of failures', async () => {
   const { get } = await setUp({
     checks: new Map<string, () => string | undefined>([
       ['ping', () => undefined],
@@ -195,7 +195,7 @@ test('/configz shows the configuration', async () => {
   assert.deepEqual(JSON.parse((await get('/configz')).body), { kubeletconfig: { maxPods: 110 } });
 });
 
-test('/metrics has figures that there are', async () => {
+test('/metrics has the existing metrics', async () => {
   const { view, fs, get } = await setUp();
   view.show(running());
   await fs.makeDirectory('/proc/self/fd', 0o755);
@@ -251,7 +251,7 @@ for (const [path, status, body] of [
   });
 }
 
-test('a log is found by what the API server knows, as long as the agent knows less', async () => {
+test('a log is found by the status at the API server, as long as the agent knows less', async () => {
   const { view, get } = await setUp();
   const { pod, status, ...report } = running();
   view.show({ ...report, pod: { ...pod, status }, status: { phase: 'Pending' } });
@@ -287,7 +287,7 @@ test('exec: the runtime gives an address, and bytes go both ways', async () => {
   assert.equal(Buffer.concat(await Array.fromAsync(stream.chunks)).toString(), 'hello');
 });
 
-test('exec: the runtime hears of it when the client goes away', async () => {
+test('exec: the runtime's connection ends when the client disconnects', async () => {
   const { view, upgrade, left } = await setUp();
   view.show(running());
   const gone = new AbortController();
@@ -346,7 +346,7 @@ for (const [path, status, bodyText] of [
   });
 }
 
-test('what the runtime says is told with the status that fits', async () => {
+test('errors of the runtime have the matching status', async () => {
   for (const [code, status] of [
     ['NotFound', 404],
     ['ResourceExhausted', 429],
@@ -360,7 +360,7 @@ test('what the runtime says is told with the status that fits', async () => {
   }
 });
 
-test('an address that the runtime does not know any more is told in its words', async () => {
+test('the runtime's response to an expired address is passed on', async () => {
   const { view, upgrade, network } = await setUp();
   const gone = await network.serveUpgrades(() => ({ kind: 'refuse', status: 404, message: 'no such token' }));
   const give = async () => ({ url: `http://127.0.0.1:${gone.port}/cri/other` });
@@ -373,14 +373,14 @@ test('an address that the runtime does not know any more is told in its words', 
   await upgrade('/exec/default/hello-box/web?output=1');
 });
 
-test('who asks for a stream without an upgrade is told so', async () => {
+test('a stream request without an upgrade is rejected', async () => {
   const { view, get } = await setUp();
   view.show(running());
   const { status, body } = await get('/exec/default/hello-box/web?output=1', 'POST');
   assert.deepEqual([status, body], [500, 'Upgrade request required\n']);
 });
 
-test('without debugging handlers nothing of a pod can be reached', async () => {
+test('without debugging handlers no pod can be reached', async () => {
   const { get } = await setUp({ debugging: false });
   const { status, body } = await get(LOGS);
   assert.deepEqual([status, body], [405, 'Debug endpoints are disabled.\n']);

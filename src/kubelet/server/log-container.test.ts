@@ -31,7 +31,7 @@ for (const [what, status, previous, id] of CASES) {
   test(`logContainerId(): ${what}`, () => assert.equal(idOf(status, previous), id));
 }
 
-const REFUSALS: readonly (readonly [Partial<ContainerStatus>, boolean, string])[] = [
+const ERRORS: readonly (readonly [Partial<ContainerStatus>, boolean, string])[] = [
   [{ state: { running: {} } }, true, 'previous terminated container "main" in pod "web" not found'],
   [{ state: ended() }, false, 'container "main" in pod "web" is terminated'],
   [
@@ -51,11 +51,11 @@ const REFUSALS: readonly (readonly [Partial<ContainerStatus>, boolean, string])[
   ],
   [{}, false, 'container "main" in pod "web" is waiting to start - no logs yet'],
 ];
-for (const [status, previous, message] of REFUSALS) {
+for (const [status, previous, message] of ERRORS) {
   test(`logContainerId(): ${message}`, () => assert.throws(() => idOf(status, previous), { status: 400, message }));
 }
 
-test('logContainerId(): a container of which nothing is known yet', () => {
+test('logContainerId(): a container without a status', () => {
   assert.throws(() => logContainerId('web', {}, 'main', false), {
     status: 400,
     message: 'container "main" in pod "web" is not available',

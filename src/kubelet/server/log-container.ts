@@ -9,7 +9,7 @@ const WHY_NO_IMAGE: Readonly<Record<string, string>> = {
 /** kubelet finds these errors after it has begun its response: they have no content type. */
 const UNTYPED = { headers: {} };
 
-/** Returns the `containerID` of the requested log; throws kubelet's `HttpError` when there is none. */
+/** Returns the `containerID` of the requested log; throws kubelet's `HttpError` when the container has no log. */
 export function logContainerId(podName: string, status: PodStatus, container: string, previous: boolean): string {
   const found = statusOf(status, container);
   const named = `container "${container}" in pod "${podName}"`;

@@ -34,7 +34,7 @@ for (const [query, wanted] of [
   });
 }
 
-for (const [query, problem] of [
+for (const [query, error] of [
   ['tailLines=some', UNDECODABLE],
   ['sinceTime=yesterday', UNDECODABLE],
   ['tailLines=-1', INVALID],
@@ -44,8 +44,8 @@ for (const [query, problem] of [
   ['stream=Both', INVALID],
   ['stream=Stdout&tailLines=1', INVALID],
 ] as const) {
-  test(`logQuery() refuses ${query} with ${problem.status}`, () => {
-    assert.throws(() => logQuery(new URLSearchParams(query), true), problem);
+  test(`logQuery() rejects ${query} with ${error.status}`, () => {
+    assert.throws(() => logQuery(new URLSearchParams(query), true), error);
   });
 }
 

@@ -48,13 +48,13 @@ function stream(verb: 'exec' | 'attach' | 'portForward', uid: string, container:
 }
 
 for (const [request, route] of CASES) {
-  test(`routeOf(): ${request}`, () => {
+  test(`findRoute(): ${request}`, () => {
     const [method = '', path = ''] = request.split(' ');
     assert.deepEqual(findRoute(method, path, SETTINGS), route);
   });
 }
 
-test('routeOf(): without debugging handlers pods are still told of, and no more', () => {
+test('findRoute(): without debugging handlers only /pods is served', () => {
   const kinds = [
     '/pods',
     '/healthz',

@@ -10,14 +10,14 @@ const ADDRESS = { host: '127.0.0.1', port: 10248 };
 function setUp() {
   const { network, clock } = createMemoryHost();
   const life = new AbortController();
-  const told: LogFields[] = [];
-  const log = { ...silentLog, error: (_: string, fields: LogFields = {}) => void told.push(fields) };
+  const logged: LogFields[] = [];
+  const log = { ...silentLog, error: (_: string, fields: LogFields = {}) => void logged.push(fields) };
   const run = (address = ADDRESS) => serveHealthz(address, { network, clock, log }, life.signal);
   const ask = async (path: string, method: 'GET' | 'POST' = 'GET') => {
     const { status, headers, body } = await network.request({ target: ADDRESS, method, path }, never);
     return { status, headers, body: Buffer.concat(await Array.fromAsync(body)).toString() };
   };
-  return { network, clock, life, told, run, ask };
+  return { network, clock, life, logged, run, ask };
 }
 
 const LINE = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
@@ -44,7 +44,7 @@ for (const [path, answer] of [
   });
 }
 
-test('serveHealthz() knows another way to write a path', async () => {
+test('serveHealthz() redirects to the clean path', async () => {
   const { run, ask } = setUp();
   void run();
   const { status, headers } = await ask('//healthz?verbose=1');
@@ -64,12 +64,12 @@ test('serveHealthz() does nothing on port 0', async () => {
 });
 
 test('serveHealthz() tries again every five seconds where another process has the port', async () => {
-  const { run, ask, told, network, clock } = setUp();
+  const { run, ask, logged, network, clock } = setUp();
   const other = network.listen(ADDRESS);
   void run();
   await clock.advance(9000);
   assert.deepEqual(
-    told.map(({ address, port }) => [address, port]),
+    logged.map(({ address, port }) => [address, port]),
     [
       [ADDRESS.host, ADDRESS.port],
       [ADDRESS.host, ADDRESS.port],
@@ -78,7 +78,7 @@ test('serveHealthz() tries again every five seconds where another process has th
   other.close();
   await clock.advance(1000);
   assert.equal((await ask('/healthz')).body, 'ok');
-  assert.equal(told.length, 2);
+  assert.equal(logged.length, 2);
 });
 
 test('serveHealthz() ends while it waits for the port', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { forwardedPorts, isTunnel, streamOptions } from './stream-query.ts';
 
-test('streamWish(): a terminal has one output only', () => {
+test('streamOptions(): a terminal has one output only', () => {
   assert.deepEqual(streamOptions(new URLSearchParams('input=1&output=1&error=1')), {
     stdin: true,
     stdout: true,
@@ -17,7 +17,7 @@ test('streamWish(): a terminal has one output only', () => {
   });
 });
 
-test('streamWish(): wants at least one stream', () => {
+test('streamOptions() requires at least one stream', () => {
   const message = 'you must specify at least 1 of stdin, stdout, stderr';
   for (const query of ['', 'output=true', 'error=1&tty=1']) {
     assert.throws(() => streamOptions(new URLSearchParams(query)), { status: 400, message });

@@ -61,7 +61,7 @@ function stateIn({ state }: ContainerStatus): ObservedContainerState {
 }
 
 function viewIn(recording: Recording, changes: Partial<PodStatusView> = {}): PodStatusView {
-  const troubles = (recording.status.containerStatuses ?? []).flatMap(({ name, state }) => {
+  const startErrors = (recording.status.containerStatuses ?? []).flatMap(({ name, state }) => {
     const { reason = '', message = '' } = state?.waiting ?? {};
     return state?.waiting ? [[name, { reason, message }] as const] : [];
   });
@@ -70,7 +70,7 @@ function viewIn(recording: Recording, changes: Partial<PodStatusView> = {}): Pod
     observed: observedIn(recording),
     probes: { result: (kind) => (kind === 'startup' ? 'success' : undefined) },
     previous: undefined,
-    startErrors: new Map(troubles),
+    startErrors: new Map(startErrors),
     failure: undefined,
     worker: 'syncing',
     nowMs: parseTime(recording.status.startTime ?? ''),
@@ -84,7 +84,7 @@ const minimal = read(minimalJson);
 const initSidecar = read(initSidecarJson);
 const exitCodes = read(exitCodesJson);
 
-test('computePodStatus() writes what kubelet wrote for 01-minimal', () => {
+test('computePodStatus() equals kubelet's status for 01-minimal', () => {
   assert.deepEqual(computePodStatus(viewIn(minimal)), minimal.status);
 });
 
@@ -96,13 +96,13 @@ const later = { ...base, nowMs: base.nowMs + 60_000 };
 const recordings = [resourcesJson, initSidecarJson, volumesJson, missingConfigJson, imageErrorsJson].map(read);
 
 for (const recording of recordings) {
-  test(`computePodStatus() writes what kubelet wrote for ${recording.case}`, () => {
+  test(`computePodStatus() equals kubelet's status for ${recording.case}`, () => {
     const previous = { conditions: recording.status.conditions };
     assert.deepEqual(computePodStatus(viewIn(recording, { previous })), recording.status);
   });
 }
 
-test('computePodStatus() writes what kubelet wrote for 04-exit-codes, which has stopped', () => {
+test('computePodStatus() equals kubelet's status for 04-exit-codes, which has stopped', () => {
   const { conditions, podIPs } = exitCodes.status;
   const { resources: _, ...expected } = exitCodes.status; // read back from a cgroup without a limit
   const { resources: own, ...actual } = computePodStatus(viewIn(exitCodes, { previous: { conditions, podIPs } }));
@@ -110,7 +110,7 @@ test('computePodStatus() writes what kubelet wrote for 04-exit-codes, which has 
   assert.deepEqual(actual, expected);
 });
 
-test('computePodStatus() is the same again when nothing happened', () => {
+test('computePodStatus() is stable without changes', () => {
   assert.deepEqual(computePodStatus({ ...later, previous: status }), status);
 });
 
@@ -135,17 +135,17 @@ test('computePodStatus() never leaves a terminal phase, and keeps what was said 
   }
 });
 
-test('computePodStatus() of a pod that was refused tells nothing of its containers', () => {
-  const verdict = { phase: 'Failed', reason: 'NodeAffinity', message: 'Pod was rejected: no' } as const;
-  const refused = computePodStatus({ ...base, observed: undefined, failure: verdict });
-  const expected = { ...verdict, qosClass: 'BestEffort', startTime: '2026-11-15T09:01:49Z', observedGeneration: 1 };
-  assert.deepEqual(refused, expected);
-  assert.deepEqual(computePodStatus({ ...later, observed: undefined, failure: verdict, previous: refused }), expected);
+test('computePodStatus() of a rejected pod has no container statuses', () => {
+  const failure = { phase: 'Failed', reason: 'NodeAffinity', message: 'Pod was rejected: no' } as const;
+  const rejected = computePodStatus({ ...base, observed: undefined, failure });
+  const expected = { ...failure, qosClass: 'BestEffort', startTime: '2026-11-15T09:01:49Z', observedGeneration: 1 };
+  assert.deepEqual(rejected, expected);
+  assert.deepEqual(computePodStatus({ ...later, observed: undefined, failure, previous: rejected }), expected);
 });
 
-test('computePodStatus() of a pod that was evicted tells it beside its containers', () => {
-  const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } as const;
-  const evicted = computePodStatus({ ...base, failure: verdict, previous: status });
+test('computePodStatus() of an evicted pod keeps its container statuses', () => {
+  const failure = { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } as const;
+  const evicted = computePodStatus({ ...base, failure, previous: status });
   assert.deepEqual(
     { ...evicted, conditions: [] },
     { ...status, phase: 'Failed', reason: 'Evicted', message: 'low on memory', conditions: [] },
@@ -159,7 +159,7 @@ test('computePodStatus() shows the addresses of the host for a pod on its networ
   assert.deepEqual({ podIP, podIPs, hostIPs }, { podIP: '192.0.2.1', podIPs: both, hostIPs: both });
 });
 
-test('computePodStatus() of a terminated pod: who was never seen to end has failed', () => {
+test('computePodStatus() of a terminated pod: a container without an observed exit has failed', () => {
   const { phase, containerStatuses } = computePodStatus({ ...base, observed: undefined, worker: 'terminated' });
   assert.deepEqual(
     { phase, state: containerStatuses?.[0]?.state },
@@ -181,7 +181,7 @@ test('computePodStatus() of a terminated pod is the same again', () => {
   assert.deepEqual(computePodStatus({ ...later, observed: undefined, worker: 'terminated', previous: once }), once);
 });
 
-test('computePodStatus() concludes nothing of a static pod that was terminated before it ran', () => {
+test('computePodStatus() keeps the phase of a static pod that was terminated before it ran', () => {
   const annotations = { 'kubernetes.io/config.source': 'file' };
   const pod = { ...base.pod, metadata: { ...base.pod.metadata, annotations } };
   const { phase, containerStatuses } = computePodStatus({ ...base, pod, observed: undefined, worker: 'terminated' });
@@ -189,7 +189,7 @@ test('computePodStatus() concludes nothing of a static pod that was terminated b
   assert.deepEqual({ phase, state: containerStatuses?.[0]?.state }, { phase: 'Pending', state });
 });
 
-test('computePodStatus() of a terminated pod: what its init containers kept from starting stays waiting', () => {
+test('computePodStatus() of a terminated pod: containers that its init containers blocked stay waiting', () => {
   const view = { ...viewIn(initSidecar), observed: undefined, worker: 'terminated' } as const;
   const { initContainerStatuses = [], containerStatuses = [] } = computePodStatus(view);
   const states = [...initContainerStatuses, ...containerStatuses].map(({ name, state }) => [

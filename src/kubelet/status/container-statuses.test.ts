@@ -35,14 +35,14 @@ interface Given {
   readonly metadata?: Partial<Pod['metadata']>;
   readonly containers?: readonly ObservedContainer[];
   readonly previous?: readonly ContainerStatus[];
-  readonly trouble?: { readonly reason: string; readonly message: string };
+  readonly startError?: { readonly reason: string; readonly message: string };
   readonly worker?: PodStatusView['worker'];
   readonly features?: PodStatusView['features'];
 }
 
 /** The status of the container `name` of a pod with the container `web`, changed as given. */
 function statusOf(name: string, given: Given): ContainerStatus | undefined {
-  const { spec, metadata, containers = [], previous = [], trouble, worker = 'syncing', features } = given;
+  const { spec, metadata, containers = [], previous = [], startError, worker = 'syncing', features } = given;
   const view: PodStatusView = {
     pod: {
       metadata: { name: 'p', namespace: 'default', uid: 'u', ...metadata },
@@ -51,7 +51,7 @@ function statusOf(name: string, given: Given): ContainerStatus | undefined {
     observed: { uid: 'u', name: 'p', namespace: 'default', sandboxes: [], containers, inspectedAt: 0 },
     probes: { result: () => undefined },
     previous: undefined,
-    startErrors: new Map(trouble ? [[name, trouble]] : []),
+    startErrors: new Map(startError ? [[name, startError]] : []),
     failure: undefined,
     worker,
     nowMs: 0,
@@ -113,7 +113,7 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
     status: { ...waits, state: { waiting: { reason: 'PodInitializing' } } },
   },
   'waits with the reason why it cannot be made': {
-    given: { trouble: { reason: 'ErrImagePull', message: 'not found' } },
+    given: { startError: { reason: 'ErrImagePull', message: 'not found' } },
     status: { ...waits, state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } },
   },
   'is made but not started': {
@@ -121,8 +121,8 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
     status: { ...runs, state: { waiting: {} }, ready: false, started: false },
   },
   runs: { given: { containers: [seen('web', running)] }, status: runs },
-  'runs, whatever trouble there was before': {
-    given: { containers: [seen('web', running)], trouble: backOff },
+  'runs, despite an earlier start error': {
+    given: { containers: [seen('web', running)], startError: backOff },
     status: runs,
   },
   'shows its resources and mounts once it is made': {
@@ -151,14 +151,14 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
       ],
     },
   },
-  'shows who it runs as and what stops it, where the runtime tells': {
+  'shows its user and stop signal, where the runtime reports them': {
     given: {
       containers: [seen('web', running, { user: { uid: 1000, gid: 0 }, stopSignal: 'SIGTERM' })],
       features: { stopSignals: true, recursiveReadOnly: false },
     },
     status: { ...runs, user: { linux: { uid: 1000, gid: 0 } }, stopSignal: 'SIGTERM' },
   },
-  'does not show what stops it while the gate is off': {
+  'does not show its stop signal while the gate is off': {
     given: { containers: [seen('web', running, { stopSignal: 'SIGTERM' })] },
     status: runs,
   },
@@ -182,11 +182,11 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
     status: died,
   },
   'backs off': {
-    given: { containers: [seen('web', exited(1))], trouble: backOff },
+    given: { containers: [seen('web', exited(1))], startError: backOff },
     status: { ...died, state: { waiting: backOff }, lastState: terminated(1) },
   },
   'backs off as a sidecar': {
-    given: { spec: { initContainers: [side] }, containers: [seen('side', exited(1))], trouble: backOff },
+    given: { spec: { initContainers: [side] }, containers: [seen('side', exited(1))], startError: backOff },
     of: 'side',
     status: {
       ...died,
@@ -197,101 +197,87 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
     },
   },
   'shows a sidecar that ended well as ended also while it backs off, as kubelet does': {
-    given: { spec: { initContainers: [side] }, containers: [seen('side', exited(0))], trouble: backOff },
+    given: { spec: { initContainers: [side] }, containers: [seen('side', exited(0))], startError: backOff },
     of: 'side',
     status: { ...died, name: 'side', containerID: 'containerd://side-0', state: terminated(0, 'side-0') },
   },
   'does not back off when its policy does not restart it': {
-    given: { spec: { restartPolicy: 'Never' }, containers: [seen('web', exited(1))], trouble: backOff },
+    given: { spec: { restartPolicy: 'Never' }, containers: [seen('web', exited(1))], startError: backOff },
     status: died,
   },
   'does not back off when its pod is being deleted': {
     given: {
       metadata: { deletionTimestamp: '1970-01-01T00:00:09Z' },
       containers: [seen('web', exited(1))],
-      trouble: backOff,
+      startError: backOff,
     },
     status: died,
   },
   'does not back off when its pod ends': {
-    given: { worker: 'terminating', containers: [seen('web', exited(1))], trouble: backOff },
+    given: { worker: 'terminating', containers: [seen('web', exited(1))], startError: backOff },
     status: died,
   },
-  'runs again after it died, as the runtime tells': {
+  'runs again after its end, with the runtime's restart count': {
     given: { containers: [seen('web', running, { restartCount: 1 }), seen('web', exited(1), { id: 'web-old' })] },
     status: { ...runs, restartCount: 1, lastState: terminated(1, 'web-old') },
   },
   'runs again after it died, as it was last shown': {
-    given: {
       containers: [seen('web', running, { restartCount: 1 })],
-      previous: [{ ...died, containerID: 'containerd://web-old', state: terminated(1, 'web-old') }],
-    },
-    status: { ...runs, restartCount: 1, lastState: terminated(1, 'web-old') },
+      previous: [...died, containerID: 'containerd://web-old', state: terminated(1, 'web-old') ],,
+    status: ...runs, restartCount: 1, lastState: terminated(1, 'web-old') ,
   },
   'counts on where the runtime has lost count': {
-    given: {
       containers: [seen('web', running)],
-      previous: [{ ...died, restartCount: 4, containerID: 'containerd://web-old', state: terminated(1, 'web-old') }],
-    },
-    status: { ...runs, restartCount: 5, lastState: terminated(1, 'web-old') },
+      previous: [...died, restartCount: 4, containerID: 'containerd://web-old', state: terminated(1, 'web-old') ],,
+    status: ...runs, restartCount: 5, lastState: terminated(1, 'web-old') ,
   },
-  'keeps its end once the runtime has forgotten it': {
-    given: { spec: { restartPolicy: 'Never' }, previous: [died] },
+  'keeps its end once the runtime has forgotten it': {restartPolicy: 'Never' , previous: [died] ,
     status: died,
   },
-  'was lost while it ran': {
-    given: { previous: [runs] },
-    status: { ...waits, restartCount: 1, lastState: lost(lostWhileRunning) },
+  'was lost while it ran': {previous: [runs] ,
+    status: ...waits, restartCount: 1, lastState: lost(lostWhileRunning) ,
   },
-  'was lost while it ran, and its pod is being deleted': {
-    given: { metadata: { deletionTimestamp: '1970-01-01T00:00:09Z' }, previous: [runs] },
-    status: { ...waits, lastState: lost(lostWhileRunning) },
+  'was lost while it ran, and its pod is being deleted': {deletionTimestamp: '1970-01-01T00:00:09Z' , previous: [runs] ,
+    status: ...waits, lastState: lost(lostWhileRunning) ,
   },
-  'is in a state that the runtime does not know, after it ran': {
-    given: { containers: [seen('web', { state: 'unknown' })], previous: [runs] },
-    status: {
+  'is in a state that the runtime does not know, after it ran': {containers: [seen('web', { state: 'unknown' })], previous: [runs] ,
+    status: 
       ...died,
       restartCount: 1,
-      state: lost('The container could not be located when the pod was terminated'),
-    },
+      state: lost('The container could not be located when the pod was terminated'),,
   },
   'is an init container that has done its work': {
     of: 'first',
-    given: { spec: { initContainers: [first] }, containers: [seen('first', exited(0))], trouble: backOff },
-    status: {
+    given: initContainers: [first] , containers: [seen('first', exited(0))], startError: backOff ,
+    status: 
       ...runs,
       name: 'first',
       containerID: 'containerd://first-0',
       state: terminated(0, 'first-0'),
-      started: false,
-    },
+      started: false,,
   },
   'is an init container that works': {
     of: 'first',
-    given: { spec: { initContainers: [first] }, containers: [seen('first', running)] },
-    status: { ...runs, name: 'first', containerID: 'containerd://first-0', ready: false },
+    given: initContainers: [first] , containers: [seen('first', running)] ,
+    status: ...runs, name: 'first', containerID: 'containerd://first-0', ready: false ,
   },
   'is an init container that must have done its work': {
     of: 'first',
-    given: { spec: { initContainers: [first] }, containers: [seen('web', running)] },
-    status: {
+    given: initContainers: [first] , containers: [seen('web', running)] ,
+    status: 
       ...waits,
       name: 'first',
       ready: true,
-      state: {
-        terminated: {
+      state: 
           exitCode: 0,
           reason: 'Completed',
           message:
-            'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',
-        },
-      },
-    },
+            'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',,,,
   },
   'is a sidecar that is gone and will be made again': {
     of: 'side',
-    given: { spec: { initContainers: [side] }, containers: [seen('web', running)] },
-    status: { ...waits, name: 'side', state: { waiting: { reason: 'PodInitializing' } } },
+    given: initContainers: [side] , containers: [seen('web', running)] ,
+    status: ...waits, name: 'side', state: reason: 'PodInitializing' ,
   },
 };
 

@@ -26,7 +26,7 @@ const unready = [
 const disruption = condition('DisruptionTarget', 'True', { reason: 'TerminationByKubelet' });
 
 const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> = {
-  'leaves what is right as it is': { given: {}, status: own },
+  'changes nothing where the statuses agree': { given: {}, status: own },
   'brings the first status': { given: { api: { phase: 'Pending' } }, status: own },
   "keeps others' conditions in their place and adds its own behind": {
     given: {
@@ -45,7 +45,7 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     given: { own: { ...own, conditions: [...(own.conditions ?? []), condition('example.com/gate', 'True')] } },
     status: own,
   },
-  'takes conditions of its own that no longer hold away': {
+  'removes its own conditions that no longer hold': {
     given: { api: { ...own, conditions: [condition('PodResizePending', 'True'), ...(own.conditions ?? [])] } },
     status: own,
   },
@@ -69,11 +69,11 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     given: { own: { ...failed, containerStatuses: [] } },
     status: { ...own, containerStatuses: [] },
   },
-  'tells a terminal phase once they cannot, and then the pod is not ready': {
+  'sends a terminal phase once no container can run, and then the pod is not ready': {
     given: { own: failed, hasRunningContainers: false },
     status: { ...failed, conditions: unready },
   },
-  'says of a pod that succeeded that it is complete': {
+  'sets the reason PodCompleted of a pod that succeeded': {
     given: {
       own: { ...own, phase: 'Succeeded', conditions: [condition('Ready', 'True')] },
       hasRunningContainers: false,
@@ -89,14 +89,14 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     status: { ...failed, conditions: unready },
   },
   'lets the mirror of a static pod run again': { given: { api: failed, isMirror: true }, status: own },
-  'keeps the times of the mirror of a static pod that an agent before has told of': {
+  'keeps the times of a mirror pod that a previous process wrote': {
     given: {
       own: { ...own, conditions: own.conditions?.map((each) => ({ ...each, lastTransitionTime: NOW })) },
       isMirror: true,
     },
     status: own,
   },
-  'tells the time of what has changed meanwhile of a static pod': {
+  'updates the times of changed conditions of a mirror pod': {
     given: {
       api: { ...own, conditions: [condition('Ready', 'False'), condition('ContainersReady', 'True')] },
       own: { ...own, conditions: own.conditions?.map((each) => ({ ...each, lastTransitionTime: NOW })) },
@@ -111,11 +111,11 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     given: { own: { ...failed, conditions: [disruption] } },
     status: { ...own, conditions: undefined },
   },
-  'tells a disruption with the phase, as of now': {
+  'sends a disruption with the phase, with the present time': {
     given: { own: { ...failed, conditions: [disruption] }, hasRunningContainers: false },
     status: { ...failed, conditions: [{ ...disruption, lastTransitionTime: NOW }] },
   },
-  'keeps a disruption that somebody else has told': {
+  'keeps a disruption of another component': {
     given: { api: { ...own, conditions: [disruption, ...(own.conditions ?? [])] } },
     status: { ...own, conditions: [disruption, ...(own.conditions ?? [])] },
   },
@@ -134,7 +134,7 @@ const agreements: Record<string, { api: PodStatus; agree: boolean }> = {
     api: { ...own, conditions: own.conditions?.map((each) => ({ ...each, lastTransitionTime: NOW })) },
     agree: true,
   },
-  'what the server adds without meaning': {
+  'fields that the server adds': {
     api: {
       ...own,
       conditions: own.conditions?.map((each) => ({ ...each, message: '' })),

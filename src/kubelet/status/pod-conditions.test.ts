@@ -153,16 +153,16 @@ const cases: Record<string, { given: Partial<ConditionsView>; differs: Record<st
 
 for (const [name, { given, differs }] of Object.entries(cases)) {
   test(`podConditions() ${name}`, () => {
-    const expected = Object.entries({ ...allTrue, ...differs }).map(([type, verdict]) => ({
+    const expected = Object.entries({ ...allTrue, ...differs }).map(([type, value]) => ({
       type,
-      ...verdict,
+      ...value,
       lastTransitionTime: NOW,
     }));
     assert.deepEqual(podConditions({ ...healthy, ...given }), expected);
   });
 }
 
-test('podConditions() keep the time of what has not changed, and tell the generation they are about', () => {
+test('podConditions() keep the time of unchanged conditions, and have the generation', () => {
   const previous = {
     conditions: [
       { type: 'Ready', status: 'True', lastTransitionTime: EARLIER },
@@ -177,7 +177,7 @@ test('podConditions() keep the time of what has not changed, and tell the genera
   ]);
 });
 
-test('podConditions() put what others set before their own, and look at the readiness gates there', () => {
+test('podConditions() put the conditions of other components first, and look at the readiness gates there', () => {
   const gate: PodCondition = { type: 'example.com/lb', status: 'False' };
   const disruption: PodCondition = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
   const { pod } = withSpec({ readinessGates: [{ conditionType: gate.type }] });
@@ -193,9 +193,9 @@ test('podConditions() put what others set before their own, and look at the read
   );
 });
 
-test('podConditions() tell that the node itself ends a pod, and since when', () => {
-  const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
-  const first = podConditions({ ...healthy, failure: verdict });
+test('podConditions() have the disruption by the node, with its time', () => {
+  const failure = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
+  const first = podConditions({ ...healthy, failure });
   const disruption = {
     type: 'DisruptionTarget',
     status: 'True',
@@ -206,7 +206,7 @@ test('podConditions() tell that the node itself ends a pod, and since when', () 
   assert.deepEqual(first[0], disruption);
   const later = podConditions({
     ...healthy,
-    failure: verdict,
+    failure,
     previous: { conditions: first },
     nowMs: healthy.nowMs + 60_000,
   });

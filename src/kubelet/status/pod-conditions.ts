@@ -16,7 +16,7 @@ export interface ConditionsView {
   readonly phase: PodPhase;
   readonly previous: PodStatus | undefined;
   readonly failure?: PodFailure | undefined;
-  /** Conditions of a resize; absent: there is none. */
+  /** Conditions of a resize; absent without one. */
   readonly resizing?: readonly PodCondition[] | undefined;
   readonly nowMs: number;
 }

@@ -46,8 +46,8 @@ const everywhere = (phase: PodPhase): ByPolicy => [phase, phase, phase];
 const twoContainers: Record<string, { a: Shown | undefined; b: Shown; phase: ByPolicy }> = {
   'both wait': { a: waiting, b: waiting, phase: everywhere('Pending') },
   'one waits, one runs': { a: waiting, b: running, phase: everywhere('Pending') },
-  'nothing is known of one': { a: undefined, b: running, phase: everywhere('Pending') },
-  'nothing is known of one, one ended': { a: undefined, b: ended(0), phase: everywhere('Pending') },
+  'one is unknown': { a: undefined, b: running, phase: everywhere('Pending') },
+  'one is unknown, one ended': { a: undefined, b: ended(0), phase: everywhere('Pending') },
   'both run': { a: running, b: running, phase: everywhere('Running') },
   'one runs, one succeeded': { a: running, b: ended(0), phase: everywhere('Running') },
   'one runs, one failed': { a: running, b: ended(1), phase: everywhere('Running') },
@@ -87,7 +87,7 @@ for (const [name, { init, main, phase }] of Object.entries(withInit)) {
 }
 
 const withSidecar: Record<string, { side: Shown; main: Shown; initialized?: boolean; phase: ByPolicy }> = {
-  'waits, and nothing else was made': { side: waiting, main: waiting, phase: everywhere('Pending') },
+  'waits, and no other was created': { side: waiting, main: waiting, phase: everywhere('Pending') },
   'has not started yet': { side: starting, main: waiting, phase: everywhere('Pending') },
   'runs beside the container': { side: running, main: running, phase: everywhere('Running') },
   'restarts and has not started, once the container ran': {
@@ -124,7 +124,7 @@ const afterTheEnd: Record<string, { a: Shown; b: Shown; phase: PodPhase }> = {
   'one failed': { a: ended(0), b: ended(137), phase: 'Failed' },
   'one backs off after a success': { a: ended(0), b: backOff(0), phase: 'Failed' },
   'one still runs': { a: running, b: ended(0), phase: 'Running' },
-  'nothing was made': { a: waiting, b: waiting, phase: 'Pending' },
+  'none was created': { a: waiting, b: waiting, phase: 'Pending' },
 };
 
 for (const [name, { a, b, phase }] of Object.entries(afterTheEnd)) {

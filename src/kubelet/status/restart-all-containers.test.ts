@@ -81,12 +81,12 @@ const begun = shown([seen('init', running, 1)], cleared);
 const initAgain = shown([seen('init', exited(0), 1)], begun);
 const again = shown([seen('web', running, 1), seen('worker', running, 1), seen('init', exited(0), 1)], initAgain);
 
-test('a pod that can restart all of its containers says that it does not, without a generation', () => {
+test('a pod with a RestartAllContainers rule has the condition with status False, without a generation', () => {
   assert.deepEqual(condition(before), off);
   assert.equal(before.conditions?.at(-1)?.type, 'AllContainersRestarting');
 });
 
-test('a pod whose containers all are to begin anew says so, and runs', () => {
+test('a pod whose containers all must restart has the condition, and runs', () => {
   assert.deepEqual(condition(afterExit), on);
   assert.equal(isRestartingAll(afterExit), true);
   assert.equal(afterExit.phase, 'Running');
@@ -115,12 +115,12 @@ test('containers that are removed wait, count a restart, and the pod still runs'
   ]);
 });
 
-test('a pod that begins anew is pending while an init container runs, and stays initialized', () => {
+test('a restarted pod is pending while an init container runs, and stays initialized', () => {
   assert.equal(begun.phase, 'Pending');
   assert.equal(initialized(begun), 'True');
 });
 
-test('containers that began anew show why they had ended', () => {
+test('restarted containers show why they ended', () => {
   const runs = { state: { running: { startedAt: '1970-01-01T00:00:05Z' } }, lastState: removed.lastState };
   assert.deepEqual(facts(again).slice(1), [
     { name: 'web', ...runs, restartCount: 1 },

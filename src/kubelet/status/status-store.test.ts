@@ -10,10 +10,10 @@ const pod: Pod = {
 
 const running: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
-test('StatusStore.update() counts and tells real changes only', () => {
+test('StatusStore.update() counts and publishes only changes', () => {
   const store = new StatusStore();
-  const told: unknown[] = [];
-  store.subscribe(({ version, status }) => told.push([version, status.phase]));
+  const published: unknown[] = [];
+  store.subscribe(({ version, status }) => published.push([version, status.phase]));
 
   const answers = [
     store.update(pod, { phase: 'Pending' }),
@@ -24,7 +24,7 @@ test('StatusStore.update() counts and tells real changes only', () => {
   ];
 
   assert.deepEqual(answers, [true, false, true, false, true]);
-  assert.deepEqual(told, [
+  assert.deepEqual(published, [
     [1, 'Pending'],
     [2, 'Running'],
     [3, 'Running'],

@@ -137,7 +137,7 @@ for (let seed = 1; seed <= SEEDS; seed++) {
     }
     server.faults.setOutage(false);
     server.faults.everyCall(() => undefined);
-    // The watch tells of what the writer does, until there is nothing more to do.
+    // The watch reports the changes of the writer, until there are no more.
     for (let round = 0; round < 3; round++) {
       await world.watch();
       await clock.advance(60_000);

@@ -33,7 +33,7 @@ function newPod(metadata: Partial<Pod['metadata']> = {}): Pod {
   };
 }
 
-/** A writer beside an API server, with what its surroundings tell it in the hands of the test. */
+/** A writer with an API server; the test controls its dependencies. */
 function setUp() {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -71,7 +71,7 @@ function setUp() {
       world.seen.set(pod.metadata.uid, pod);
       return pod;
     },
-    /** The watch tells the agent how the pod is now. */
+    /** The watch delivers the present pod. */
     async look(uid: string) {
       const pod = await api.direct.get(key, LIFE).catch(() => undefined);
       if (pod?.metadata.uid === uid) world.seen.set(uid, pod);
@@ -129,7 +129,7 @@ test('a status from before the writer ran is sent', async () => {
   await done;
 });
 
-test('a new agent sends nothing when the API server has it all', async () => {
+test('a new agent sends nothing when the API server is up to date', async () => {
   const it = setUp();
   const pod = await it.create();
   const patched = await it.api.direct.patch(key, { status: running }, { subresource: 'status' }, LIFE);
@@ -169,7 +169,7 @@ test("others' conditions stay, also those that came since the pod was last seen"
   await it.stop();
 });
 
-test('what somebody else writes over the agent is put right when it is seen', async () => {
+test('a foreign change of the agent's fields is corrected when it is observed', async () => {
   const it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
@@ -183,7 +183,7 @@ test('what somebody else writes over the agent is put right when it is seen', as
   await it.stop();
 });
 
-test('a version that the watch tells late is no reason to write again', async () => {
+test('a late version from the watch causes no further request', async () => {
   const it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
@@ -221,7 +221,7 @@ test('an answer that is lost does no harm', async () => {
   await it.stop();
 });
 
-test('a busy server is left alone for as long as it asks', async () => {
+test('the Retry-After of a busy server is respected', async () => {
   const it = setUp();
   const pod = await it.create();
   const busy = new ApiError('TooManyRequests', 'busy', { retryAfterMs: 5000 });
@@ -245,7 +245,7 @@ test('a conflict on the same pod is tried again', async () => {
   await it.stop();
 });
 
-test('another pod of the same name is left alone', async () => {
+test('a new pod of the same name is not changed', async () => {
   const it = setUp();
   const pod = await it.create();
   await it.api.direct.delete(key, { graceSeconds: 0 }, LIFE);
@@ -259,7 +259,7 @@ test('another pod of the same name is left alone', async () => {
   await it.stop();
 });
 
-test('a pod that is not there any more is told nothing more', async () => {
+test('no status is sent for a deleted pod', async () => {
   const it = setUp();
   const pod = await it.create();
   await it.api.direct.delete(key, { graceSeconds: 0 }, LIFE);
@@ -271,7 +271,7 @@ test('a pod that is not there any more is told nothing more', async () => {
   await it.stop();
 });
 
-test('a terminal phase is told when no container can run any more', async () => {
+test('a terminal phase is sent when no container can run any more', async () => {
   const it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
@@ -284,7 +284,7 @@ test('a terminal phase is told when no container can run any more', async () => 
   await it.stop();
 });
 
-test('a pod that is to be deleted goes when it has ended, told so, and nothing of it is left', async () => {
+test('a deleted pod is removed when it has ended, its status is sent, and its resources are released', async () => {
   const it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
@@ -338,7 +338,7 @@ test('a pod that took the place of the one to be deleted stays', async () => {
   await it.stop();
 });
 
-test('a pod that nobody deletes stays when it has ended', async () => {
+test('a pod that is not deleted stays when it has ended', async () => {
   const it = setUp();
   const pod = await it.create();
   Object.assign(it.world, { mayRun: false, finished: true });
@@ -410,7 +410,7 @@ test('a mirror that a user deletes is not deleted by the writer', async () => {
   await it.stop();
 });
 
-test('a UID that comes back after it was forgotten starts anew', async () => {
+test('a UID that returns after its removal starts from scratch', async () => {
   const it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);

@@ -22,7 +22,11 @@ const cases: Record<string, { running: string[]; unordered?: string[]; ordered: 
     running: ['proxy', 'log', 'a', 'b'],
     ordered: [['a', 'b'], ['log'], ['proxy']],
   },
-  'makes no container wait for an init container': { running: ['proxy', 'init'], unordered: ['init'], ordered: [['proxy']] },
+  'makes no container wait for an init container': {
+    running: ['proxy', 'init'],
+    unordered: ['init'],
+    ordered: [['proxy']],
+  },
   'makes no container wait for an ephemeral container': {
     running: ['debug', 'a', 'proxy'],
     unordered: ['debug'],

@@ -42,7 +42,7 @@ const MAX_TAIL_BYTES = 64 * 1024 * 1024;
  * Unpacks a layer into an empty directory, verifies it and syncs it to disk. A failure leaves incomplete files behind.
  */
 export async function applyLayer(
-  { fs, layout, whiteoutFormat: form }: ApplyDeps,
+  { fs, layout, whiteoutFormat }: ApplyDeps,
   folder: string,
   { diffId, archive, foldersBelow, belowReady }: LayerSource,
   signal: AbortSignal,
@@ -65,7 +65,7 @@ export async function applyLayer(
       replaced.allow(member.stored);
       return frame.member(member, path);
     };
-    const unpacked = await unpackLayer(readTar(bytes), writer, { format: form, onMember, reserveInodes }, signal);
+    const unpacked = await unpackLayer(readTar(bytes), writer, { format: whiteoutFormat, onMember, reserveInodes }, signal);
     await frame.endMembers();
     await drainTail(bytes); // the digest includes everything after the end marker
     compressed?.verify('layer');

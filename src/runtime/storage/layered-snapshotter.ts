@@ -22,7 +22,7 @@ export interface SnapshotterDeps {
   readonly layers: LayerStore;
   readonly references: LayerReferences;
   readonly image: (reference: string) => { readonly layers: readonly { readonly chainId: string }[] } | undefined;
-  /** Removes those of these layers that are not in use. */
+  /** Removes those of these layers that are not in references. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
 
@@ -44,13 +44,13 @@ export class LayeredSnapshotter implements Snapshotter {
 
   async mount({ containerId, imageId, target, idMap }: SnapshotRequest, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { fs, layout, references: use } = this.#deps;
+    const { fs, layout, references } = this.#deps;
     const user = `snapshots/${containerId}` as const;
     const chain = this.#claim(imageId, user);
     const folder = `${layout.snapshots}/${containerId}`;
     const isNew = (await fs.lstat(folder)) === undefined;
     await fs.makeDirectory(folder, 0o700);
-    await Promise.all([use.record(user), fs.makeDirectory(target)]);
+    await Promise.all([references.record(user), fs.makeDirectory(target)]);
     if (!isNew && (await this.#isMounted(target, `${folder}/copy`))) return;
     const hasCopy = !isNew && (await fs.lstat(`${folder}/copy`)) !== undefined;
     if (this.driver === 'native' || hasCopy) return this.#bindCopy({ folder, chain, target, idMap }, signal);
@@ -59,13 +59,13 @@ export class LayeredSnapshotter implements Snapshotter {
 
   async mountImage({ imageId, target, idMap }: ImageView, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { fs, layout, references: use } = this.#deps;
+    const { fs, layout, references } = this.#deps;
     const name = viewName(target);
     const chain = this.#claim(imageId, `views/${name}`);
     const folder = `${layout.views}/${name}`;
     await fs.makeDirectory(folder, 0o700);
     await fs.writeReplacing(`${folder}/target`, target);
-    await use.record(`views/${name}`);
+    await references.record(`views/${name}`);
     await fs.makeDirectory(target);
     if (await this.#isMounted(target, `${folder}/copy`)) return;
     await this.#mountView({ folder, chain, target, idMap }, signal);
@@ -94,7 +94,7 @@ export class LayeredSnapshotter implements Snapshotter {
   }
 
   async unmount(target: string): Promise<void> {
-    const { fs, mounts, layout, references: use } = this.#deps;
+    const { fs, mounts, layout, references } = this.#deps;
     try {
       await mounts.unmount(target);
     } catch (error) {
@@ -102,7 +102,7 @@ export class LayeredSnapshotter implements Snapshotter {
       await mounts.unmount(target, { lazy: true });
     }
     const view = `views/${viewName(target)}` as const;
-    if (use.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined) await this.#discard(view);
+    if (references.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined) await this.#discard(view);
   }
 
   async remove(containerId: string): Promise<void> {
@@ -201,15 +201,15 @@ export class LayeredSnapshotter implements Snapshotter {
 
   /** Moved away first, so that a start after a crash does not find half of it. Its image may be removed already. */
   async #discard(user: LayerUser): Promise<void> {
-    const { fs, trash, mounts, layout, references: use, discardLayers } = this.#deps;
+    const { fs, trash, mounts, layout, references, discardLayers } = this.#deps;
     const folder = `${layout.root}/${user}`;
-    const chain = await use.chainOf(user);
+    const chain = await references.chainOf(user);
     if ((await fs.lstat(folder)) !== undefined) {
       // An interrupted copy may have left this mount.
       if ((await fs.lstat(`${folder}/merged`)) !== undefined) await mounts.unmount(`${folder}/merged`);
       await trash.discard(folder);
     }
-    use.release(user);
+    references.release(user);
     await discardLayers(chain);
   }
 

@@ -17,7 +17,7 @@ interface Unpacked extends UnpackedLayer {
   readonly outside: string;
 }
 
-async function unpack(files: FakeFiles, form: WhiteoutFormat = overlay): Promise<Unpacked> {
+async function unpack(files: FakeFiles, format: WhiteoutFormat = overlay): Promise<Unpacked> {
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/data/layer');
   await fs.writeFile('/data/outside', 'untouched');
@@ -26,7 +26,7 @@ async function unpack(files: FakeFiles, form: WhiteoutFormat = overlay): Promise
     yield archive;
   })();
   await using writer = await fs.writeTree('/data/layer');
-  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, { format: form }, signal);
+  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, { format }, signal);
   const shown: Record<string, string> = {};
   for await (const { path, node } of fs.readTree('/data/layer', signal)) {
     const parts: Uint8Array[] = [];
@@ -38,7 +38,7 @@ async function unpack(files: FakeFiles, form: WhiteoutFormat = overlay): Promise
 }
 
 const none = { implied: [''], removed: [], opaque: [], outside: 'untouched' };
-const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Partial<Unpacked> }> = {
+const cases: Record<string, { given: FakeFiles; format?: WhiteoutFormat; want: Partial<Unpacked> }> = {
   'files and directories': { given: { a: null, 'a/b': 'text' }, want: { files: { a: 'directory', 'a/b': 'text' } } },
   'names with dots': {
     given: { './a': null, './a/./b': 'x', 'a/../c': 'y' },
@@ -78,7 +78,7 @@ const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Par
   'names of aufs': { given: { '.wh..wh.plnk': null, '.wh..wh.aufs': '', a: '' }, want: { files: { a: '' } } },
   'whiteouts as a list': {
     given: { 'a/.wh..wh..opq': '', a: null, '.wh.b': '' },
-    form: { kind: 'list' },
+    format: { kind: 'list' },
     want: { opaque: ['a'], removed: ['b'], files: { a: 'directory' } },
   },
   'a directory without its overlayfs attributes': {
@@ -111,9 +111,9 @@ const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Par
     want: { removed: ['up/data'], files: { data: 'characterDevice', up: 'symlink' } },
   },
 };
-for (const [name, { given, form, want }] of Object.entries(cases)) {
+for (const [name, { given, format, want }] of Object.entries(cases)) {
   test(`unpackLayer() unpacks ${name}`, async () => {
-    assert.deepEqual(await unpack(given, form), { ...none, ...want });
+    assert.deepEqual(await unpack(given, format), { ...none, ...want });
   });
 }
 

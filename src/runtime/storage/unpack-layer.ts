@@ -70,7 +70,7 @@ export async function unpackLayer(
   options: UnpackOptions,
   signal: AbortSignal,
 ): Promise<UnpackedLayer> {
-  const { format: form, onMember, maxMembers = MAX_MEMBERS } = options;
+  const { format, onMember, maxMembers = MAX_MEMBERS } = options;
   const whiteouts: WhiteoutSets = { removed: new Set(), opaque: new Set() };
   const folder = new BoundedFolder(writer, options, signal);
   let [hasRoot, count] = [false, 0];
@@ -84,7 +84,7 @@ export async function unpackLayer(
     else await folder.put(path, sanitize(member.name, member.node));
     if (path === '') hasRoot = true;
   }
-  await applyWhiteouts(folder, form, whiteouts);
+  await applyWhiteouts(folder, format, whiteouts);
   const implied = [...(hasRoot ? [] : ['']), ...writer.implied];
   return { implied, removed: [...whiteouts.removed], opaque: [...whiteouts.opaque] };
 }
@@ -152,7 +152,7 @@ function isLinkTarget(target: string): boolean {
  */
 async function applyWhiteouts(
   folder: BoundedFolder,
-  form: WhiteoutFormat,
+  format: WhiteoutFormat,
   { removed, opaque }: WhiteoutSets,
 ): Promise<void> {
   const { writer } = folder;
@@ -161,7 +161,7 @@ async function applyWhiteouts(
     if (own === 'directory') opaque.add(path);
     if (own !== undefined) removed.delete(path);
   }
-  if (form.kind === 'list') return;
+  if (format.kind === 'list') return;
   const isBelowRemoved = (path: string) => parentPaths(path).some((above) => removed.has(above));
   for (const path of removed) {
     if (isBelowRemoved(path)) continue;
@@ -170,7 +170,7 @@ async function applyWhiteouts(
   for (const path of opaque) {
     if (isBelowRemoved(path)) continue;
     if ((await writer.kind(path)) !== 'directory') await folder.put(path, FOLDER);
-    await writer.setXattr(path, form.opaqueXattr, new TextEncoder().encode('y'));
+    await writer.setXattr(path, format.opaqueXattr, new TextEncoder().encode('y'));
   }
 }
 

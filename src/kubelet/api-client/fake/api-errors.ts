@@ -1,7 +1,7 @@
 import { ApiError, type ObjectKey } from '../api-server.ts';
 import { resourceFacts } from './resource-facts.ts';
 
-/** The server's refusals, in its words. */
+/** The errors of kube-apiserver, with its messages. */
 
 export function notFound({ resource, name }: ObjectKey): ApiError {
   return new ApiError('NotFound', `${resourceFacts(resource).qualifiedName} ${JSON.stringify(name)} not found`);
@@ -15,7 +15,7 @@ export function alreadyExists({ resource, name }: ObjectKey): ApiError {
   return new ApiError('AlreadyExists', `${resourceFacts(resource).qualifiedName} ${JSON.stringify(name)} already exists`);
 }
 
-/** Somebody else was faster. */
+/** A concurrent write was first. */
 export function modified(key: ObjectKey): ApiError {
   return conflict(
     resourceFacts(key.resource).qualifiedName,
@@ -24,7 +24,7 @@ export function modified(key: ObjectKey): ApiError {
   );
 }
 
-/** An update meant another object of the same name. */
+/** The update was for an object with another UID. */
 export function wrongUidToUpdate(key: ObjectKey, wanted: string, found: string): ApiError {
   const { qualifiedName, storagePrefix } = resourceFacts(key.resource);
   const path = ['/registry', storagePrefix, ...(key.namespace === '' ? [] : [key.namespace]), key.name].join('/');
@@ -34,7 +34,7 @@ export function wrongUidToUpdate(key: ObjectKey, wanted: string, found: string):
   return conflict(qualifiedName, key.name, storageError);
 }
 
-/** A deletion meant another object of the same name. */
+/** The deletion was for an object with another UID. */
 export function wrongUidToDelete(key: ObjectKey, wanted: string, found: string): ApiError {
   return conflict(
     resourceFacts(key.resource).qualifiedKind,
@@ -44,7 +44,7 @@ export function wrongUidToDelete(key: ObjectKey, wanted: string, found: string):
   );
 }
 
-/** `kind` as the server puts it, which is sometimes the resource. */
+/** `kind` as in the server's message, which sometimes is the resource. */
 export function invalid(kind: string, name: string, errors: readonly string[]): ApiError {
   const [only = ''] = errors;
   const text = errors.length === 1 ? only : `[${errors.join(', ')}]`;

@@ -2,20 +2,20 @@ import type { Clock } from '../../../host/clock.ts';
 import type { ApiError, ApiServer, Resource } from '../api-server.ts';
 import { unavailable } from './api-errors.ts';
 
-/** What goes wrong with one call. */
+/** A fault of one call. */
 export type ApiFault =
-  /** It fails and nothing has happened. */
+  /** Fails without an effect. */
   | { readonly kind: 'before'; readonly error: ApiError }
-  /** It happens, but the caller is told that it failed: a lost answer. A watch fails once it has ended. */
+  /** Takes effect, but the caller gets an error: a lost response. A watch fails after its end. */
   | { readonly kind: 'after'; readonly error: ApiError }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** It neither happens nor ends, until the caller gives up. */
+  /** Neither takes effect nor returns until the caller aborts. */
   | { readonly kind: 'hang' };
 
-/** The calls of an API server, by name. */
+/** The calls of an API server. */
 export type ApiVerb = keyof ApiServer;
 
-/** What a call is about. */
+/** The target of a call. */
 export interface ApiRequest {
   readonly resource: Resource | 'serviceaccounts';
   readonly namespace?: string;
@@ -23,31 +23,31 @@ export interface ApiRequest {
   readonly subresource?: 'status';
 }
 
-/** Faults by verb. An outage comes first, then those for the next call, then what `everyCall` says. */
+/** Faults by verb. An outage has precedence, then faults for the next call, then `everyCall`. */
 export class ApiFaults {
   readonly #next = new Map<ApiVerb, ApiFault[]>();
   #everyCall: (verb: ApiVerb, request: ApiRequest) => ApiFault | undefined = () => undefined;
   #outage = new AbortController();
 
-  /** The next call of this verb, and only that one; several queue up. */
+  /** Adds a fault to the next call of this verb; several are queued. */
   next(verb: ApiVerb, fault: ApiFault): void {
     const queue = this.#next.get(verb) ?? [];
     queue.push(fault);
     this.#next.set(verb, queue);
   }
 
-  /** Asked for each call from now on: a resource that fails, a slow server, or faults drawn from a seed. */
+  /** Called for each call from now on: a failing resource, a slow server, or faults drawn from a seed. */
   everyCall(decide: (verb: ApiVerb, request: ApiRequest) => ApiFault | undefined): void {
     this.#everyCall = decide;
   }
 
-  /** While out, calls fail with `Unavailable`: also those that wait, and every watch. */
+  /** During an outage calls fail with `Unavailable`, including pending calls and all watches. */
   setOutage(isOut: boolean): void {
     if (isOut) this.#outage.abort(unavailable());
     else if (this.#outage.signal.aborted) this.#outage = new AbortController();
   }
 
-  /** Aborts with the next outage. */
+  /** Aborts at the next outage. */
   get outage(): AbortSignal {
     return this.#outage.signal;
   }
@@ -57,7 +57,7 @@ export class ApiFaults {
   }
 }
 
-/** The same server, with faults. */
+/** Adds the faults to a server. */
 export function withFaults(api: ApiServer, faults: ApiFaults, clock: Clock): ApiServer {
   const call = async <T>(
     verb: ApiVerb,

@@ -8,8 +8,8 @@ import { resourceFacts } from './resource-facts.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';
 
 /**
- * What the server stores when an update or a patch would make `wanted` of `old`: without what this way of writing
- * may not change. Throws what the server refuses with.
+ * The object that the server stores when an update or a patch asks for `wanted`: fields that this kind of write may not
+ * change are kept. Throws the server's error.
  */
 export function changedObject(
   key: ObjectKey,
@@ -49,7 +49,7 @@ export function changedObject(
   return result;
 }
 
-/** True for one that only its finalizers kept, now that they are gone. */
+/** True for an object that only its finalizers kept, after their removal. */
 export function isReleased(old: WireObject, changed: WireObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = old.metadata;
   return (
@@ -94,7 +94,7 @@ function normalizeByKind(
   return isDeepStrictEqual(old['spec'], pod['spec']) ? pod : withMetadata(pod, { generation: generation + 1 });
 }
 
-/** The status of a pod cannot touch who owns it, its QoS class, nor take back which generation was seen. */
+/** A status write cannot change owners or the QoS class, nor reset observed generations. */
 function podWithStatus(old: Pod, { status = {}, ...changed }: Pod): WireObject {
   const { metadata } = old;
   const before = old.status ?? {};

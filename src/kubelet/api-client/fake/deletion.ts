@@ -3,15 +3,15 @@ import { formatTime, parseTime } from '../../../base/rfc3339.ts';
 import type { Resource } from '../api-server.ts';
 import { fromWire, type WireObject } from './wire-object.ts';
 
-/** What a request to delete does to an object. */
+/** The effect of a delete request. */
 export type Deletion =
-  /** It goes already, and no later than it was asked now. */
+  /** A deletion with the same or a shorter grace period is already pending. */
   | { readonly kind: 'pending' }
-  /** It is told to go; whoever has to do with it sees that first, even when it is removed at once. */
+  /** The deletion is marked first, so that watches see it even if the object is removed at once. */
   | { readonly kind: 'mark'; readonly metadata: ObjectMeta; readonly thenRemove: boolean }
   | { readonly kind: 'remove' };
 
-/** Only pods are given time, and only finalizers keep what has none left. */
+/** Only pods have a grace period. Finalizers keep an object whose grace period is over. */
 export function decideDeletion(
   resource: Resource,
   object: WireObject,
@@ -45,7 +45,7 @@ function decideWithGrace(pod: Pod, asked: number | undefined, nowMs: number, isK
   }
   if (asked === undefined || asked >= current) return { kind: 'pending' };
   const end = parseTime(deletionTimestamp) + (asked - current) * 1000;
-  // Too late for what is asked now; one second says that there was grace, and that the last word is the node's.
+  // The requested time has passed already. One second marks the deletion as graceful, so that the node confirms it.
   const seconds = end < nowMs && asked !== 0 ? 1 : asked;
   return {
     kind: 'mark',
@@ -54,14 +54,14 @@ function decideWithGrace(pod: Pod, asked: number | undefined, nowMs: number, isK
   };
 }
 
-/** Nobody has to stop a pod that no node has, or that has ended. */
+/** A pod without a node or in a terminal phase needs no grace period. */
 function firstGrace({ spec, status }: Pod, asked: number | undefined): number {
   if (!spec.nodeName || status?.phase === 'Failed' || status?.phase === 'Succeeded') return 0;
   const seconds = asked ?? spec.terminationGracePeriodSeconds ?? 0;
   return seconds < 0 ? 1 : seconds;
 }
 
-/** To be deleted is a change of what is wanted. */
+/** A deletion counts as a change of the spec. */
 function firstMark({ deletionTimestamp, generation = 0 }: ObjectMeta): ObjectMeta {
   return deletionTimestamp === undefined && generation > 0 ? { generation: generation + 1 } : {};
 }

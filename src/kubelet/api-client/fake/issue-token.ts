@@ -4,13 +4,13 @@ import type { IssuedToken, ServiceAccountKey } from '../api-server.ts';
 import { conflict, invalid, notFound } from './api-errors.ts';
 import type { WireObject } from './wire-object.ts';
 
-/** Every namespace has this account, also where nobody has created it. */
+/** Every namespace has this account, even if it was not created. */
 const ACCOUNT = 'default';
 const ISSUER = 'https://kubernetes.default.svc';
 const DEFAULT_SECONDS = 3600;
 const SHORTEST_SECONDS = 600;
 
-/** A token that says the same as one of the server's would, and is signed by nobody. */
+/** A token with the claims of a real one, but unsigned. */
 export function issueToken(
   account: ServiceAccountKey,
   { audiences = [], boundObjectRef, expirationSeconds = DEFAULT_SECONDS }: TokenRequestSpec,

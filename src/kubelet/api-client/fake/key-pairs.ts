@@ -1,4 +1,4 @@
-/** Certificates that vouch for nothing, and their keys, for who has to tell one from the other. They last a century. */
+/** Two self-signed certificates with their keys, valid for a century. */
 
 export const PAIR_ONE = {
   certificate: `-----BEGIN CERTIFICATE-----

@@ -35,7 +35,7 @@ import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.t
 
 const GENERATED_NAME_ATTEMPTS = 8;
 
-/** The calls of a server that never fails by itself. */
+/** The calls of a server without faults. */
 export class MemoryApiCalls implements ApiServer {
   readonly #store: ObjectStore;
   readonly #clock: Clock;
@@ -55,7 +55,7 @@ export class MemoryApiCalls implements ApiServer {
   async list<R extends Resource>(selection: Selection<R>, signal: AbortSignal): Promise<ObjectList<ApiObjects[R]>> {
     signal.throwIfAborted();
     const objects = this.#store.list(selection.resource, selectObjects(selection));
-    // Only the list says what it is a list of.
+    // The items of a list have no kind.
     const items = objects.map(({ apiVersion: _, kind: __, ...rest }) => fromWire(selection.resource, toWire(rest)));
     return { items, resourceVersion: String(this.#store.version) };
   }
@@ -151,7 +151,7 @@ export class MemoryApiCalls implements ApiServer {
 }
 
 function merged(key: ObjectKey, old: WireObject, patch: unknown): WireObject {
-  // As JSON: a field that is undefined does not go over the wire, one that is null does.
+  // JSON drops undefined fields and keeps null.
   const sent: unknown = JSON.parse(JSON.stringify(patch));
   if (!isMap(sent)) throw badRequest('invalid strategic merge patch format');
   try {
@@ -163,7 +163,7 @@ function merged(key: ObjectKey, old: WireObject, patch: unknown): WireObject {
   }
 }
 
-/** Nothing and 0 mean the present. */
+/** Empty and 0 mean the current state. */
 function parseVersion({ resource, resourceVersion }: { resource: Resource; resourceVersion: string }): number {
   if (/^\d*$/.test(resourceVersion)) return Number(resourceVersion);
   const quoted = JSON.stringify(resourceVersion);

@@ -10,31 +10,31 @@ const DEFAULT_KEPT_CHANGES = 1000;
 export interface MemoryApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** How many changes, of all resources together, a watch can start behind. */
+  /** The number of changes, of all resources together, that a watch can lag behind. */
   readonly keptChanges?: number;
 }
 
 /**
- * An API server in memory that answers, refuses and words its errors as kube-apiserver v1.36 does, without admission
- * plugins, and without validation beyond names, versions and what never changes. It depends on nothing but its clock
- * and its randomness, so a run with a virtual clock and a seed can be repeated exactly.
+ * An in-memory API server with the responses and error messages of kube-apiserver v1.36, without admission plugins, and
+ * with validation only of names, versions and immutable fields. It depends only on its clock and random source, so a
+ * run with a virtual clock and a seed is reproducible.
  */
 export interface MemoryApiServer extends ApiServer {
-  /** What goes wrong with calls through this door, outages included. */
+  /** Faults of calls through this interface, including outages. */
   readonly faults: ApiFaults;
-  /** The same server without faults: for users and controllers, who can reach it when the node cannot. */
+  /** The same server without faults: for users and controllers, which can reach it when the node cannot. */
   readonly direct: ApiServer;
-  /** How many watches are open. */
+  /** The number of open watches. */
   readonly watches: number;
-  /** Every watch ends: quietly, or with the error. */
+  /** Ends all watches, with or without an error. */
   closeWatches(error?: ApiError): void;
-  /** Every watch is told how far it has come. */
+  /** Sends a bookmark to all watches. */
   sendBookmark(): void;
-  /** No watch can start from before now (`Expired`); those that are open go on. */
+  /** No watch can start from a version before now (`Expired`). Open watches continue. */
   compact(): void;
 }
 
-/** Empty, at version 1. */
+/** An empty server at version 1. */
 export function createMemoryApiServer(options: MemoryApiServerOptions): MemoryApiServer {
   const { clock, random, keptChanges = DEFAULT_KEPT_CHANGES } = options;
   const store = new ObjectStore(keptChanges);

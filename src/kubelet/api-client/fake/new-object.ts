@@ -13,7 +13,7 @@ const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const LONGEST_GENERATED_PREFIX = 58;
 const GENERATED_LETTERS = 5;
 
-/** The object as the server stores it first: named, identified, with its defaults. */
+/** A created object as the server stores it: with name, UID and defaults. */
 export function newObject(key: ObjectKey, given: WireObject, clock: Clock, random: Random): WireObject {
   const { apiVersion, kind, qualifiedKind, isNamespaced } = resourceFacts(key.resource);
   const { metadata } = given;
@@ -42,7 +42,7 @@ export function newObject(key: ObjectKey, given: WireObject, clock: Clock, rando
   return withFirstValues(key, object);
 }
 
-/** The namespace of the request, which the object may repeat but not contradict. */
+/** The namespace of the request. The object's own namespace must be the same or empty. */
 export function requestNamespace(key: ObjectKey, inObject: string | undefined): string {
   if (inObject && inObject !== key.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
@@ -50,7 +50,7 @@ export function requestNamespace(key: ObjectKey, inObject: string | undefined): 
   return key.namespace;
 }
 
-/** What texts a secret was given become data, for the API never shows them again. */
+/** Moves `stringData` to `data`, as the API does. */
 export function withSecretData(secret: Secret): Secret {
   const { stringData = {}, ...rest } = secret;
   const encoded = Object.entries(stringData).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
@@ -91,7 +91,7 @@ function generatedName(prefix: string, random: Random): string {
   return prefix.slice(0, LONGEST_GENERATED_PREFIX) + Array.from({ length: GENERATED_LETTERS }, letter).join('');
 }
 
-/** A UUID of version 4. */
+/** A version 4 UUID. */
 function randomUid(random: Random): string {
   const bytes = random.bytes(16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

@@ -17,22 +17,22 @@ interface Change {
 interface Watcher {
   readonly resource: Resource;
   readonly matches: Matches;
-  /** Changes up to this one are known to the reader. */
+  /** The reader knows the changes up to this version. */
   readonly after: number;
   readonly stream: WatchStream<Event>;
 }
 
 /**
- * Objects, their versions and who watches them.
- * 1. There is one version for everything. It grows by one with each change, and an object bears that of its last one.
- * 2. A watch tells of each change after its start once, in order, whatever is forgotten of the history meanwhile.
+ * Objects, their versions and their watches.
+ * 1. There is one version for all objects. It is incremented by each change, and an object has that of its last change.
+ * 2. A watch gets each change after its start once and in order, even if the history is compacted meanwhile.
  */
 export class ObjectStore {
   readonly #objects = new Map<string, { readonly resource: Resource; readonly object: WireObject }>();
   readonly #watchers = new Set<Watcher>();
   readonly #keptChanges: number;
   #history: Change[] = [];
-  /** A watch can go on from here at the earliest. */
+  /** The oldest version that a watch can resume from. */
   #oldest = 1;
   #version = 1;
 
@@ -60,7 +60,7 @@ export class ObjectStore {
       .map(([, { object }]) => object);
   }
 
-  /** Creates or replaces it. What changes nothing is no change. */
+  /** Creates or replaces an object. A write without a difference is not a change. */
   put(key: ObjectKey, object: WireObject): WireObject {
     const before = this.find(key);
     if (before && isDeepStrictEqual(withVersion(object, before.metadata.resourceVersion), before)) return before;
@@ -77,7 +77,7 @@ export class ObjectStore {
     this.#record({ version: ++this.#version, resource: key.resource, before, after: undefined });
   }
 
-  /** From the present state when `after` is 0: everything that is there is told as added. */
+  /** With `after` 0, starts from the current state: all existing objects are sent as added. */
   async *watch(resource: Resource, matches: Matches, after: number, signal: AbortSignal): AsyncGenerator<Event> {
     signal.throwIfAborted();
     if (after !== 0 && after < this.#oldest) throw expired(after, this.#oldest);
@@ -95,7 +95,7 @@ export class ObjectStore {
     }
   }
 
-  /** Every watch ends: quietly, or with the error. */
+  /** Ends all watches, with or without an error. */
   endWatches(error?: unknown): void {
     for (const { stream } of this.#watchers) stream.end(error);
   }
@@ -106,7 +106,7 @@ export class ObjectStore {
     }
   }
 
-  /** No watch can go on from before now. */
+  /** No watch can resume from a version before now. */
   forgetHistory(): void {
     this.#history = [];
     this.#oldest = this.#version;
@@ -126,7 +126,7 @@ function deliver(watcher: Watcher, { version, resource, before, after }: Change)
   if (after !== undefined && watcher.matches(after)) {
     watcher.stream.push({ type: matched ? 'MODIFIED' : 'ADDED', object: after, resourceVersion });
   } else if (matched) {
-    // The last state that was selected, with the version at which that ended.
+    // The last selected state, with the version at which it ceased to match.
     watcher.stream.push({ type: 'DELETED', object: withVersion(before, resourceVersion), resourceVersion });
   }
 }

@@ -1,26 +1,26 @@
 import type { Resource } from '../api-server.ts';
 
-/** What differs between resources in how the server treats them. */
+/** How the server treats a resource. */
 export interface ResourceFacts {
   readonly apiVersion: string;
   readonly kind: string;
-  /** As messages name it: with the group, where there is one. */
+  /** As in messages: with the group, if there is one. */
   readonly qualifiedName: string;
   readonly qualifiedKind: string;
   readonly isNamespaced: boolean;
-  /** The server's own name for where they are stored, which some messages show. */
+  /** The storage key of the resource, which some messages show. */
   readonly storagePrefix: string;
-  /** Its status is written through a subresource only. */
+  /** The status is written only through its subresource. */
   readonly hasStatus: boolean;
-  /** An update of one that does not exist creates it. */
+  /** An update of a missing object creates it. */
   readonly createsOnUpdate: boolean;
   /** An update needs no `resourceVersion`. */
   readonly updatesUnconditionally: boolean;
-  /** Beyond these no field can be selected by. */
+  /** The fields that a field selector may use. */
   readonly selectableFields: readonly string[];
 }
 
-/** Those of kube-apiserver v1.36. */
+/** The facts of kube-apiserver v1.36. */
 export function resourceFacts(resource: Resource): ResourceFacts {
   return FACTS[resource];
 }

@@ -4,7 +4,7 @@ import { badRequest } from './api-errors.ts';
 import { resourceFacts } from './resource-facts.ts';
 import type { WireObject } from './wire-object.ts';
 
-/** Without rules of their own for fields: the server words its refusal otherwise. */
+/** Resources without field selectors of their own, for which the server's error message differs. */
 const KNOWN_BY_NAME_ONLY: ReadonlySet<Selection['resource']> = new Set([
   'leases',
   'configmaps',
@@ -12,10 +12,10 @@ const KNOWN_BY_NAME_ONLY: ReadonlySet<Selection['resource']> = new Set([
   'runtimeclasses',
 ]);
 
-/** Whether a selection is about the object. */
+/** Whether an object is selected. */
 export type Matches = (object: WireObject) => boolean;
 
-/** Tells which objects of its resource a selection is about. Rejects fields that the server does not know. */
+/** Compiles a selection. Throws for fields that the server does not support. */
 export function selectObjects({ resource, namespace, fieldSelector = '' }: Selection): Matches {
   const terms = fieldSelector
     .split(',')
@@ -48,7 +48,7 @@ function unknownField(resource: Selection['resource'], field: string) {
     : badRequest(`field label not supported: ${field}`);
 }
 
-/** A field that is absent reads as the empty text, a switch as off. */
+/** An absent field is the empty string, an absent boolean is false. */
 function fieldText(object: WireObject, path: string): string {
   let value: unknown = object;
   for (const part of path.split('.')) value = isMap(value) ? value[part] : undefined;

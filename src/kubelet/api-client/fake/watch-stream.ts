@@ -1,7 +1,7 @@
 /**
- * Carries items to one reader, in order and without limit.
- * 1. What was pushed before the end, or before a failure, is still read.
- * 2. An aborted signal wins over everything that is unread.
+ * An unbounded queue with one reader.
+ * 1. Items pushed before the end or an error are still read.
+ * 2. An aborted signal takes precedence over unread items.
  */
 export class WatchStream<T> {
   readonly #unread: T[] = [];
@@ -14,7 +14,7 @@ export class WatchStream<T> {
     this.#wake?.();
   }
 
-  /** Quietly, or with the error. The first end counts. */
+  /** Ends the stream, with or without an error. Only the first call has an effect. */
   end(error?: unknown): void {
     this.#end ??= error === undefined ? {} : { error };
     this.#wake?.();

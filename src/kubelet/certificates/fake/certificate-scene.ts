@@ -8,7 +8,7 @@ import { MemorySigner } from './memory-signer.ts';
 
 export const FOLDER = '/var/lib/kubelet/pki';
 
-/** A machine, an API server and who signs certificates there, all in memory. What runs ends with `life`. */
+/** An in-memory host, API server and certificate signer. They run until `life` aborts. */
 export async function certificateScene() {
   const host = createMemoryHost();
   const { clock, random, signingKeys: keys, fs } = host;

@@ -17,32 +17,32 @@ export interface SignerDeps {
 
 type Answer = 'sign' | 'deny' | 'fail' | 'ignore';
 
-/** Answers requests for certificates as a cluster's controllers and administrators would. */
+/** Answers certificate requests as a cluster's controllers and administrators do. */
 export class MemorySigner {
   readonly #deps: SignerDeps;
   readonly #random: Random = new SeededRandom(11);
   readonly #seen = new Map<string, CertificateSigningRequest>();
-  /** What becomes of requests that come from now on. */
+  /** The answer to new requests. */
   answer: Answer = 'sign';
   lifeMs = 24 * 3600_000;
-  /** Instead of what a request asks for. */
+  /** Issues certificates without the requested names. */
   leavesNamesOut = false;
 
   constructor(deps: SignerDeps) {
     this.#deps = deps;
   }
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   get requests(): readonly CertificateSigningRequest[] {
     return [...this.#seen.values()];
   }
 
-  /** The API server without its faults. */
+  /** The API server without faults. */
   get api(): ApiServer {
     return this.#deps.api;
   }
 
-  /** One that was left alone so far. */
+  /** Signs a request that was ignored so far. */
   sign(request: CertificateSigningRequest, signal: AbortSignal): Promise<void> {
     return this.#write(request, 'sign', signal);
   }
@@ -63,7 +63,7 @@ export class MemorySigner {
     await runReflector({ resource: 'certificatesigningrequests' }, handler, deps, signal);
   }
 
-  /** The certificate for a request, in PEM. */
+  /** Issues the certificate for a request, in PEM. */
   certificateFor(request: string): string {
     const { key, clock } = this.#deps;
     const { subject, publicKey, extensions } = readCertificateRequest(request);

@@ -30,7 +30,7 @@ export interface RuntimeOptions {
   readonly serializeImagePulls?: boolean;
 }
 
-/** A runtime that has `present`, and pulls anything else in 1.2 s unless `broken` says why not. */
+/** A runtime that has `present`, and pulls any other image in 1.2 s unless `broken` is set. */
 export class ImageRuntime {
   readonly host = createMemoryHost({ startMs: 0 });
   readonly clock = this.host.clock;
@@ -39,12 +39,12 @@ export class ImageRuntime {
   readonly events: string[] = [];
   broken: Error | undefined;
   statusBroken: Error | undefined;
-  /** How long the next answer about an image is on its way. */
+  /** Delay of the next image status. */
   statusTakesMs = 0;
-  /** How long the next search for credentials takes. */
+  /** Delay of the next credential lookup. */
   credentialsTakeMs = 0;
   refOf = (name: string): string => `id of ${name}`;
-  /** Throws for who must not pull. */
+  /** Throws for credentials that may not pull. */
   allows: (auth: AuthConfig | undefined) => void = () => {};
   readonly deps: ImageDeps;
 
@@ -107,7 +107,7 @@ export class ImageRuntime {
     return outcome;
   }
 
-  /** The users with whose logins it was tried to pull since the last time. */
+  /** Asserts the users of all pull attempts since the last call. */
   tried(...users: (string | undefined)[]): void {
     deepEqual(
       this.pulled.splice(0).map(({ auth }) => auth?.username),
@@ -116,7 +116,7 @@ export class ImageRuntime {
   }
 }
 
-/** A Secret with a login for `registry.io`, whose password is the user's name. */
+/** The login of a Secret for `registry.io`, whose password is the user name. */
 export function secretLogin(name: string, username: string, namespace = 'default'): LoginSource {
   const login = { username, password: username, email: '' };
   return {
@@ -125,7 +125,7 @@ export function secretLogin(name: string, username: string, namespace = 'default
   };
 }
 
-/** The same of a service account, as a credential provider gives it. */
+/** The login of a service account, as a credential provider returns it. */
 export function accountLogin(name: string, username: string, uid = `uid of ${name}`): LoginSource {
   return {
     ...secretLogin(name, username),

@@ -6,8 +6,8 @@ import { AddressError, type AddressView, nodeAddresses } from './node-addresses.
 type AddressSettings = Pick<NodeSettings, 'nodeName' | 'nodeIps' | 'isCloudExternal'>;
 
 /**
- * What pods see as the address of their node, primary first: the first one of the node, and one of the other family if
- * it has one. None when nobody can say where the node is.
+ * The `hostIPs` of pods, primary first: the node's first address, and one of the other family if there is one. Empty if
+ * the node's addresses are unknown.
  */
 export function hostIps(settings: AddressSettings, view: AddressView): readonly string[] {
   try {
@@ -18,7 +18,7 @@ export function hostIps(settings: AddressSettings, view: AddressView): readonly 
   }
 }
 
-/** Internal addresses go before external ones. */
+/** Internal addresses come before external ones. */
 export function hostIpsFromAddresses(addresses: readonly NodeAddress[]): readonly string[] {
   const all = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>
     addresses.flatMap(({ type, address }) => (type === wanted ? (canonicalIp(address) ?? []) : [])),

@@ -2,24 +2,24 @@ import type { NodeAddress } from '../../../api/generated/core-v1.ts';
 import type { NodeSettings } from '../node-settings.ts';
 import { canonicalIp, ipFamilyOf, isUnspecified } from './canonical-ip.ts';
 
-/** What is known of the machine's addresses at the moment. */
+/** The current addresses of the machine. */
 export interface AddressView {
   /** Of all interfaces. */
   readonly local: readonly string[];
-  /** What name servers and /etc/hosts say of the node's name, best first. */
+  /** The addresses of the node's name in DNS and /etc/hosts, in order of preference. */
   readonly named: readonly string[];
-  /** Of the interface behind the default route; each family has its own. */
+  /** The address of the interface with the default route, by IP family. */
   readonly primary: Readonly<Partial<Record<4 | 6, string>>>;
 }
 
 type AddressSettings = Pick<NodeSettings, 'nodeName' | 'nodeIps' | 'isCloudExternal'>;
 
-/** The status cannot say where the node is. The message is kubelet's. */
+/** The addresses of the node cannot be determined. The message is kubelet's. */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
 }
 
-/** Throws an `AddressError`: then what the status has stays. */
+/** Throws an `AddressError`: then the addresses in the status are kept. */
 export function nodeAddresses(
   settings: AddressSettings,
   view: AddressView,
@@ -31,13 +31,13 @@ export function nodeAddresses(
   checkLocal('nodeIP', first, view);
   checkLocal('secondaryNodeIP', second, view);
   const hostname: NodeAddress = { type: 'Hostname', address: nodeName };
-  if (isCloudExternal && before.length > 0) return before; // the cloud's word counts more
+  if (isCloudExternal && before.length > 0) return before; // the addresses of the cloud controller have precedence
   if (isCloudExternal && nodeIps.length === 0) return [hostname];
   const internal = first !== undefined && second !== undefined ? [first, second] : [first ?? detectIp(settings, view)];
   return [...internal.map((address) => ({ type: 'InternalIP', address })), hostname];
 }
 
-/** What a cloud controller is told of `--node-ip`; nothing when there is nothing to tell. */
+/** The value of the annotation that passes `--node-ip` to a cloud controller; `undefined` if there is none. */
 export function providedIps(settings: AddressSettings): string | undefined {
   const specified = givenIps(settings).filter((ip) => !isUnspecified(ip));
   return settings.isCloudExternal && specified.length > 0 ? specified.join(',') : undefined;

@@ -5,7 +5,7 @@ import type { NodeSettings } from '../node-settings.ts';
 import { canonicalIp, isUnspecified } from './canonical-ip.ts';
 import type { AddressView } from './node-addresses.ts';
 
-/** A name server that does not answer must not hold up the node, nor be asked each time. */
+/** A name server that does not respond must not delay the node, nor be queried each time. */
 const LOOKUP_MS = 500;
 const NAMES_MS = 60_000;
 
@@ -15,7 +15,7 @@ export interface AddressDeps {
   readonly clock: Clock;
 }
 
-/** Finds out where the machine is. One look at a time. */
+/** Reads the addresses of the machine. Calls must not overlap. */
 export class AddressReader {
   readonly #settings: Pick<NodeSettings, 'nodeName' | 'nodeIps'>;
   readonly #deps: AddressDeps;
@@ -35,7 +35,7 @@ export class AddressReader {
     return { local: addresses.all(), named, primary };
   }
 
-  /** What name servers say of the node's name; what they said before when they say nothing. */
+  /** The addresses of the node's name; the previous ones if the lookup fails. */
   async #namedAddresses(signal: AbortSignal): Promise<readonly string[]> {
     const { network, clock } = this.#deps;
     const nowMs = clock.monotonic();

@@ -29,7 +29,7 @@ export function leaseKey(nodeName: string): ObjectKey<'leases'> {
   return { resource: 'leases', namespace: 'kube-node-lease', name: nodeName };
 }
 
-/** A lease as of now: a new one, or the same once more. It belongs to the node, so that it goes with it. */
+/** A lease renewed at `nowMs`: a new one, or `base`. It is owned by the node, so that it is deleted with it. */
 export function renewedLease(
   base: Lease | undefined,
   node: Node | undefined,
@@ -51,13 +51,13 @@ function isOwned({ metadata }: Lease): boolean {
 }
 
 /**
- * Keeps the node's lease alive: four times in its life, a little later by chance each time. No lease is made before there is
- * a node that it can belong to.
+ * Renews the node's lease four times per lease duration, with jitter. No lease is created before its owner, the node,
+ * exists.
  */
 export class NodeLease {
   readonly #settings: NodeLeaseSettings;
   readonly #deps: NodeLeaseDeps;
-  /** As the API server last answered. */
+  /** The last response of the API server. */
   #latest: Lease | undefined;
 
   constructor(settings: NodeLeaseSettings, deps: NodeLeaseDeps) {
@@ -82,7 +82,7 @@ export class NodeLease {
   async #renew(signal: AbortSignal): Promise<void> {
     if (this.#latest) {
       try {
-        // Nobody else writes it, so what we wrote last is still there.
+        // There is no other writer, so the last version is current.
         return await this.#update(this.#latest, signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -111,7 +111,9 @@ export class NodeLease {
     this.#latest = undefined;
   }
 
-  /** Waits until the server answers. Nothing when there is no node that a new lease could belong to. */
+  /**
+   * Retries until the server responds. The lease is `undefined` if it does not exist and there is no node to own it.
+   */
   async #ensure(signal: AbortSignal): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
     const { clock, log } = this.#deps;
     const pause = new ExponentialBackoff(RETRY);

@@ -1,13 +1,13 @@
 import type { Lease, Node } from '../../../api/generated/core-v1.ts';
 import { parseTime } from '../../../base/rfc3339.ts';
 
-/** What was last seen of the lease of another machine, by a clock that does not jump. */
+/** The last observed renewal of another machine's lease, in monotonic time. */
 export interface LeaseObservation {
   readonly renewTime: string;
   readonly sinceMs: number;
 }
 
-/** The node object is of another machine: it says so, and that machine is not ours. */
+/** The node object has the machine id of another machine. */
 export function belongsToOtherMachine({ status }: Node, machineId: string): boolean {
   const other = status?.nodeInfo?.machineID ?? '';
   return other !== '' && machineId !== '' && other !== machineId;
@@ -24,8 +24,8 @@ export function observeLease(
 }
 
 /**
- * How long the other machine may still be alive; zero when it is not. Its time is believed as far as it is older than ours;
- * a lease from the future lasts as long as it was not renewed since we saw it.
+ * How long the other machine may still be alive; zero if its lease has expired. Its renew time is used as far as it is
+ * in the past; a lease from the future expires if it is not renewed after it was observed.
  */
 export function leaseRemainingMs(
   lease: Lease,

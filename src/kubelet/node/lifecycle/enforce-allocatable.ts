@@ -32,7 +32,10 @@ export interface EnforcementDeps {
   readonly events: NodeEvents;
 }
 
-/** Holds all pods together to what is theirs. Where they have more than that already, it is tried again. */
+/**
+ * Limits all pods together to the node's allocatable resources. Retried while the kernel rejects the limits because the
+ * pods use more.
+ */
 export async function enforceAllocatable(
   settings: EnforcementSettings,
   machine: MachineResources,
@@ -55,7 +58,7 @@ export async function enforceAllocatable(
   }
 }
 
-/** Where pods are not to be held to their share, the limits are the machine's own: the kernel's defaults are too low. */
+/** Without enforcement the limits are the machine's capacity: the kernel's defaults are too low. */
 export function podsLimits(
   settings: EnforcementSettings,
   machine: MachineResources,

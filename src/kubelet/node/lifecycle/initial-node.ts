@@ -9,7 +9,7 @@ const CLOUD_TAINT: Taint = {
   effect: 'NoSchedule',
 };
 
-/** The node as it is registered, without its status. */
+/** The node object as it is registered, without its status. */
 export function initialNode(settings: NodeSettings): Node {
   const { nodeName, isCloudExternal, providerId, controllerAttaches } = settings;
   const taints = [...settings.taints, ...(isCloudExternal ? [CLOUD_TAINT] : [])];
@@ -25,7 +25,7 @@ export function initialNode(settings: NodeSettings): Node {
   };
 }
 
-/** The labels that a node has by itself. */
+/** The default labels of a node. */
 export function ownLabels({
   nodeName,
   architecture,

@@ -23,22 +23,22 @@ export interface NodeManagerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Where others look too; absent: nobody does. */
+  /** Shared with other components. Absent: a private one. */
   readonly cache?: NodeCache | undefined;
 }
 
 export interface NodeManager {
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** As the API server was last seen to have it. */
+  /** The node as last observed at the API server. */
   current(): Node | undefined;
-  /** Resolves when the API server has told once what it has of the node, be it nothing. */
+  /** Resolves after the first response of the API server about the node, even if the node does not exist. */
   readonly synced: Promise<void>;
-  /** Asks the API server: the watch may be behind. Nothing changes when it does not answer. */
+  /** Requests the node from the API server, because the watch may lag. Has no effect if the server does not respond. */
   refresh(signal: AbortSignal): Promise<void>;
 }
 
-/** Registers the node, then keeps its status and its lease, and the runtime's word in it. */
+/** Registers the node, then maintains its status and its lease. */
 export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps): NodeManager {
   const { cache: own = new NodeCache(settings.nodeName) } = deps;
   return {
@@ -67,7 +67,7 @@ async function runNode(settings: NodeSettings, own: NodeCache, deps: NodeManager
     await runAllOrAbort([(each) => own.watch(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
   };
   try {
-    // The first word on the node is to be the runtime's as it is, not that it was never asked.
+    // The first status should have the runtime's actual state, not that it was never queried.
     await readiness.check(signal);
     await runAllOrAbort([(each) => readiness.run(each), live], signal);
   } catch (error) {
@@ -94,14 +94,14 @@ async function registered(
   return { registration, news };
 }
 
-/** kubelet makes its node before it is ready; one that is ready from its first moment has become so all the same. */
+/** kubelet creates its node before it is ready, so a node that is created ready gets the `NodeReady` event too. */
 function readyEvents(registration: Registration, { nodeName }: NodeSettings): readonly NodeEvent[] {
   if (registration.kind !== 'created') return [];
   const ready = registration.node.status?.conditions?.find(({ type }) => type === 'Ready');
   return ready?.status === 'True' ? [nodeStatusEvent(nodeName, 'NodeReady')] : [];
 }
 
-/** A reboot is told once, however often its news could not be written. */
+/** Records a reboot once, even if the status had to be composed several times. */
 class NodeEventRecorder {
   readonly #events: NodeEvents;
   #hasRecordedReboot = false;

@@ -3,7 +3,7 @@ import { parseQuantity } from '../../../base/quantity.ts';
 import { isHugePages } from '../status/node-resources.ts';
 import { ATTACH_DETACH } from './initial-node.ts';
 
-/** The labels that a node sets on an object that is there already; any others are only given when it is made. */
+/** The labels that are updated on an existing node; all others are set only at its creation. */
 const RECONCILED_LABELS = [
   'kubernetes.io/hostname',
   'topology.kubernetes.io/zone',
@@ -19,8 +19,8 @@ const RECONCILED_LABELS = [
 ];
 
 /**
- * What becomes of a node that was registered before: some labels, one annotation and the huge pages are made as a new one
- * would have them. The rest of the status comes with its next update.
+ * Updates an existing node: some labels, one annotation and the huge pages as in a new node. The rest of the status
+ * follows with its next update.
  */
 export function reconcileNode(existing: Node, initial: Node): Node {
   return {
@@ -62,7 +62,7 @@ function reconciledResources(existing: Resources, initial: Resources): Resources
   };
 }
 
-/** Sizes that the machine does not have any more go. */
+/** Page sizes that the machine no longer has are removed. */
 function withHugePages(was: Amounts, is: Amounts): Amounts {
   const others = Object.entries(was).filter(([name]) => !isHugePages(name));
   const pages = Object.entries(is).filter(([name]) => isHugePages(name));

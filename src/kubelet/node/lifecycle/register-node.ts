@@ -21,17 +21,16 @@ export interface RegisterDeps {
 export interface RegisterSettings {
   readonly nodeName: string;
   readonly machineId: string;
-  /** `false`: an object that somebody else makes is only looked at. */
+  /** `false`: the node object is created by another component. */
   readonly registers: boolean;
 }
 
-/** How the node came to be: new, from before, or nothing where somebody else is to make it. */
+/** The result of a registration; `absent` if another component has to create the node and has not done so yet. */
 export type Registration = { readonly kind: 'created' | 'existing'; readonly node: Node } | { readonly kind: 'absent' };
 
 /**
- * Makes the node object, or takes on the one that is there, and tries until that is done; `compose` gives the object as
- * it is to be at that moment. While another machine lives under this name nothing is written: the end of its lease is
- * waited for.
+ * Creates or adopts the node object, and retries until that succeeds; `compose` returns the object to create. While
+ * another machine holds the lease of this name, nothing is written and the end of its lease is awaited.
  */
 export async function registerNode(
   settings: RegisterSettings,
@@ -80,7 +79,7 @@ async function attempt(
       log.info('registered the node', { node: nodeName });
       return { kind: 'created', node };
     } catch (error) {
-      // Who may not make nodes may still have one.
+      // A client that may not create nodes may still use an existing one.
       if (!isApiError(error, 'AlreadyExists', 'Forbidden')) throw error;
     }
   }
@@ -96,7 +95,7 @@ async function attempt(
   return { kind: 'existing', node };
 }
 
-/** That a node is missing is only of note to who has just been told that it is there. */
+/** Maps `NotFound` to `undefined`, unless the object is known to exist. */
 async function orUndefined<T>(answer: Promise<T>, isExpected: boolean): Promise<T | undefined> {
   try {
     return await answer;
@@ -106,7 +105,7 @@ async function orUndefined<T>(answer: Promise<T>, isExpected: boolean): Promise<
   }
 }
 
-/** Whether this machine may have the name, from one attempt to the next. */
+/** Decides whether this machine may use the node's name. Keeps state across attempts. */
 class NodeClaim {
   readonly #settings: RegisterSettings;
   readonly #deps: RegisterDeps;

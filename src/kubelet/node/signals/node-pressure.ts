@@ -7,14 +7,14 @@ import {
 
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
-/** Whatever has to be known from one look to the next. */
+/** The state that is kept between two readings. */
 export interface PressureState {
-  /** Thresholds that are met, and since when. */
+  /** The thresholds that are met, and since when. */
   readonly metSinceMs: ReadonlyMap<PressureThreshold, number>;
-  /** Those for which an eviction would be due: their grace period is over. */
+  /** Thresholds whose grace period is over, so that pods would be evicted. */
   readonly due: ReadonlySet<PressureThreshold>;
   readonly lastSeenMs: ReadonlyMap<PressureCondition, number>;
-  /** What the node shows now. */
+  /** The node's current conditions. */
   readonly conditions: ReadonlySet<PressureCondition>;
 }
 
@@ -38,9 +38,9 @@ const CONDITIONS: Readonly<Record<PressureSignal, PressureCondition>> = {
 };
 
 /**
- * What the node is under after this look, as kubelet's eviction has it. A condition shows as soon as a threshold is met,
- * soft ones included, and until none was met for the transition period; a threshold for which an eviction is due counts as
- * met until the minimum to reclaim is free too.
+ * The pressure after new readings, as in kubelet's eviction manager. A condition is set as soon as a threshold is met,
+ * including soft ones, and reset when none was met for the transition period. A threshold for which an eviction is due
+ * counts as met until the minimum reclaim is available too.
  */
 export function nextPressure(
   state: PressureState,
@@ -62,7 +62,7 @@ export interface PressurePolicy {
   readonly transitionMs: number;
 }
 
-/** Those of `containerfs` are replaced by those of the file system that it is on, which are there already. */
+/** `containerfs` thresholds are replaced by those of the file system that it is on, which exist already. */
 function effective(thresholds: readonly PressureThreshold[]): readonly PressureThreshold[] {
   return thresholds.filter(({ signal }) => !signal.startsWith('containerfs.'));
 }
@@ -76,7 +76,9 @@ function isMet(threshold: PressureThreshold, readings: SignalReadings, withRecla
   return available < thresholdAmount(value, capacity) + extra;
 }
 
-/** With pods held to what is allocatable, each hard threshold of memory also counts for what they have together. */
+/**
+ * If pods are limited to the allocatable resources, each hard memory threshold also applies to the memory of all pods.
+ */
 export function withAllocatableThresholds(
   thresholds: readonly PressureThreshold[],
   enforcesPods: boolean,

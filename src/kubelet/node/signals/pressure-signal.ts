@@ -1,6 +1,6 @@
 import type { Quantity } from '../../../base/quantity.ts';
 
-/** What an eviction would look at. */
+/** kubelet's eviction signals. */
 export type PressureSignal =
   | 'memory.available'
   | 'allocatableMemory.available'
@@ -12,29 +12,29 @@ export type PressureSignal =
   | 'containerfs.inodesFree'
   | 'pid.available';
 
-/** An absolute amount, or a share of the capacity between 0 and 1. */
+/** A quantity, or a fraction of the capacity between 0 and 1. */
 export type ThresholdValue = { readonly quantity: Quantity } | { readonly fraction: number };
 
-/** The node is under pressure once less than `value` is left. */
+/** The node is under pressure while less than `value` is available. */
 export interface PressureThreshold {
   readonly signal: PressureSignal;
   readonly value: ThresholdValue;
-  /** None for hard thresholds. */
+  /** Zero for hard thresholds. */
   readonly gracePeriodMs: number;
-  /** Once an eviction is due, so much more has to be free for the pressure to be over. */
+  /** Once an eviction is due, this much more must be available to end the pressure. */
   readonly minimumReclaim?: ThresholdValue;
 }
 
-/** How much of something there is and is left, in bytes or as a number. */
+/** Available amount and capacity, in bytes or counts. */
 export interface SignalFigures {
   readonly available: bigint;
   readonly capacity: bigint;
 }
 
-/** What was found; a signal that could not be read is not there. */
+/** Signals that could not be read are missing. */
 export type SignalReadings = ReadonlyMap<PressureSignal, SignalFigures>;
 
-/** kubelet keeps shares as 32-bit numbers, which shows in the result: a tenth of a disk is a few bytes more. */
+/** kubelet stores fractions as 32-bit floats, which shows in the result: a tenth of a disk is a few bytes more. */
 export function thresholdAmount(value: ThresholdValue, capacity: bigint): bigint {
   if ('quantity' in value) return value.quantity.value();
   return BigInt(Math.trunc(Number(capacity) * Math.fround(value.fraction)));

@@ -5,7 +5,7 @@ import type { PressureSignal, SignalFigures, SignalReadings } from './pressure-s
 export interface SignalDeps {
   readonly fs: Pick<FileSystem, 'readText' | 'usage'>;
   readonly cgroupStats: Pick<CgroupStats, 'usage'>;
-  /** Where the runtime keeps its images; nothing when it does not say. */
+  /** The path of the runtime's image file system; `undefined` if it does not report one. */
   readonly imageFsPath: () => Promise<string | undefined>;
 }
 
@@ -13,13 +13,13 @@ export interface SignalInputs {
   readonly memoryBytes: number;
   readonly rootDir: string;
   readonly podsCgroup: string;
-  /** What pods may have together. */
+  /** The memory that all pods together may use. */
   readonly podsMemoryBytes: number;
 }
 
 type Reading = readonly [PressureSignal, SignalFigures];
 
-/** All that can be read; what cannot is left out, and then puts the node under no pressure. */
+/** All readable signals. A missing signal causes no pressure. */
 export async function readSignals(places: SignalInputs, deps: SignalDeps): Promise<SignalReadings> {
   const groups = await Promise.all(
     [memory(places, deps), disk('nodefs', places.rootDir, deps), images(deps), processes(deps)].map((reading) =>
@@ -39,7 +39,10 @@ async function memory(places: SignalInputs, { fs, cgroupStats }: SignalDeps): Pr
   return readings;
 }
 
-/** The root of control groups of version 2 counts nothing: what is in use, without files that nobody used lately. */
+/**
+ * The working set from /proc/meminfo: used memory without inactive file cache. The root cgroup of v2 has no memory
+ * statistics.
+ */
 export function workingSetBytes(meminfo: string): number {
   const kibibytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0);
@@ -63,7 +66,7 @@ async function disk(name: 'nodefs' | 'imagefs', path: string, { fs }: SignalDeps
   ];
 }
 
-/** How many processes the machine can have; the kernel has one limit for ids and one for threads. */
+/** The maximum number of processes: the smaller of the kernel's limits of pids and of threads. */
 export async function processLimit(fs: Pick<FileSystem, 'readText'>): Promise<number> {
   const limits = await Promise.all(
     ['/proc/sys/kernel/pid_max', '/proc/sys/kernel/threads-max'].map((path) => fs.readText(path)),
@@ -71,7 +74,7 @@ export async function processLimit(fs: Pick<FileSystem, 'readText'>): Promise<nu
   return Math.min(...limits.map(Number));
 }
 
-/** The kernel's load figures count threads. */
+/** /proc/loadavg counts threads. */
 async function processes({ fs }: SignalDeps): Promise<readonly Reading[]> {
   const capacity = await processLimit(fs);
   const threads = /^\S+ \S+ \S+ \d+\/(\d+) /.exec(await fs.readText('/proc/loadavg'))?.[1];

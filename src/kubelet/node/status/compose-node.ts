@@ -9,7 +9,7 @@ import { nodeConditions } from './node-conditions.ts';
 import { type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
-/** All that the node object is made from. */
+/** The inputs of the node object. */
 export interface NodeInputs {
   readonly identity: MachineIdentity;
   readonly machine: MachineResources;
@@ -17,22 +17,22 @@ export interface NodeInputs {
   readonly runtime: NodeRuntime;
   readonly images: readonly ContainerImage[];
   readonly pressure: ReadonlySet<PressureCondition>;
-  /** Why no pod can run here now. */
+  /** Why the node is not ready. Empty: it is. */
   readonly notReadyReasons: readonly string[];
   readonly nowMs: number;
 }
 
 export interface ComposedNode {
   readonly node: Node;
-  /** What is to be told once the node is written. */
+  /** Events to record once the node is written. */
   readonly events: readonly NodeEvent[];
-  /** What could not be said and so stayed as it was. */
+  /** Errors of fields that kept their old value. */
   readonly errors: readonly string[];
 }
 
 const PROVIDED_IP = 'alpha.kubernetes.io/provided-node-ip';
 
-/** The node as it is to be, from what the API server has of it. What is others' to say stays. */
+/** The wanted node object, based on the API server's. Fields of other writers are kept. */
 export function composeNode(before: Node, view: NodeInputs, settings: NodeSettings): ComposedNode {
   const status = before.status ?? {};
   const { addresses, errors: faults } = composedAddresses(settings, view.addresses, status.addresses);

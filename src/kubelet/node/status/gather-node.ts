@@ -18,7 +18,7 @@ import { nodeImages } from './node-images.ts';
 import { enforcedAmounts, type MachineResources } from './node-resources.ts';
 import type { RuntimeReadiness } from './runtime-readiness.ts';
 
-/** As old as kubelet's list may be. */
+/** kubelet's cache time of the image list. */
 const IMAGES_MS = 30_000;
 
 export interface GatherDeps extends AddressDeps {
@@ -28,7 +28,7 @@ export interface GatherDeps extends AddressDeps {
   readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'notReadyReasons'>;
 }
 
-/** Looks up what the node object is made from. One look at a time. */
+/** Reads the inputs of the node object. Calls must not overlap. */
 export class NodeGatherer {
   readonly #settings: NodeSettings;
   readonly #size: MachineSize;
@@ -74,14 +74,14 @@ export class NodeGatherer {
     };
   }
 
-  /** The disk of the agent's folder is the node's. */
+  /** The file system of the agent's directory is the node's. */
   async #makeFolder(): Promise<void> {
     if (this.#hasFolder) return;
     await this.#deps.fs.makeDirectory(this.#settings.rootDir, 0o750);
     this.#hasFolder = true;
   }
 
-  /** A runtime that does not answer has the images that it had. */
+  /** If the runtime does not respond, the last list is used. */
   async #imageList(signal: AbortSignal): Promise<readonly Image[]> {
     const { clock, images } = this.#deps;
     const nowMs = clock.monotonic();
@@ -102,7 +102,7 @@ export class NodeGatherer {
     return this.#pressure.conditions;
   }
 
-  /** It does not move, so it is asked for once. */
+  /** The path does not change, so it is read once. */
   async #readImageFsPath(signal: AbortSignal): Promise<string | undefined> {
     if (this.#imageFsPath === undefined) {
       const { imageFilesystems } = await this.#deps.images.imageFsInfo({}, signal);

@@ -1,2 +1,2 @@
-/** The Kubernetes whose kubelet this takes the place of: what control planes compare with their own version. */
+/** The version of the kubelet that this agent replaces. Control planes compare it with their own version. */
 export const KUBERNETES_VERSION = 'v1.36.4';

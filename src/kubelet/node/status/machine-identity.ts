@@ -1,10 +1,10 @@
 import type { FileSystem } from '../../../host/file-system.ts';
 
-/** Who this machine is. It does not change while it runs. */
+/** Identifies the machine. It does not change while the machine runs. */
 export interface MachineIdentity {
   readonly machineId: string;
   readonly systemUuid: string;
-  /** Another one after each boot. */
+  /** Changes with each boot. */
   readonly bootId: string;
   readonly kernelVersion: string;
   readonly osImage: string;
@@ -12,7 +12,7 @@ export interface MachineIdentity {
 }
 
 const MACHINE_ID = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
-/** Firmware of PCs and servers, of POWER, and for machines that have none the machine id. */
+/** Firmware of PCs and servers, firmware of POWER, and the machine id for machines without either. */
 const SYSTEM_UUID = [
   '/sys/class/dmi/id/product_uuid',
   '/proc/device-tree/system-id',
@@ -21,7 +21,7 @@ const SYSTEM_UUID = [
 ];
 const OS_RELEASE = ['/etc/os-release', '/usr/lib/os-release'];
 
-/** What a machine does not say is empty. */
+/** Missing values are empty. */
 export async function readMachineIdentity(fs: Pick<FileSystem, 'readText'>): Promise<MachineIdentity> {
   const text = async (path: string): Promise<string> => (await readFirst(fs, [path])) ?? '';
   const release = await readFirst(fs, OS_RELEASE);
@@ -39,13 +39,13 @@ function prettyName(release: string): string {
   return /PRETTY_NAME=(.*)/.exec(release)?.[1]?.replace(/^"+|"+$/g, '') ?? 'Linux';
 }
 
-/** Of the first file that can be read, without what surrounds it. */
+/** The trimmed text of the first readable file. */
 async function readFirst(fs: Pick<FileSystem, 'readText'>, paths: readonly string[]): Promise<string | undefined> {
   for (const path of paths) {
     try {
       return (await fs.readText(path)).replaceAll('\0', '').trim();
     } catch {
-      // The next one may be there.
+      // Try the next file.
     }
   }
   return undefined;

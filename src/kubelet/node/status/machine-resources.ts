@@ -4,7 +4,7 @@ import type { MachineResources } from './node-resources.ts';
 
 export type MachineSize = Pick<MachineResources, 'cpuCount' | 'memoryBytes'>;
 
-/** What the machine has at the moment. Huge pages can be made and given up, and file systems grow. */
+/** The current capacity of the machine: huge pages and file systems can change. */
 export async function readMachineResources(
   size: MachineSize,
   rootDir: string,

@@ -3,7 +3,7 @@ import { goErrorList } from '../../../base/go/go-error-list.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
 import type { PressureCondition } from '../signals/node-pressure.ts';
 
-/** A condition that came to be another, by the reason of its event. */
+/** The conditions of a node, and the reasons of events for those that have changed. */
 export interface ComputedConditions {
   readonly conditions: readonly NodeCondition[];
   readonly events: readonly string[];
@@ -12,7 +12,7 @@ export interface ComputedConditions {
 interface PressureTexts {
   readonly reason: string;
   readonly message: string;
-  /** Reason of the event. */
+  /** The reason of the event. */
   readonly event: string;
 }
 
@@ -52,12 +52,15 @@ const PRESSURES: readonly (readonly [PressureCondition, under: PressureTexts, fr
 
 export interface ConditionInputs {
   readonly pressure: ReadonlySet<PressureCondition>;
-  /** Why no pod can run here now; none when they can. */
+  /** Why the node is not ready. Empty: it is. */
   readonly notReadyReasons: readonly string[];
   readonly nowMs: number;
 }
 
-/** All conditions of the node: those of others stay as and where they are, new ones come last, Ready after the rest. */
+/**
+ * All conditions of the node. Those of other writers keep their value and position, new ones are appended, and Ready is
+ * last.
+ */
 export function nodeConditions(before: readonly NodeCondition[], view: ConditionInputs): ComputedConditions {
   const now = formatTime(view.nowMs);
   const events: string[] = [];

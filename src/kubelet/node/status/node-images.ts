@@ -4,7 +4,7 @@ import type { Image } from '../../../cri/generated/runtime-v1.ts';
 
 const MAX_NAMES = 5;
 
-/** The largest images, by digest and by tag; `maxImages` below zero for all of them. */
+/** The largest images with their digests and tags; all images if `maxImages` is negative. */
 export function nodeImages(images: readonly Image[], maxImages: number): readonly ContainerImage[] {
   const bySize = [...images].sort((a, b) => Number(b.size) - Number(a.size) || byCodePoint(b.id, a.id));
   const shown = maxImages < 0 ? bySize : bySize.slice(0, maxImages);

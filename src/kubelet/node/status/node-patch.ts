@@ -6,8 +6,8 @@ import { isSame, strategicDiff } from '../../api-client/strategic-diff.ts';
 const SHAPE = patchShape('nodes');
 
 /**
- * What is sent to make `after` of `before`, by way of the status: labels and annotations go with it, the spec never does.
- * It is for exactly this node: another one of the same name is left alone.
+ * The patch of the status subresource from `before` to `after`, including labels and annotations but never the spec.
+ * Its UID makes it fail for another node of the same name.
  */
 export function nodePatch(before: Node, after: Node): PatchMap {
   const diff = strategicDiff(patchableFields(before), patchableFields(withAddressesOf(before, after)), SHAPE);
@@ -17,12 +17,12 @@ export function nodePatch(before: Node, after: Node): PatchMap {
   return { metadata, ...(Object.keys(status).length > 0 && { status }) };
 }
 
-/** Whether there is anything in a node's status, or in what goes with it, that the API server does not know. */
+/** Whether the status, labels or annotations differ. */
 export function hasNodeChanged(before: Node, after: Node): boolean {
   return !isSame(comparableNode(before), comparableNode(after));
 }
 
-/** When a condition was last looked at is no news. */
+/** Heartbeat times are ignored. */
 function comparableNode({ metadata, status }: Node): unknown {
   const conditions = (status?.conditions ?? []).map(({ lastHeartbeatTime: _heartbeat, ...condition }) => condition);
   return {
@@ -36,7 +36,7 @@ function patchableFields({ metadata: { labels, annotations }, status }: Node): P
   return { metadata: { labels, annotations }, status: { ...status } };
 }
 
-/** Addresses are declared to be merged by their type, of which there may be several: they are replaced instead. */
+/** Addresses are declared as merged by type, but a type may occur several times: the list is replaced. */
 function replacedAddresses(before: Node, after: Node): PatchMap {
   const [was, is] = [before.status?.addresses ?? [], after.status?.addresses ?? []];
   if (was.length === 0 || isSame(was, is)) return {};

@@ -4,13 +4,13 @@ import { parseQuantity, Quantity, type QuantityFormat } from '../../../base/quan
 import type { NodeSettings } from '../node-settings.ts';
 import { thresholdAmount } from '../signals/pressure-signal.ts';
 
-/** What the machine has. */
+/** The capacity of the machine. */
 export interface MachineResources {
   readonly cpuCount: number;
   readonly memoryBytes: number;
-  /** Bytes by the name of the resource: `hugepages-2Mi`. */
+  /** Bytes by resource name: `hugepages-2Mi`. */
   readonly hugePages: ResourceList;
-  /** Of the file system with the root folder; nothing when it could not be read. */
+  /** The size of the root directory's file system; `undefined` if it could not be read. */
   readonly storageBytes?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ type CapacitySettings = Pick<NodeSettings, 'maxPods' | 'podsPerCore' | 'hasEphem
 
 const ZERO = new Quantity(0n, 'DecimalSI');
 
-/** Resources of which only others know stay as they are in the status. */
+/** Resources of other writers, such as device plugins, keep their values in the status. */
 export function nodeResources(
   machine: MachineResources,
   settings: ReservationSettings & CapacitySettings,
@@ -46,7 +46,7 @@ export function nodeResources(
   return { capacity: texts(capacity), allocatable: texts(new Map([...allocatable, ['memory', memory]])) };
 }
 
-/** What all pods together may have of a resource when they are held to it; eviction keeps the rest free. */
+/** The limits of all pods together if they are enforced, without the reserve for eviction. */
 export function enforcedAmounts(machine: MachineResources, settings: ReservationSettings & CapacitySettings): Amounts {
   const own = machineCapacity(machine, settings);
   const reserved = reservedAmounts(own, { ...settings, reservesThresholds: false });
@@ -85,7 +85,7 @@ function reservedAmounts(capacity: Amounts, settings: ReservationSettings): Amou
   );
 }
 
-/** What hard thresholds keep free; only of memory and of the node's own disk. */
+/** The amounts that hard thresholds reserve, only of memory and the node's file system. */
 function thresholdReservation(capacity: Amounts, settings: ReservationSettings): Amounts {
   if (!settings.reservesThresholds) return new Map();
   const kept = new Map<string, Quantity>();
@@ -98,7 +98,7 @@ function thresholdReservation(capacity: Amounts, settings: ReservationSettings):
   return kept;
 }
 
-/** A resource of others that is gone from the capacity goes. */
+/** An extended resource that is no longer in the capacity is removed. */
 function keeps(name: string, capacity: Amounts): boolean {
   return capacity.has(name) || !isExtended(name);
 }

@@ -2,25 +2,25 @@ import type { NodeFeatures, NodeRuntimeHandler } from '../../../api/generated/co
 import { byCodePoint } from '../../../base/code-point-order.ts';
 import type { RuntimeCondition, StatusResponse, VersionResponse } from '../../../cri/generated/runtime-v1.ts';
 
-/** What the node says of its runtime. */
+/** The runtime's part of the node status. */
 export interface NodeRuntime {
   /** `containerd://1.6.20` */
   readonly version: string;
   readonly handlers: readonly NodeRuntimeHandler[];
-  /** Nothing from a runtime that is older than these. */
+  /** `undefined` for a runtime that does not report features. */
   readonly features: NodeFeatures | undefined;
 }
 
-/** Why pods cannot run, as the runtime itself says. */
+/** The runtime's own errors. */
 export interface RuntimeErrors {
   readonly runtime: string | undefined;
   readonly network: string | undefined;
 }
 
-/** Before the runtime has said anything. */
+/** Before the first response of the runtime. */
 export const UNKNOWN_RUNTIME_ERRORS: RuntimeErrors = { runtime: undefined, network: 'network state unknown' };
 
-/** Both in kubelet's words. */
+/** Both with kubelet's messages. */
 export function runtimeErrors({ status }: Pick<StatusResponse, 'status'>): RuntimeErrors {
   const find = (type: string): RuntimeCondition | undefined => status?.conditions.find((each) => each.type === type);
   const [runtime, network] = [find('RuntimeReady'), find('NetworkReady')];
@@ -50,7 +50,7 @@ export function nodeRuntimeHandlers({
     }));
 }
 
-/** The version as kubelet shows it: what a distribution has added is left out. */
+/** The version as kubelet shows it, without a distribution's suffix. */
 export function runtimeVersionText({ runtimeName, runtimeVersion }: VersionResponse): string {
   const semantic = /^\s*v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)$/.exec(runtimeVersion)?.[1];
   const generic = /^\s*v?(\d+(?:\.\d+)+)/.exec(runtimeVersion)?.[1];

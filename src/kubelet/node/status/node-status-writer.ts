@@ -21,7 +21,7 @@ export interface NodeStatusSettings {
 export interface NodeStatusDeps {
   readonly api: Pick<ApiServer, 'get' | 'patch'>;
   readonly cache: NodeCache;
-  /** The node as it is to be now, from what the API server has. */
+  /** Returns the wanted node, based on the API server's. */
   readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
   readonly recordEvents: (news: readonly NodeEvent[]) => void;
   readonly clock: Clock;
@@ -30,13 +30,13 @@ export interface NodeStatusDeps {
 }
 
 /**
- * Lets the API server know how the node is.
+ * Writes the node's status.
  *
- * 1. It looks at its settings' pace, and as soon as it is told that something has changed.
- * 2. What has changed is written at once. What has not is written now and then, so that the heartbeat moves; after a change
- *    and at the start the time until then is a matter of chance, so that nodes do not come together.
- * 3. What fails is tried again with the node as the server has it then, and after that with the next look.
- * 4. A node that was deleted is not made anew: that is done by the next start.
+ * 1. The status is composed periodically and after `updateSoon`.
+ * 2. A changed status is written at once. An unchanged one is written at longer intervals, to update the heartbeat;
+ *    after a change and at the start that interval is randomized, so that nodes do not write together.
+ * 3. A failed write is retried with the server's current node, and after that with the next update.
+ * 4. A deleted node is not created again before the next start.
  */
 export class NodeStatusWriter {
   readonly #settings: NodeStatusSettings;
@@ -83,7 +83,7 @@ export class NodeStatusWriter {
   async #update(attempt: number, signal: AbortSignal): Promise<void> {
     const { api, cache: own, compose, recordEvents: tell, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
-    // After a failure the watch may be behind: the server itself is asked.
+    // After an error the cached node may be outdated: request it.
     const known = attempt === 1 ? own.current : undefined;
     const before = known ?? (await api.get(key, signal));
     const { node, events: news, errors: faults } = await compose(before, signal);
@@ -102,7 +102,7 @@ export class NodeStatusWriter {
     return this.#deps.clock.monotonic() - this.#reportedMs >= this.#settings.statusReportMs + this.#extraMs;
   }
 
-  /** Up to half a period more or less. */
+  /** Up to half a period, positive or negative. */
   #randomOffsetMs(): number {
     return this.#settings.statusReportMs * (this.#deps.random.fraction() - 0.5);
   }

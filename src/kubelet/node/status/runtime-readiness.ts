@@ -13,11 +13,11 @@ import {
   UNKNOWN_RUNTIME_ERRORS,
 } from './node-runtime.ts';
 
-/** As often as kubelet asks. CRI has no event for a network plugin that comes or goes. */
+/** kubelet's interval. CRI has no event for changes of the network plugin. */
 const READY_MS = 5_000;
-/** Until it is ready, so that the node follows within a second. */
+/** The interval while the runtime is not ready, so that the node becomes ready within a second. */
 const NOT_READY = { firstMs: 100, maxMs: 800, jitter: 0 };
-/** How long a runtime may be silent before the node is not ready. */
+/** How long the runtime may not respond before the node is not ready. */
 const SILENCE_LIMIT_MS = 30_000;
 
 export interface RuntimeReadinessDeps {
@@ -26,7 +26,7 @@ export interface RuntimeReadinessDeps {
   readonly log: Log;
 }
 
-/** The only one who knows whether the runtime lets the node be ready. */
+/** Monitors whether the runtime is ready. */
 export class RuntimeReadiness {
   readonly #deps: RuntimeReadinessDeps;
   readonly #timer: WakeTimer;
@@ -35,7 +35,10 @@ export class RuntimeReadiness {
   #errors: RuntimeErrors = UNKNOWN_RUNTIME_ERRORS;
   #readyAtMs: number | undefined;
   #knowsVersion = false;
-  /** What listeners know. Silence becomes trouble by time alone, so what was so a moment ago says nothing of that. */
+  /**
+   * The state that listeners know. It is kept because the runtime becomes unready by the passage of time alone, without
+   * a new response.
+   */
   #notified: readonly unknown[];
 
   constructor(deps: RuntimeReadinessDeps) {
@@ -44,12 +47,12 @@ export class RuntimeReadiness {
     this.#notified = [this.notReadyReasons(), this.#runtime];
   }
 
-  /** As of the last time that it was ready. */
+  /** The runtime's state when it was last ready. */
   get runtime(): NodeRuntime {
     return this.#runtime;
   }
 
-  /** Why no pod can run, in kubelet's words and order; none when they can. */
+  /** Why the node is not ready, with kubelet's messages in kubelet's order. Empty: it is. */
   notReadyReasons(): readonly string[] {
     const { runtime, network } = this.#errors;
     return [this.#heartbeatError(), runtime, network].filter((trouble) => trouble !== undefined);
@@ -61,7 +64,7 @@ export class RuntimeReadiness {
     return () => this.#listeners.delete(listener);
   }
 
-  /** There is reason to believe that something has changed. */
+  /** Called when the state may have changed. */
   checkSoon(): void {
     this.#timer.wake();
   }

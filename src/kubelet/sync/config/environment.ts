@@ -62,7 +62,10 @@ function ofBase64(data: string): ByteText {
   return Buffer.from(data, 'base64').toString('latin1');
 }
 
-function objectEntries({ configMapRef, secretRef }: EnvFromSource, { sources }: EnvironmentInput): [string, ByteText][] {
+function objectEntries(
+  { configMapRef, secretRef }: EnvFromSource,
+  { sources }: EnvironmentInput,
+): [string, ByteText][] {
   if (configMapRef) {
     const found = resolve(sources.configMaps, configMapRef);
     return Object.entries(found?.data ?? {}).map(([key, value]) => [key, ofText(value)]);

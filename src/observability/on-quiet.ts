@@ -2,7 +2,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { RPC_CHANNEL } from '../cri/instrument.ts';
 import type { Clock } from '../host/clock.ts';
 
-/** The calls that make or take something; others only look, and go on for ever. */
+/** Calls that create or remove something; the others only read, and never stop. */
 const MUTATING_CALLS: ReadonlySet<string> = new Set([
   'RunPodSandbox',
   'StopPodSandbox',
@@ -17,8 +17,8 @@ const MUTATING_CALLS: ReadonlySet<string> = new Set([
 const QUIET_MS = 1_500;
 
 /**
- * Calls `tidy` once each time that pods have come or gone and none has for a while, until the signal aborts. A clock that
- * is never set while nothing happens.
+ * Calls `tidy` each time that no pod was created or removed for a while after one was, until the signal aborts. Without
+ * changes no timer runs.
  */
 export function onQuiet(
   { clock, tidy }: { readonly clock: Clock; readonly tidy: () => void },
@@ -29,7 +29,7 @@ export function onQuiet(
   const subscribers = {
     asyncEnd: (trace: object) => {
       if (!('method' in trace && typeof trace.method === 'string' && MUTATING_CALLS.has(trace.method))) return;
-      later.abort(SOMETHING_HAPPENED);
+      later.abort(CHANGED);
       later = new AbortController();
       clock.sleep(QUIET_MS, AbortSignal.any([later.signal, signal])).then(tidy, () => {});
     },
@@ -38,5 +38,5 @@ export function onQuiet(
   signal.addEventListener('abort', () => channel.unsubscribe(subscribers), { once: true });
 }
 
-/** Made once: it is nobody's failure. */
-const SOMETHING_HAPPENED = new Error('something happened meanwhile');
+/** Created once, as it is no error: it restarts the wait. */
+const CHANGED = new Error('there was another change');

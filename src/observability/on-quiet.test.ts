@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { test } from 'node:test';
 import { RPC_CHANNEL } from '../cri/instrument.ts';
 import { VirtualClock } from '../host/fake/virtual-clock.ts';
-import { onQuiet } from './when-quiet.ts';
+import { onQuiet } from './on-quiet.ts';
 
 const channel = tracingChannel<object>(RPC_CHANNEL);
 
@@ -15,7 +15,7 @@ function quiet() {
   return { clock, life, seen, ended: (method: string) => channel.asyncEnd.publish({ method }) };
 }
 
-test('whenQuiet() tidies once, a while after the last change', async () => {
+test('onQuiet() tidies once, a while after the last change', async () => {
   const { clock, life, seen, ended } = quiet();
   ended('StartContainer');
   await clock.advance(1_000);
@@ -29,7 +29,7 @@ test('whenQuiet() tidies once, a while after the last change', async () => {
   life.abort();
 });
 
-test('whenQuiet() takes no notice of those who only look, and of what comes after its end', async () => {
+test('onQuiet() ignores calls that only read, and of what comes after its end', async () => {
   const { clock, life, seen, ended } = quiet();
   for (const method of ['ListContainers', 'ExecSync', 'Status']) ended(method);
   await clock.advance(60_000);
