@@ -3,6 +3,7 @@
  * host.
  *
  *     const host = createLinuxHost(process.env);
+ *     const settings = agentSettings(kubeletSettings, readMachineFacts(), { env: process.env });
  *     const cri = connectCri('unix:///run/containerd/containerd.sock', { clock: host.clock, runtimeRequestTimeoutMs });
  *     const agent = await buildAgent({ host, cri, runtimeEvents, sources, settings, log }, signal);
  *     await agent.run(signal);

@@ -1,6 +1,6 @@
 /**
- * Loaded before every test file. Properties are checked with the same values each time, so that a green run stays
- * green; `NODELET_SEED=7 make unit` looks elsewhere.
+ * Loaded before every test file. Property tests use the same values in each run, so that results are reproducible;
+ * `NODELET_SEED=7 make unit` uses others.
  */
 import fc from 'fast-check';
 

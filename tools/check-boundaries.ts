@@ -1,6 +1,6 @@
 /**
- * Fails when an import points the wrong way, when folders import each other, or when a file uses what only one folder
- * may use.
+ * Fails when an import points in the wrong direction, when folders import each other, or when a file uses a package that
+ * belongs to another folder.
  *
  * Biome checks cycles of files and forbidden modules; this checks what it cannot: the direction between our own folders,
  * cycles of folders, which folder a package belongs to, `Math.random`, and the length of files.
@@ -15,7 +15,7 @@ const MAX_LINES = 300;
 /** A table test is as long as its specification. */
 const MAX_TEST_LINES = 600;
 
-/** A folder may import itself and what stands here. */
+/** A folder may import itself and the folders listed here. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   base: [],
   api: ['base'],
@@ -30,7 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   '(root)': ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability', 'app', 'cli'],
 };
 
-/** The real Linux ports are chosen in one place; all other code takes them as parameters. */
+/** Only these files may import the real Linux ports; all other code takes them as parameters. */
 const WIRES_PORTS = ['app', 'cli', '(root)'];
 
 /** Packages that belong to one folder (a prefix of the path below src). */

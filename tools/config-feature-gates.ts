@@ -1,6 +1,6 @@
 /**
- * What compat/feature-gates.tsv does not tell about the gates of Kubernetes v1.36: the table holds those that a user may
- * still turn (alpha and beta), these are the rest.
+ * Facts about the feature gates of Kubernetes v1.36 that compat/feature-gates.tsv does not contain: the table holds the
+ * gates that users may still set (alpha and beta), this file the rest.
  */
 
 /** Graduated or withdrawn gates: still accepted, most of them only with the value that they are locked to. */

@@ -1,9 +1,9 @@
 /**
- * What each flag of compat/kubelet-flags.tsv means to Nodelet, a line each: name, meaning, words for `--help`.
+ * The meaning of each flag of compat/kubelet-flags.tsv, a line each: name, meaning, text for `--help`.
  *
  *   .field.path   sets that field of KubeletConfiguration
- *   =property     has a meaning of its own: that property of KubeletFlags
- *   -             means nothing any more (cAdvisor, mounters, storage drivers of old): accepted and ignored
+ *   =property     sets that property of KubeletFlags
+ *   -             has no effect any more (cAdvisor, mounters, old storage drivers): accepted and ignored
  */
 export const FLAG_MEANINGS = `
 address | .address | IP address that the kubelet's server listens on
@@ -74,7 +74,7 @@ image-credential-provider-config | =imageCredentialProviderConfig | configuratio
 image-gc-high-threshold | .imageGCHighThresholdPercent | percentage of disk usage above which images are removed
 image-gc-low-threshold | .imageGCLowThresholdPercent | percentage of disk usage down to which images are removed
 image-service-endpoint | .imageServiceEndpoint | socket of the image service, when it is not the runtime's
-kernel-memcg-notification | .kernelMemcgNotification | let the kernel tell about memory thresholds
+kernel-memcg-notification | .kernelMemcgNotification | use kernel notifications for memory thresholds
 kube-api-burst | .kubeAPIBurst | requests to the API server at once beyond --kube-api-qps
 kube-api-content-type | .contentType | content type of requests to the API server
 kube-api-qps | .kubeAPIQPS | requests a second to the API server
@@ -92,7 +92,7 @@ log-text-info-buffer-size | .logging.options.text.infoBufferSize | buffer of inf
 log-text-split-stream | .logging.options.text.splitStream | text logs: errors to stderr, the rest to stdout
 logging-format | .logging.format | text or json
 machine-id-file | - | files that may hold the machine id
-make-iptables-util-chains | .makeIPTablesUtilChains | keep the iptables chains that tell others where rules belong
+make-iptables-util-chains | .makeIPTablesUtilChains | keep the iptables chains that mark where other programs add rules
 manifest-url | .staticPodURL | address of further pods to run
 manifest-url-header | .staticPodURLHeader | header of requests to --manifest-url, as name:value
 max-open-files | .maxOpenFiles | files that the kubelet may hold open

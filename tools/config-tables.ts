@@ -12,11 +12,11 @@ export type FieldKind =
 export interface Field {
   readonly name: string;
   readonly type: FieldKind;
-  /** A pointer in Go: zero is a value like others, not absence. */
+  /** A pointer in Go: zero is a value, not absence. */
   readonly explicitZero: boolean;
 }
 
-/** Name of the struct → its fields, in the order of the table; only what KubeletConfiguration reaches. */
+/** Struct → its fields, in the order of the table; only structs that KubeletConfiguration reaches. */
 export type Structs = ReadonlyMap<string, readonly Field[]>;
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -38,7 +38,7 @@ export interface Gate {
   readonly needs: readonly string[];
 }
 
-/** Structs of other API groups, which the table of fields only names. */
+/** Structs of other API groups, which the field table only names. */
 const FOREIGN_STRUCTS = `
 LoggingConfiguration	format	string
 LoggingConfiguration	flushFrequency	TimeOrMetaDuration
@@ -76,7 +76,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   ResourceChangeDetectionStrategy: 'string',
 };
 
-/** Flags whose kind in the table is not how their value is written. */
+/** Flags whose kind in the table differs from the syntax of their value. */
 const FLAG_KINDS: Readonly<Record<string, string>> = {
   'cpu-manager-policy-options': 'mapOfOne',
   'eviction-hard': 'mapByLess',
@@ -120,8 +120,8 @@ export function readStructs(root: string): Structs {
 }
 
 /**
- * Those of Kubernetes, but for one: a machine with cgroup v1 is welcome. The verbosity of 2 in the table is what kubelet's
- * units ask for, and no default: an empty configuration has 0.
+ * The defaults of Kubernetes, with one exception: cgroup v1 is supported. The verbosity of 2 in the table comes from
+ * kubelet's systemd unit and is not a default: an empty configuration has 0.
  */
 export function readDefaults(root: string): JsonObject {
   const defaults = JSON.parse(readTable(root, 'kubeletconfiguration-defaults.json'));

@@ -1,16 +1,16 @@
 /**
- * Stands in for koffi's search for its native part in the bundle: the part is inside the bundle, and dlopen(3) takes
- * it only from a file. tools/dist-embed-koffi.ts puts this file in place.
+ * Replaces koffi's search for its native part in the bundle: the part is inside the bundle, and dlopen(3) needs a file.
+ * tools/dist-embed-koffi.ts embeds this file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorText } from '../src/base/error-text.ts';
 
-/** Several, because a system may forbid to run anything from one of them (`noexec`). */
+/** Several, because one of them may be mounted with `noexec`. */
 const FOLDERS = ['/run', tmpdir(), '/var/tmp', '/var/lib'];
 
-/** Through a file in a new folder that nobody else can reach into, which is gone again when this returns. */
+/** Loads it through a file in a new private directory, which is removed before this returns. */
 export function loadAddon(bytes: Uint8Array): unknown {
   const failures: unknown[] = [];
   for (const parent of FOLDERS) {

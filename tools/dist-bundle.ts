@@ -2,7 +2,7 @@ import { build } from 'esbuild';
 import { embedKoffi } from './dist-embed-koffi.ts';
 import { embedNamespaceThread } from './dist-embed-thread.ts';
 
-/** Packages written for CommonJS call `require` for what is built into Node.js. */
+/** CommonJS packages call `require` for modules of Node.js. */
 const PROLOGUE = `#!/usr/bin/env node
 import { createRequire as nodeletCreateRequire } from 'node:module';
 if (Number.parseInt(process.versions.node, 10) < 24) {
@@ -11,7 +11,7 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 }
 const require = nodeletCreateRequire(import.meta.url);`;
 
-/** Writes the program that starts at `entry` as one file that needs Node.js and nothing else. */
+/** Writes the program of `entry` as one file that needs only Node.js. */
 export async function bundle(entry: string, output: string): Promise<void> {
   await build({
     entryPoints: [entry],

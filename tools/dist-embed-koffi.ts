@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'esbuild';
 
-/** koffi asks this module of its own for the native part before it looks anywhere else. */
+/** The koffi module that is searched first for the native part. */
 const LOADER = /^\.\/src\/static\.js$/;
 
 /** koffi's native part for this machine's architecture (glibc). */

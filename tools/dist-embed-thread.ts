@@ -7,8 +7,8 @@ const ENTRY = join(HOST, 'namespace-thread-entry.ts');
 const PROGRAM = join(HOST, 'namespace-thread.ts');
 
 /**
- * Puts the program of the thread that makes namespaces into the bundle, as text: a single executable has no file to start
- * a thread from. koffi's native part is in the bundle once; the thread gets its bytes handed over.
+ * Embeds the program of the namespace thread into the bundle as text: a single executable has no file to start a thread
+ * from. koffi's native part is in the bundle once; the thread receives its bytes.
  */
 export function embedNamespaceThread(): Plugin {
   return {
@@ -36,9 +36,9 @@ async function threadProgram(): Promise<string> {
     write: false,
     bundle: true,
     platform: 'node',
-    format: 'cjs', // what a thread runs that is started from text
+    format: 'cjs', // the format of a thread that is started from text
     target: 'node24',
-    define: { 'import.meta.url': '"file:///"' }, // koffi makes a `require` with it that it does not need here
+    define: { 'import.meta.url': '"file:///"' }, // koffi creates a `require` with it that is not needed here
     plugins: [handedOver(), embedKoffi("'koffi-addon:handed-over'")],
     minifyWhitespace: true,
     minifySyntax: true,
@@ -50,7 +50,7 @@ async function threadProgram(): Promise<string> {
   return program.text;
 }
 
-/** The bytes of koffi's native part, as the one who starts the thread hands them over. */
+/** The bytes of koffi's native part, passed by the starter of the thread. */
 function handedOver(): Plugin {
   return {
     name: 'koffi-addon-handed-over',

@@ -3,24 +3,24 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Why this Node.js cannot make a single executable; `undefined` when it can. */
-export function executableFault(): string | undefined {
+/** The reason why this Node.js cannot create a single executable; `undefined` when it can. */
+export function executableUnsupportedReason(): string | undefined {
   const help = spawnSync(process.execPath, ['--help'], { encoding: 'utf8' }).stdout;
   return help.includes('--build-sea') ? undefined : `Node.js ${process.version} has no --build-sea`;
 }
 
-/** Writes an executable that holds this Node.js and the bundle. */
+/** Writes an executable that contains this Node.js and the bundle. */
 export function makeExecutable(bundle: string, output: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-dist-'));
   try {
     const node = join(folder, 'node');
     copyFileSync(process.execPath, node);
     chmodSync(node, 0o755);
-    // A quarter of it is for debuggers. Without strip(1) the executable is larger and works as well.
+    // A quarter of it is debug information. Without strip(1) the executable is larger and works as well.
     spawnSync('strip', ['--strip-all', node], { stdio: 'ignore' });
 
     const config = join(folder, 'sea.json');
-    // Without a code cache: it starts 30 ms later, and two builds are the same to the byte.
+    // Without a code cache it starts 30 ms later, but builds are reproducible.
     writeFileSync(
       config,
       JSON.stringify({

@@ -1,6 +1,6 @@
 /**
- * Makes what runs elsewhere, without the checkout: one file for a machine with Node.js 24 or newer, one executable with
- * Node.js inside, and the library for who embeds an agent. The same sources on the same machine give the same bytes.
+ * Builds the distribution, which runs without the checkout: one file for a machine with Node.js 24 or newer, one executable
+ * that contains Node.js, and the library for programs that embed an agent. Builds are reproducible on the same machine.
  *
  *   scripts/node tools/dist.ts [FOLDER [ENTRY]]
  */
@@ -8,7 +8,7 @@ import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { errorText } from '../src/base/error-text.ts';
 import { bundle } from './dist-bundle.ts';
-import { executableFault, makeExecutable } from './dist-executable.ts';
+import { executableUnsupportedReason, makeExecutable } from './dist-executable.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -24,21 +24,21 @@ async function main(folder = join(root, 'dist'), entry = MAIN): Promise<void> {
   if (entry === MAIN) {
     const library = join(resolve(folder), 'library.mjs');
     await bundle(LIBRARY, library);
-    tell(library);
+    report(library);
   }
   await bundle(resolve(entry), bundled);
   chmodSync(bundled, 0o755);
-  tell(bundled);
-  const fault = executableFault();
-  if (fault !== undefined) {
-    console.log(`${relative(process.cwd(), executable)}: not made: ${fault}`);
+  report(bundled);
+  const reason = executableUnsupportedReason();
+  if (reason !== undefined) {
+    console.log(`${relative(process.cwd(), executable)}: not built: ${reason}`);
     return;
   }
   makeExecutable(bundled, executable);
-  tell(executable);
+  report(executable);
 }
 
-function tell(path: string): void {
+function report(path: string): void {
   console.log(`${relative(process.cwd(), path)}: ${(statSync(path).size / 1024 ** 2).toFixed(1)} MiB`);
 }
 

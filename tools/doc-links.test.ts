@@ -13,7 +13,7 @@ const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--ex
   .split('\n')
   .filter((path) => path !== '' && existsSync(join(ROOT, path)));
 
-/** Paths that a document refers to: targets of its links, and paths in backticks that begin with a folder of ours. */
+/** Paths that a document refers to: link targets, and paths in backticks that begin with a folder of the project. */
 function referencedPaths(document: string, text: string): string[] {
   const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
     .map(([, target = '']) => target)

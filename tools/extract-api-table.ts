@@ -1,6 +1,6 @@
 /**
  * Writes `protocols/core-v1.tsv`: the facts of the Kubernetes API objects we read or write, taken from the OpenAPI
- * document of one Kubernetes release. Run by hand when that release changes; `make` uses only the table.
+ * document of one Kubernetes release. Run manually when that release changes; `make` uses only the table.
  *
  *   go mod download k8s.io/kubernetes@v1.36.4
  *   scripts/node tools/extract-api-table.ts "$(go env GOMODCACHE)/k8s.io/kubernetes@v1.36.4/api/openapi-spec/swagger.json"

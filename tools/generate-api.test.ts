@@ -34,7 +34,7 @@ field	PodSpec	containers	string	list	required
 field	PodSpec	priority	int32	single	optional
 `;
 
-test('apiTable() takes what can be reached from a kind, sorted', () => {
+test('apiTable() contains the messages reachable from a kind, sorted', () => {
   assert.equal(apiTable(definitions, ['io.k8s.api.core.v1.Pod']), TABLE);
 });
 
@@ -48,7 +48,7 @@ test('parseApiTable() reads it back', () => {
   assert.deepEqual(reachable(table, ['Pod']), ['ObjectMeta', 'Pod', 'PodSpec']);
 });
 
-test('parseApiTable() names the line it cannot read', () => {
+test('parseApiTable() names the invalid line', () => {
   assert.throws(() => parseApiTable('message\tA\nfeild\tA\n'), /cannot read line 2 of the API table/);
 });
 

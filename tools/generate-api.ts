@@ -8,10 +8,10 @@ const FOLDER = 'src/api/generated';
 const HEADER =
   "// Written by tools/generate-api.ts from protocols/core-v1.tsv; change those and run 'make generate'.\n";
 
-/** What a manifest may hold; only these and what they need are decoded at run time. */
+/** The kinds of manifests; only these and the messages that they need are decoded at run time. */
 const MANIFEST_KINDS = ['Pod', 'ConfigMap', 'Secret', 'RuntimeClass'].flatMap((kind) => [kind, `${kind}List`]);
 
-/** An object that the API server keeps always has these, though its OpenAPI document calls them optional. */
+/** Stored objects always have these fields, though the OpenAPI document calls them optional. */
 const ALWAYS_THERE = new Set(['metadata', 'spec', 'items']);
 
 const SCALARS: Record<string, string> = {
@@ -41,7 +41,7 @@ export interface NamedMeta extends ObjectMeta {
   readonly name: string;
 }
 
-/** Metadata of a pod: empty strings where a manifest has not said, real values from then on. */
+/** Metadata of a pod: empty strings for fields that a manifest does not set, until they are defaulted. */
 export interface PodMeta extends NamedMeta {
   readonly namespace: string;
   readonly uid: string;
@@ -73,7 +73,7 @@ function interfaceText(table: ApiTable, message: string): string {
   return [`export interface ${message} {`, ...lines, '}', ''].join('\n');
 }
 
-/** The fields of a message, with what we know beyond the OpenAPI document about the kinds. */
+/** The fields of a message, with facts about the kinds that the OpenAPI document does not contain. */
 function fieldsOf(table: ApiTable, message: string): readonly ApiField[] {
   const fields = table.messages.get(message) ?? [];
   if (!table.kinds.has(message)) return fields;
@@ -104,9 +104,9 @@ function schemaText(table: ApiTable): string {
   const kinds = MANIFEST_KINDS.map((kind) => `  ${kind}: '${table.kinds.get(kind)}',`);
   return [
     HEADER,
-    '\n/** What a manifest may hold: kind → API version. */\n',
+    '\n/** The kinds of manifests: kind → API version. */\n',
     `export const MANIFEST_KINDS: Readonly<Record<string, string>> = {\n${kinds.join('\n')}\n};\n`,
-    '\n/** Message → field → type, with `[]` for a list, `{}` for a map and a `!` at the end when it is always there. */\n',
+    '\n/** Message → field → type, with `[]` for a list, `{}` for a map and a final `!` for a field that is always present. */\n',
     'export const SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {\n',
     ...[...messages, ...metaEntries].map((entry) => `${entry}\n`),
     '};\n',

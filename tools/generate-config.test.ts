@@ -32,14 +32,14 @@ test('generateConfig() owns one folder and is the same each time', () => {
   assert.deepEqual(first, generateConfig(ROOT));
 });
 
-test('every flag of the table has its place, in order', () => {
+test('every flag of the table is generated, in order', () => {
   assert.deepEqual(
     FLAGS.map(({ name }) => name),
     table('kubelet-flags.tsv').map(([name]) => name),
   );
 });
 
-test('every field of KubeletConfiguration has its place, in order', () => {
+test('every field of KubeletConfiguration is generated, in order', () => {
   const fields = table('kubeletconfiguration-fields.tsv').filter(([struct]) => struct === 'KubeletConfiguration');
   assert.deepEqual(
     [...STRUCTS.KubeletConfiguration.keys()],
@@ -47,7 +47,7 @@ test('every field of KubeletConfiguration has its place, in order', () => {
   );
 });
 
-test('every field that is a pointer keeps its zero', () => {
+test('every pointer field keeps its zero', () => {
   const fields = table('kubeletconfiguration-fields.tsv').filter(([struct]) => struct === 'KubeletConfiguration');
   for (const [, name = '', type = ''] of fields) {
     assert.equal(STRUCTS.KubeletConfiguration.get(name)?.explicitZero, type.startsWith('*'), name);
@@ -61,7 +61,7 @@ test('every gate of the table has its stage and default', () => {
   }
 });
 
-test('every gate that another needs is known', () => {
+test('every dependency of a gate is known', () => {
   const needed = [...FEATURE_GATES.values()].flatMap(({ needs }) => needs);
   assert.deepEqual(
     needed.filter((name) => !FEATURE_GATES.has(name)),
@@ -69,13 +69,13 @@ test('every gate that another needs is known', () => {
   );
 });
 
-test('the defaults are those of the table, except that cgroup v1 is fine and nobody asks for a verbosity', () => {
+test('the defaults are those of the table, except for cgroup v1 and the verbosity', () => {
   const defaults = JSON.parse(readFileSync(join(ROOT, 'compat/kubeletconfiguration-defaults.json'), 'utf8'));
   const logging = { ...defaults.logging, verbosity: 0 };
   assert.deepEqual(KUBELET_DEFAULTS, { ...defaults, logging, failCgroupV1: false });
 });
 
-test('the flags of their own have the defaults that the help tells', () => {
+test('flags without a configuration field have the defaults that the help shows', () => {
   const own = FLAGS.filter(({ meaning, default: value }) => meaning.class === 'own' && value !== '');
   const { flags } = parseFlags(own.map(({ name, default: value }) => `--${name}=${value}`));
   assert.deepEqual(flags, DEFAULT_FLAGS);

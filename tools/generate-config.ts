@@ -16,13 +16,13 @@ import type { Generated } from './generate.ts';
 const FOLDER = 'src/app/config/generated';
 const HEADER = "// Generated from compat/ by tools/generate-config.ts; change those and run 'make generate'.\n";
 
-/** Defaults that only stand while their gate is on: path → gate. */
+/** Defaults that apply only while their gate is on: path → gate. */
 const GATED_DEFAULTS: Readonly<Record<string, string>> = {
   'crashLoopBackOff.maxContainerRestartPeriod': 'KubeletCrashLoopBackOffMax',
   imagePullCredentialsVerificationPolicy: 'KubeletEnsureSecretPulledImages',
 };
 
-/** The same text for the same tables, always. */
+/** Deterministic: the same tables give the same text. */
 export function generateConfig(root: string): Generated {
   const structs = readStructs(root);
   const defaults = readDefaults(root);
@@ -46,7 +46,7 @@ function configurationTypes(structs: Structs, defaults: JsonObject): string {
     });
     const head =
       name === 'KubeletConfiguration'
-        ? '/**\n * kubelet.config.k8s.io/v1beta1 as it stands in files. What has a default is always there once the defaults are in;\n' +
+        ? '/**\n * kubelet.config.k8s.io/v1beta1 as in files. Fields with a default are always present after defaulting;\n' +
           " * of the rest, absence is Go's zero.\n */\n"
         : '';
     return `${head}export interface ${name} {\n${lines.join('')}}\n`;
@@ -62,7 +62,7 @@ export type DurationText = string;
 export type QuantityText = string;
 `;
 
-/** `Struct.field` of what the defaults fill in whatever the gates, and of what a list's element always has. */
+/** `Struct.field` of the fields that are always defaulted, whatever the gates, and of those that list items always have. */
 function alwaysPresent(structs: Structs, defaults: JsonObject): ReadonlySet<string> {
   const present = new Set<string>();
   const visit = (struct: string, value: JsonObject | undefined, above: readonly string[]): void => {
@@ -116,17 +116,17 @@ export type FieldKind =
 
 export interface FieldSchema {
   readonly type: FieldKind;
-  /** Zero is a value of its own; otherwise zero and absence are the same, and the default takes its place. */
+  /** Zero is a value; otherwise zero means absence, and the default applies. */
   readonly explicitZero: boolean;
 }
 
 export type StructName = ${names};
 
-/** Every struct that KubeletConfiguration reaches: field → what it holds. */
+/** Every struct that KubeletConfiguration reaches: field → its type. */
 export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema>>> = {
 ${tables.join('')}};
 
-/** Where KubeletConfiguration holds a duration. */
+/** The paths of durations in KubeletConfiguration. */
 export const DURATION_PATHS = [
 ${paths.join('')}] as const;
 
@@ -145,10 +145,10 @@ function durationPaths(structs: Structs, struct: string, above: readonly string[
 function defaultsText(defaults: JsonObject): string {
   return `import type { KubeletConfiguration } from './kubelet-configuration.ts';
 
-/** What an empty KubeletConfiguration stands for. */
+/** The defaults of an empty KubeletConfiguration. */
 export const KUBELET_DEFAULTS = ${JSON.stringify(defaults, undefined, 2)} satisfies KubeletConfiguration;
 
-/** Defaults that only stand while a feature gate is on: path → gate. */
+/** Defaults that apply only while a feature gate is on: path → gate. */
 export const GATED_DEFAULTS: Readonly<Record<string, string>> = ${JSON.stringify(GATED_DEFAULTS, undefined, 2)};
 `;
 }
@@ -162,10 +162,10 @@ function flagsText(flags: readonly Flag[], defaults: JsonObject): string {
     return `  ${literal({ name: flag.name, kind: flag.kind, default: value, meaning, words: flag.words })},\n`;
   });
   return `
-/** How a flag's value is written. */
+/** The syntax of a flag's value. */
 export type FlagKind = ${union(kinds)};
 
-/** What has a meaning of its own, apart from KubeletConfiguration. */
+/** The properties of flags without a field of KubeletConfiguration. */
 export type OwnFlag = ${union(own)};
 
 export type FlagMeaning =
@@ -177,13 +177,13 @@ export interface FlagSpec {
   /** Without dashes. */
   readonly name: string;
   readonly kind: FlagKind;
-  /** As it would be written; empty when there is none. */
+  /** In the syntax of the flag; empty without a default. */
   readonly default: string;
   readonly meaning: FlagMeaning;
   readonly words: string;
 }
 
-/** Every flag that kubelet takes, in alphabetical order. */
+/** Every flag of kubelet, in alphabetical order. */
 export const FLAGS: readonly FlagSpec[] = [
 ${rows.join('')}];
 `;
@@ -217,15 +217,15 @@ function gatesText(gates: readonly Gate[]): string {
 export interface FeatureGateSpec {
   readonly stage: 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED';
   readonly default: boolean;
-  /** It cannot be set to anything but its default. */
+  /** It can only be set to its default. */
   readonly locked: boolean;
   /** A node agent reads it. */
   readonly node: boolean;
-  /** It must not be on while one of these is off. */
+  /** The gates that must be on while it is. */
   readonly needs: readonly string[];
 }
 
-/** Every feature gate that kubelet takes, in alphabetical order. */
+/** Every feature gate of kubelet, in alphabetical order. */
 export const FEATURE_GATES: ReadonlyMap<string, FeatureGateSpec> = new Map<string, FeatureGateSpec>([
 ${rows.join('')}]);
 `;

@@ -58,18 +58,18 @@ enum Colour {
 }
 `;
 
-test('protoText() writes what the table says', () => {
+test('protoText() writes the .proto file of a table', () => {
   assert.equal(protoText(parseProtoTable(TABLE), { source: 'demo.tsv', imports: ['types.proto'] }), PROTO);
 });
 
-test('parseProtoTable() names the line that it cannot read', () => {
+test('parseProtoTable() names the invalid line', () => {
   assert.throws(
     () => parseProtoTable('package\tdemo\nfeild\tA\t1\tb\tstring\tsingle\n'),
     /line 2: unknown kind "feild"/,
   );
 });
 
-test('generateCri() gives the same text each time, and whole folders', () => {
+test('generateCri() is deterministic, and owns whole folders', () => {
   const root = join(import.meta.dirname, '..');
   const first = generateCri(root);
   assert.deepEqual(generateCri(root), first);

@@ -1,4 +1,4 @@
-/** Writes src/runtime/nri/generated: NRI, and the envelope of ttrpc that it travels in. */
+/** Writes src/runtime/nri/generated: NRI, and the ttrpc envelope of its messages. */
 import type { Generated } from './generate.ts';
 import { generateProto } from './generate-proto.ts';
 

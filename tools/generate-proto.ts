@@ -1,6 +1,6 @@
 /**
  * TypeScript for the tables of `protocols/`: the .proto files that they describe, and the messages, codecs and service
- * definitions that ts-proto makes of them. Nothing is fetched: buf and its plugin come from node_modules.
+ * definitions that ts-proto generates from them. Nothing is downloaded: buf and its plugin come from node_modules.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { protoText } from './proto-text.ts';
 
 export interface ProtoFile {
   readonly name: string;
-  /** Tables of one package, put together. */
+  /** Tables of one package, merged. */
   readonly tables: readonly string[];
   readonly imports?: readonly string[];
   /** Only these messages; absent: all. */
   readonly messages?: readonly string[];
 }
 
-/** Enums and 64-bit numbers as TypeScript can erase and hold them; no method that nobody calls. */
+/** Enums and 64-bit numbers in types that TypeScript can erase and represent; no unused methods. */
 const TS_PROTO_OPTIONS = [
   'enumsAsLiterals=true',
   'unrecognizedEnum=false',

@@ -1,5 +1,5 @@
 /**
- * Writes every generated file anew, or with `--check` fails when one is not what its tables say.
+ * Writes every generated file, or with `--check` fails when one differs from its tables.
  *
  *   scripts/node tools/generate.ts [--check]
  */
@@ -10,7 +10,7 @@ import { generateConfig } from './generate-config.ts';
 import { generateCri } from './generate-cri.ts';
 import { generateNri } from './generate-nri.ts';
 
-/** A generator owns whole folders: what it does not write there is stale. */
+/** A generator owns whole folders: other files there are stale. */
 export interface Generated {
   readonly folders: readonly string[];
   /** Path below the root → text. */

@@ -1,4 +1,4 @@
-/** The real Makefile, with a stand-in for every program that it runs. */
+/** The real Makefile, with a stub for every program that it runs. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../test/contract/host/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** What tells the commands of the parts apart, in the order in which they run. */
+/** Text that identifies the commands of the parts, in the order in which they run. */
 const COMMANDS = {
   types: 'typescript/bin/tsc',
   lint: 'check --error-on-warnings',
@@ -21,7 +21,7 @@ const COMMANDS = {
 };
 type Command = keyof typeof COMMANDS;
 
-/** Runs `make TARGET`; the commands in `failing` end with an error. */
+/** Runs `make TARGET`; the commands in `failing` fail. */
 async function make(t: TestContext, target: string, failing: readonly Command[]) {
   const folder = await temporaryFolder(t);
   const [standIn, calls] = [join(folder, 'stand-in'), join(folder, 'calls')];
@@ -38,7 +38,7 @@ async function make(t: TestContext, target: string, failing: readonly Command[])
 
 const ALL = Object.keys(COMMANDS);
 
-test('make test runs every part, and succeeds when each does', async (t) => {
+test('make test runs every part, and succeeds when all do', async (t) => {
   assert.deepEqual(await make(t, 'test', []), {
     status: 0,
     ran: ALL,
@@ -53,7 +53,7 @@ test('make test runs every part, and succeeds when each does', async (t) => {
   });
 });
 
-test('make test runs what follows a part that fails, names the part, and fails', async (t) => {
+test('make test continues after a failed part, names it, and fails', async (t) => {
   assert.deepEqual(await make(t, 'test', ['types', 'integration-containerd']), {
     status: 2,
     ran: ALL,
@@ -69,13 +69,13 @@ test('make test runs what follows a part that fails, names the part, and fails',
 });
 
 for (const command of ALL as readonly Command[]) {
-  test(`make test fails when ${command} does, and runs all the rest`, async (t) => {
+  test(`make test fails when ${command} fails, and runs all other parts`, async (t) => {
     const { status, ran } = await make(t, 'test', [command]);
     assert.deepEqual({ status, ran }, { status: 2, ran: ALL });
   });
 }
 
-test('make integration runs the tests on the embedded runtime, whatever those on containerd did', async (t) => {
+test('make integration runs the tests on the embedded runtime, whatever the result of those on containerd', async (t) => {
   const { status, ran, closing } = await make(t, 'integration', ['integration-containerd']);
   assert.deepEqual([status, ran], [2, ['integration-containerd', 'integration-embedded']]);
   assert.equal(closing.at(-1), '1 of 2 parts failed: integration-containerd');

@@ -37,7 +37,7 @@ export interface EnumValue {
   readonly name: string;
 }
 
-/** Throws with the line's number when a line is none of the above. */
+/** Throws with the number of an invalid line. */
 export function parseProtoTable(text: string): ProtoTable {
   let name = '';
   const services = new Map<string, Rpc[]>();

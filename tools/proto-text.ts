@@ -1,9 +1,9 @@
 import type { EnumValue, Field, ProtoTable, Rpc } from './proto-table.ts';
 
 export interface ProtoTextOptions {
-  /** Where the table came from; named in the first line. */
+  /** The origin of the table, for the first line. */
   readonly source: string;
-  /** Other .proto files that the types of this one come from. */
+  /** The .proto files that this one imports. */
   readonly imports?: readonly string[];
 }
 
@@ -47,7 +47,7 @@ function messageLines(table: ProtoTable, name: string): string[] {
   return [`message ${lastPart(name)} {`, ...indented([...nested.flat(), ...fieldLines(fields)]), '}'];
 }
 
-/** A oneof stands where its first member stands in the table. */
+/** A oneof takes the position of its first member in the table. */
 function fieldLines(fields: readonly Field[]): string[] {
   const oneofs = new Set<string>();
   return fields.flatMap((field) => {

@@ -17,7 +17,7 @@ export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime
   readonly ownNode: NodeCache;
 }
 
-/** Serves kubelet's API on :10250 until the signal aborts. Rejects with a `StartError` when it cannot listen. */
+/** Serves kubelet's API on :10250 until the signal aborts. Rejects with a `StartupError` when it cannot listen. */
 export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiParts, signal: AbortSignal): Promise<void> {
   const { enableServer, address, port } = settings.config;
   if (!enableServer) return;

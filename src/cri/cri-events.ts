@@ -17,8 +17,8 @@ const KINDS = {
 export function criEvents(runtime: RuntimeService): RuntimeEvents {
   return {
     async *watch(signal) {
-      const left = new AbortController();
-      const watched = AbortSignal.any([signal, left.signal]);
+      const closed = new AbortController();
+      const watched = AbortSignal.any([signal, closed.signal]);
       const events = runtime.getContainerEvents({}, watched)[Symbol.asyncIterator]();
       let next = events.next();
       next.catch(() => {}); // thrown by the next await below
@@ -30,7 +30,7 @@ export function criEvents(runtime: RuntimeService): RuntimeEvents {
           next = events.next();
         }
       } finally {
-        left.abort(); // return() of a generator waits for its pending next(), which only this abort ends
+        closed.abort(); // return() of a generator waits for its pending next(), which only this abort ends
         await events.return?.();
       }
       throw new CriError('Unavailable', 'the runtime ended the stream', { method: 'GetContainerEvents' });

@@ -30,16 +30,16 @@ async function callWithLimits(
   signal: AbortSignal,
 ): Promise<unknown> {
   signal.throwIfAborted();
-  const given = new AbortController();
-  const left = Promise.withResolvers<never>();
+  const controller = new AbortController();
+  const cancelled = Promise.withResolvers<never>();
   const stopWatching = watchLimits(limits, signal, (reason) => {
-    left.reject(reason);
-    given.abort(reason);
+    cancelled.reject(reason);
+    controller.abort(reason);
   });
   try {
-    return await Promise.race([call(given.signal), left.promise]);
+    return await Promise.race([call(controller.signal), cancelled.promise]);
   } catch (error) {
-    if (given.signal.aborted) throw given.signal.reason;
+    if (controller.signal.aborted) throw controller.signal.reason;
     throw withMethod(error, limits.method);
   } finally {
     stopWatching();

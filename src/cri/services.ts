@@ -57,10 +57,10 @@ const CRI_DEFINITIONS = { runtime: RuntimeServiceDefinition, images: ImageServic
 
 /** All RPCs of CRI. */
 export function criMethods(): readonly Method[] {
-  return Object.values(CRI_DEFINITIONS).flatMap(methodsOf);
+  return Object.values(CRI_DEFINITIONS).flatMap(listMethods);
 }
 
-function methodsOf(definition: ServiceDefinition): readonly Method[] {
+function listMethods(definition: ServiceDefinition): readonly Method[] {
   return Object.entries(definition.methods).map(([key, method]) => ({
     ...method,
     key: key as CriMethod, // the type is derived from the keys of the definitions
@@ -79,7 +79,7 @@ export function buildCri(make: CallMaker): Cri {
 }
 
 function buildService<D extends ServiceDefinition>(definition: D, make: CallMaker): ServiceOf<D> {
-  const calls = methodsOf(definition).map((method) => [
+  const calls = listMethods(definition).map((method) => [
     method.key,
     method.responseStream ? make.stream(method) : make.unary(method),
   ]);
@@ -93,7 +93,7 @@ function buildService<D extends ServiceDefinition>(definition: D, make: CallMake
 export function erasedCalls(cri: Cri): CallMaker {
   const calls = { ...cri.runtime, ...cri.images } as Readonly<Record<string, unknown>>;
   return {
-    unary: ({ key }) => calls[key] as ErasedUnary, // a unary method of the definition: ServiceOf says so
+    unary: ({ key }) => calls[key] as ErasedUnary, // a unary method of the definition, as ServiceOf guarantees
     stream: ({ key }) => calls[key] as ErasedStream,
   };
 }

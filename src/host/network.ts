@@ -254,7 +254,7 @@ export interface GrpcResponse {
   readonly code: number;
   /** The server's status message of a code that is not 0. */
   readonly details: string;
-  /** Empty when there is none. */
+  /** Empty in a response without a message. */
   readonly message: Uint8Array;
 }
 

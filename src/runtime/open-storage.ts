@@ -53,7 +53,7 @@ export interface Storage {
   readonly exporter: ImageExporter;
   readonly ingest: ImageIngest;
   imageService(puller?: ImagePuller): ImageService;
-  /** Adds a name to an image, and takes it from the image that had it. Rejects with a `CriError`. */
+  /** Adds a name to an image, and removes it from the image that had it. Rejects with a `CriError`. */
   tag(image: string, name: string): Promise<StoredImage>;
   /** Removes a name of an image that has another tag; otherwise changes nothing and returns `undefined`. */
   untag(name: string): Promise<StoredImage | undefined>;
@@ -80,14 +80,14 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
   const layers = new LayerStore({ fs, random, layout, trash, whiteoutFormat: driver.whiteouts }, present);
   const records = new ImageRecords({ fs, clock, log, layout, pinned: settings.pinnedImages });
   await records.load((chainId) => layers.has(chainId));
-  for (const layer of layersOf(records)) layers.setUsage(layer.chainId, layer);
+  for (const layer of imageLayers(records)) layers.setUsage(layer.chainId, layer);
   const references = new LayerReferences(fs, layout);
   const leases = new LayerLeases();
   const stores = { layout, driver, layers, references, trash };
   const image = (reference: string) => records.record(reference);
 
   const isUsedByImage = (chainId: string): boolean =>
-    leases.has(chainId) || layersOf(records).some((layer) => layer.chainId === chainId);
+    leases.has(chainId) || imageLayers(records).some((layer) => layer.chainId === chainId);
   // Top layer first: a user of a layer needs all layers below it.
   const discardLayers = async (chain: readonly string[]): Promise<void> => {
     for (const chainId of chain.toReversed()) {
@@ -97,7 +97,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
     }
   };
   const collectLayers = async (isOld?: (hex: string) => Promise<boolean>): Promise<void> => {
-    const ofImages = new Set(layersOf(records).map(({ chainId }) => hexOf(chainId)));
+    const ofImages = new Set(imageLayers(records).map(({ chainId }) => hexOf(chainId)));
     for (const hex of layers.all()) {
       if (!ofImages.has(hex) && (await (isOld?.(hex) ?? true))) await discardLayers([`sha256:${hex}`]);
     }
@@ -133,7 +133,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
       await fs.removeTree(layout.unfinished);
     },
     sweep: async () => {
-      await sweepStorage({ ...parts, layout, use: references });
+      await sweepStorage({ ...parts, layout, references: references });
       await collectLayers(async (hex) => clock.now() - (await layers.storedAtMs(hex)) > UNUSED_LAYER_MAX_AGE_MS);
       await layers.sweepFiles();
       await records.sweepFiles();
@@ -177,7 +177,7 @@ async function chooseDriver({ fs, mounts, paths, log }: StorageParts, unfinished
   }
 }
 
-function layersOf(records: ImageRecords): IteratorObject<RecordedLayer> {
+function imageLayers(records: ImageRecords): IteratorObject<RecordedLayer> {
   return Iterator.from(records.records()).flatMap(({ layers }) => layers);
 }
 

@@ -11,7 +11,7 @@ import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
 const FOREVER = new AbortController().signal;
 const KEY = leaseKey(NODE.nodeName);
 const SECOND = 1000;
-const WAITING = 'another machine is alive under the name of this node, waiting for the end of its lease';
+const WAITING = 'another machine uses this node name, waiting for its lease to expire';
 
 async function ageMs({ host, lease }: NodeWorld): Promise<number> {
   return host.clock.now() - parseTime((await lease())?.spec.renewTime ?? '');

@@ -1,15 +1,15 @@
 import type { Lease, Node, NodeCondition } from '../../src/api/generated/core-v1.ts';
 import type { AgentParts } from '../../src/app/agent.ts';
 import { readAgentFacts } from '../../src/app/agent-facts.ts';
-import { type ClusterNode, buildNode } from '../../src/app/build-node.ts';
+import { buildNode, type ClusterNode } from '../../src/app/build-node.ts';
 import type { Log } from '../../src/base/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { PLAIN_NODE } from '../../src/kubelet/node/fake/plain-node.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
-import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
+import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { RuntimeHealth } from '../../src/kubelet/pleg/runtime-health.ts';
 import { SETTINGS } from './memory-agent.ts';
 

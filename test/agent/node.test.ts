@@ -73,7 +73,7 @@ test('a directory that cannot be created delays registration until it can, witho
   world.host.fs.errors.failNext('makeDirectory', 'EIO', NODE.rootDir);
   const { stop } = await startNode(world);
   await world.host.clock.advance(50);
-  assert.deepEqual([await world.node(), world.logged], [undefined, ['cannot register the node, will try again']]);
+  assert.deepEqual([await world.node(), world.logged], [undefined, ['cannot register the node, retrying']]);
   await world.host.clock.advance(100);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   await stop();

@@ -1,17 +1,17 @@
 /**
- * What the client of an API server costs: watches of single objects, followed pods, and short questions.
+ * The cost of the API server client: watches of single objects, followed pods, and short requests.
  *
  *   scripts/node --expose-gc test/bench/api-server-client.ts [--http1] [--watches 200] [--pods 250] [--idle-seconds 60]
  *
- * The client runs in this process, a kube-apiserver with its etcd beside it. `--http1` makes that refuse HTTP/2.
+ * The client runs in this process, a kube-apiserver with its etcd beside it. `--http1` disables HTTP/2 of the server.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { runReflector } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
+import { runReflector } from '../../src/kubelet/api-client/reflector.ts';
 import { connectTo } from '../integration/cluster-client-fixture.ts';
 import { type ControlPlane, podOn, startControlPlane } from '../integration/cluster-fixture.ts';
 
@@ -64,7 +64,7 @@ async function firstAnswers(): Promise<void> {
     taken.push(performance.now() - start);
   }
   const [median = 0] = taken.toSorted((a, b) => a - b).slice(10);
-  report(`first answer of a new client, median of 21: ${median.toFixed(1)} ms`);
+  report(`first response of a new client, median of 21: ${median.toFixed(1)} ms`);
 }
 
 async function questions(api: HttpApiServer): Promise<void> {
@@ -73,11 +73,11 @@ async function questions(api: HttpApiServer): Promise<void> {
   const inTurn = await costOf(async () => {
     for (let left = 2000; left > 0; left--) await ask();
   });
-  report('2000 questions in turn', inTurn);
+  report('2000 requests, sequential', inTurn);
   const besides = await costOf(async () => {
     for (let left = 40; left > 0; left--) await Promise.all(Array.from({ length: 50 }, ask));
   });
-  report('2000 questions, 50 at once', besides);
+  report('2000 requests, 50 in parallel', besides);
 }
 
 async function watches(api: HttpApiServer, count: number): Promise<void> {
@@ -117,7 +117,7 @@ async function pods(api: HttpApiServer, count: number): Promise<void> {
     }
     await changed.promise;
   });
-  report(`${count} changes of a status, each heard of`, changes);
+  report(`${count} changes of a status, each received`, changes);
 }
 
 async function costOf(work: () => Promise<void>): Promise<Cost> {
@@ -164,7 +164,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // it has ended meanwhile
+    return ''; // it has exited meanwhile
   }
 }
 
@@ -173,7 +173,7 @@ function ownSockets(): number {
     try {
       return readlinkSync(`/proc/self/fd/${name}`);
     } catch {
-      return ''; // of the listing itself
+      return ''; // the descriptor of the listing itself
     }
   });
   return links.filter((link) => link.startsWith('socket:')).length;

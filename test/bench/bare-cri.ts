@@ -10,7 +10,7 @@ import {
 import type { RuntimeService } from '../../src/cri/services.ts';
 import { untilListening } from '../integration/agent-fixture.ts';
 
-/** What an agent asked of its runtime to start a pod. */
+/** The CRI requests of an agent to start a pod. */
 export interface PodRequests {
   readonly sandbox: RunPodSandboxRequest;
   readonly containers: readonly CreateContainerRequest[];
@@ -23,7 +23,7 @@ export interface BareRuntime {
   readonly cgroupParent: string;
 }
 
-export interface HandMade {
+export interface BareCriTimes {
   readonly startMs: number;
   readonly deleteMs: number;
 }
@@ -31,7 +31,7 @@ export interface HandMade {
 interface MadeContainer {
   readonly id: string;
   readonly logPath: string;
-  /** The others end by themselves. */
+  /** The other containers exit by themselves. */
   readonly stays: boolean;
 }
 
@@ -39,10 +39,10 @@ const STOP_SECONDS = 5n;
 const signal = new AbortController().signal;
 
 /**
- * Makes the same pod with the bare calls, one after the other, and takes it away again: no folders, no volumes, no
- * control group of the pod, no look at anything but at a container whose end has to be awaited.
+ * Creates the same pod with the bare calls, sequentially, and removes it again: no directories, no volumes, no
+ * pod cgroup, no status calls except for a container whose exit must be awaited.
  */
-export async function byHand(requests: PodRequests, bare: BareRuntime): Promise<HandMade> {
+export async function runBareCri(requests: PodRequests, bare: BareRuntime): Promise<BareCriTimes> {
   const { runtime } = bare;
   const config = PodSandboxConfig.fromPartial({
     ...requests.sandbox.config,
@@ -74,7 +74,7 @@ async function startOne(
   { config }: CreateContainerRequest,
   runtime: RuntimeService,
 ): Promise<MadeContainer> {
-  if (!config) throw new Error('the agent made a container without a configuration');
+  if (!config) throw new Error('the agent created a container without a configuration');
   const logPath = join(sandboxConfig.logDirectory, config.logPath);
   mkdirSync(dirname(logPath), { recursive: true });
   const request = { podSandboxId, config: { ...config, mounts: [] }, sandboxConfig };

@@ -1,11 +1,11 @@
-/** Timers that ring once a second in a process that does nothing else: how late they are is the machine's doing. */
+/** Timers that fire once a second in an otherwise idle process: their lateness is that of the machine. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 const [, , countText = '100', periodText = '1000'] = process.argv;
 const periodMs = Number(periodText);
 let late: number[] = [];
 
-/** Each message from the parent asks for what came since the last one: milliseconds, in ascending order. */
+/** Each message from the parent requests the values since the last one: milliseconds, in ascending order. */
 process.on('message', () => {
   process.send?.(late.toSorted((a, b) => a - b));
   late = [];
@@ -16,8 +16,8 @@ for (let index = 0; index < Number(countText); index++) void ring(Math.random() 
 async function ring(delayMs: number): Promise<never> {
   await delay(delayMs);
   const began = performance.now();
-  for (let beat = 1; ; beat++) {
-    await delay(Math.max(0, began + beat * periodMs - performance.now()));
-    late.push(Math.max(0, performance.now() - began - beat * periodMs));
+  for (let tick = 1; ; tick++) {
+    await delay(Math.max(0, began + tick * periodMs - performance.now()));
+    late.push(Math.max(0, performance.now() - began - tick * periodMs));
   }
 }

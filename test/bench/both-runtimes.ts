@@ -6,7 +6,7 @@ import { skipReason, startContainerd } from '../integration/containerd-fixture.t
 import { median } from '../integration/cri-calls.ts';
 import { startEmbedded, type TestRuntime } from '../integration/runtime-fixture.ts';
 
-/** One of the two that are compared. */
+/** One of the two compared runtimes. */
 export interface Side {
   readonly name: 'containerd' | 'nodelet';
   readonly runtime: TestRuntime;
@@ -22,11 +22,11 @@ const CALL_MS = 600_000;
 const NODE = join(import.meta.dirname, '../../scripts/node');
 const BUNDLE = join(import.meta.dirname, '../../dist/nodelet.mjs');
 
-/** Debian's containerd with runc, and `nodelet cri` beside it: the bundle of `make dist`, or this checkout (`source`). */
+/** Debian's containerd with runc, and `nodelet cri`: the bundle of `make dist`, or this checkout (`source`). */
 export async function startBoth({ source }: { readonly source: boolean }): Promise<BothRuntimes> {
   const skip = skipReason();
   if (skip) throw new Error(skip);
-  if (!source && !existsSync(BUNDLE)) throw new Error('there is no dist/nodelet.mjs; make dist');
+  if (!source && !existsSync(BUNDLE)) throw new Error('dist/nodelet.mjs is missing: run make dist');
   const containerd = sideOf('containerd', await startContainerd());
   const nodelet = sideOf('nodelet', await startEmbedded(source ? {} : { command: [NODE, BUNDLE] }));
   return {
@@ -45,7 +45,7 @@ function sideOf(name: Side['name'], runtime: TestRuntime): Side {
   return { name, runtime, cri };
 }
 
-/** Each in turn, so that whatever else the machine does meets both; the first time pays for what is done once. */
+/** Alternates, so that other load on the machine affects both; the first round warms up. */
 export async function inTurns<T>(
   [one, other]: readonly [Side, Side],
   rounds: number,
@@ -73,7 +73,7 @@ export function header(): void {
 const TITLE = 36;
 const FIGURE = 12;
 
-/** A line of the table: of each side the median, and the least and the most; absent: it cannot do that. */
+/** A line of the table: for each side the median, the minimum and the maximum; absent: not supported. */
 export function row(
   title: string,
   figures: readonly [readonly number[] | undefined, readonly number[]],

@@ -11,7 +11,7 @@ export interface DrivenPod {
 
 const signal = new AbortController().signal;
 
-/** Starts and ends pods of one container by the calls that kubelet makes, one after the other for each pod. */
+/** Starts and removes pods of one container with the calls of kubelet, sequentially for each pod. */
 export class CriDriver {
   readonly #cri: CriConnection;
   readonly #runtime: TestRuntime;
@@ -47,7 +47,7 @@ export class CriDriver {
 
   async end({ podSandboxId, containerId }: DrivenPod): Promise<void> {
     const { runtime } = this.#cri;
-    await runtime.stopContainer({ containerId, timeout: 0n }, signal); // `sleep` does not listen to anything else
+    await runtime.stopContainer({ containerId, timeout: 0n }, signal); // `sleep` ignores SIGTERM
     await runtime.removeContainer({ containerId }, signal);
     await runtime.stopPodSandbox({ podSandboxId }, signal);
     await runtime.removePodSandbox({ podSandboxId }, signal);

@@ -1,9 +1,9 @@
 /**
- * Runs `true` in a container: by `crictl exec`, synchronously and streamed, and by the bare CRI call. `nodelet cri` beside
- * Debian's containerd with runc, taking turns in one run.
+ * Runs `true` in a container: with `crictl exec`, synchronously and streamed, and with the bare CRI call. `nodelet cri`
+ * compared with Debian's containerd with runc, alternating in one run.
  *
- * Whoever moves a process to another control group waits for all processors to have passed by, if nobody did so a moment
- * ago: a call that follows another is cheaper than one that comes after a rest. Both are measured.
+ * Moving a process to another cgroup waits for a grace period on all processors, unless another move happened shortly
+ * before: a call that follows another is cheaper than one after a pause. Both are measured.
  *
  *   make dist && scripts/node test/bench/exec.ts [--rounds 30] [--source]
  */
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '30' }, source: { type: 'boolean', default: false } },
 });
 
-/** Longer than the kernel remembers that somebody moved a process. */
+/** Longer than the kernel's window for such moves. */
 const REST_MS = 100;
 
 const run = promisify(execFile);
@@ -41,11 +41,11 @@ const bare = (side: Side): Promise<number> =>
   timed(() => side.cri.runtime.execSync({ containerId: containerOf(side), cmd: ['true'], timeout: 0n }, signal));
 
 header();
-row('ExecSync, one after the other', await inTurns(sides, rounds, bare), 'ms');
-row('ExecSync after a rest', await inTurns(sides, rounds, (side) => delay(REST_MS).then(() => bare(side))), 'ms');
+row('ExecSync, sequential', await inTurns(sides, rounds, bare), 'ms');
+row('ExecSync after a pause', await inTurns(sides, rounds, (side) => delay(REST_MS).then(() => bare(side))), 'ms');
 row('crictl exec --sync', await inTurns(sides, rounds, (side) => byCrictl(side, '--sync')), 'ms');
 row('crictl exec (SPDY)', await inTurns(sides, rounds, (side) => byCrictl(side)), 'ms');
-// containerd 1.6 does not know the protocol that crictl speaks over WebSocket.
+// containerd 1.6 does not support the protocol that crictl speaks over WebSocket.
 const overWebSocket: number[] = [];
 for (let round = 0; round < rounds; round++) overWebSocket.push(await byCrictl(sides[1], '--transport', 'websocket'));
 row('crictl exec --transport websocket', [undefined, overWebSocket], 'ms');

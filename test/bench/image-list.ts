@@ -1,6 +1,6 @@
 /**
- * Lists 1,000 images through the CRI socket: `nodelet cri` beside Debian's containerd, taking turns in one run. The images
- * come from one archive; each has a configuration of its own, and all have the same layer.
+ * Lists 1,000 images through the CRI socket: `nodelet cri` compared with Debian's containerd, alternating in one run. The
+ * images come from one archive; each has its own configuration, and all have the same layer.
  *
  *   make dist && scripts/node test/bench/image-list.ts [--images 1000] [--rounds 50] [--source]
  */
@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 
-/** containerd tells its CRI side of an import by events that we do not see. */
+/** containerd notifies its CRI plugin of an import by events that clients cannot see. */
 const ASK_AGAIN_MS = 100;
 const signal = new AbortController().signal;
 const count = Number(values.images);
@@ -32,7 +32,7 @@ async function listed({ cri }: Side): Promise<number> {
   return (await cri.images.listImages(ListImagesRequest.create(), signal)).images.length;
 }
 
-/** An archive of images that have a layer in common and nothing else. */
+/** An archive of images that share only one layer. */
 async function archiveOfMany(): Promise<Uint8Array> {
   const layer = await buildLayer({ 'etc/image': 'tiny' });
   const blobs = new Map<string, Uint8Array>();
@@ -52,7 +52,11 @@ async function archiveOfMany(): Promise<Uint8Array> {
     return { ...add(encodeDocument(manifest), 'manifest.v1+json'), annotations: { 'io.containerd.image.name': name } };
   });
   const layout = encodeDocument({ imageLayoutVersion: '1.0.0' });
-  return buildArchive([...blobs, ['oci-layout', layout], ['index.json', encodeDocument({ schemaVersion: 2, manifests })]]);
+  return buildArchive([
+    ...blobs,
+    ['oci-layout', layout],
+    ['index.json', encodeDocument({ schemaVersion: 2, manifests })],
+  ]);
 }
 
 const bytes = await archiveOfMany();
@@ -64,7 +68,7 @@ for (const side of both.sides) {
     await side.runtime.load(archive);
     while ((await listed(side)) < count) await delay(ASK_AGAIN_MS);
   });
-  console.log(`${side.name}: ${count} images taken in within ${ms.toFixed(0)} ms`);
+  console.log(`${side.name}: ${count} images loaded in ${ms.toFixed(0)} ms`);
 }
 header();
 const figures = await inTurns(both.sides, Number(values.rounds), (side) => timed(() => listed(side)));

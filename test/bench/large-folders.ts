@@ -1,5 +1,5 @@
 /**
- * What folders with very many entries cost: time, the peak of memory and how long the event loop was held.
+ * The cost of directories with very many entries: time, peak memory and the longest block of the event loop.
  *
  *     scripts/node test/bench/large-folders.ts [--entries 1000000] [--folder /tmp]
  */
@@ -30,7 +30,7 @@ const OPERATIONS: Record<string, (tree: string) => Promise<unknown>> = {
   removeTree: (tree) => fs.removeTree(tree),
 };
 
-/** Runs in a process of its own, so that its peak of memory is that of the operation. */
+/** Runs in a separate process, so that its peak memory is that of the operation. */
 async function measure(operation: string, tree: string): Promise<void> {
   const idleBytes = process.memoryUsage.rss();
   const began = performance.now();
@@ -48,7 +48,7 @@ async function measure(operation: string, tree: string): Promise<void> {
   const peak = (process.resourceUsage().maxRSS * 1024 - idleBytes) / 2 ** 20;
   const result = typeof outcome === 'string' ? outcome : '';
   console.log(
-    `  ${operation.padEnd(10)} ${seconds} s, +${peak.toFixed(0)} MiB, held ${longestTurn.toFixed(0)} ms ${result}`,
+    `  ${operation.padEnd(10)} ${seconds} s, +${peak.toFixed(0)} MiB, blocked ${longestTurn.toFixed(0)} ms ${result}`,
   );
 }
 
@@ -72,9 +72,9 @@ function compare(): void {
   const entries = Number(values.entries);
   const root = mkdtempSync(join(values.folder, 'nodelet-large-'));
   const shapes: Record<string, (tree: string) => void> = {
-    [`${entries} files in one folder`]: (tree) => makeWide(tree, entries, (path) => closeSync(openSync(path, 'wx'))),
-    [`${entries / 5} folders in one folder`]: (tree) => makeWide(tree, entries / 5, (path) => mkdirSync(path)),
-    '2000 folders, each in the one before': (tree) => makeDeep(tree, 2000),
+    [`${entries} files in one directory`]: (tree) => makeWide(tree, entries, (path) => closeSync(openSync(path, 'wx'))),
+    [`${entries / 5} directories in one directory`]: (tree) => makeWide(tree, entries / 5, (path) => mkdirSync(path)),
+    '2000 nested directories': (tree) => makeDeep(tree, 2000),
   };
   try {
     for (const [shape, make] of Object.entries(shapes)) {

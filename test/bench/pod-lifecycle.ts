@@ -1,6 +1,6 @@
 /**
- * How long the agent takes to start and to delete a pod on containerd, beside the bare CRI calls for the same pod, made
- * by hand in the same run on a second containerd that has no agent.
+ * The time in which the agent starts and deletes a pod on containerd, compared with the bare CRI calls for the same pod, made
+ * in the same run on a second containerd without an agent.
  *
  *   scripts/node test/bench/pod-lifecycle.ts [--rounds 20]
  */
@@ -14,7 +14,7 @@ import { podOf } from '../agent/memory-agent.ts';
 import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from '../integration/agent-fixture.ts';
 import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
 import { busyMs, type CriCall, median } from '../integration/cri-calls.ts';
-import { type BareRuntime, byHand, type PodRequests } from './bare-cri.ts';
+import { type BareRuntime, type PodRequests, runBareCri } from './bare-cri.ts';
 
 const volumeMounts = [{ name: 'pages', mountPath: '/www' }];
 
@@ -30,15 +30,15 @@ const KINDS: Record<string, Pod['spec']> = {
   },
 };
 
-/** containerd tidies up after a removal; nobody is to be measured meanwhile. */
+/** containerd cleans up after a removal; nothing is measured meanwhile. */
 const QUIET_MS = 200;
 
 /** Milliseconds. */
 interface Span {
   readonly agent: number;
-  /** In which the agent had a call to the runtime under way. */
+  /** The time in which the agent had a CRI call in progress. */
   readonly inCalls: number;
-  readonly hand: number;
+  readonly bareCri: number;
 }
 
 interface Round {
@@ -61,13 +61,13 @@ async function round(it: TestAgent, bare: BareRuntime, pod: Pod): Promise<Round>
   const ending = { startMs: removed, endMs: await gone };
 
   await delay(QUIET_MS);
-  const hand = await byHand(requestsIn(calls), bare);
-  const span = (interval: typeof starting, byHandMs: number): Span => ({
+  const bareCri = await runBareCri(requestsIn(calls), bare);
+  const span = (interval: typeof starting, bareMs: number): Span => ({
     agent: interval.endMs - interval.startMs,
     inCalls: busyMs(it.calls.within(interval)),
-    hand: byHandMs,
+    bareCri: bareMs,
   });
-  return { start: span(starting, hand.startMs), delete: span(ending, hand.deleteMs) };
+  return { start: span(starting, bareCri.startMs), delete: span(ending, bareCri.deleteMs) };
 }
 
 function isObedient({ command }: Pod['spec']['containers'][number]): boolean {
@@ -86,9 +86,9 @@ function row(what: string, spans: readonly Span[]): string {
   const of = (figure: (span: Span) => number, digits: number): string => median(spans.map(figure)).toFixed(digits);
   const cells = [
     what,
-    `${of(({ hand }) => hand, 0)} ms`,
+    `${of(({ bareCri }) => bareCri, 0)} ms`,
     `${of(({ agent }) => agent, 0)} ms`,
-    of(({ agent, hand }) => agent / hand, 2),
+    of(({ agent, bareCri }) => agent / bareCri, 2),
     `${of(({ agent, inCalls }) => agent - inCalls, 0)} ms`,
     of(({ agent, inCalls }) => agent / inCalls, 2),
   ];
@@ -107,11 +107,11 @@ const bare = {
   cgroupParent: `${other.cgroupParent}/pod`,
 };
 try {
-  console.log('| medians | by hand | agent | agent / by hand | outside of calls | agent / its calls |');
+  console.log('| medians | bare CRI | agent | agent / bare CRI | outside of calls | agent / its calls |');
   console.log('| --- | ---: | ---: | ---: | ---: | ---: |');
   for (const [kind, spec] of Object.entries(KINDS)) {
     const rounds: Round[] = [];
-    // The first one warms everything up.
+    // The first round warms up.
     for (let count = 0; count <= Number(values.rounds); count++) {
       rounds.push(await round(it, bare, podOf(`pod-${count}`, spec)));
     }

@@ -1,6 +1,6 @@
 /**
- * Reads 500 MB from a server in a pod through `crictl port-forward`. `nodelet cri` beside Debian's containerd, taking
- * turns in one run.
+ * Reads 500 MB from a server in a pod through `crictl port-forward`. `nodelet cri` compared with Debian's containerd,
+ * alternating in one run.
  *
  *   make dist && scripts/node test/bench/port-forward.ts [--megabytes 500] [--rounds 5] [--source]
  */
@@ -10,9 +10,9 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { clusterTool } from '../integration/cluster-tools.ts';
-import { accountFor } from './resource-usage.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
 import { CriDriver, type DrivenPod } from './cri-driver.ts';
+import { measureUsage } from './resource-usage.ts';
 
 const { values } = parseArgs({
   options: {
@@ -57,7 +57,7 @@ async function listeningPort(process: ChildProcess): Promise<number> {
   throw new Error('crictl port-forward ended');
 }
 
-/** How many bytes came. */
+/** The number of received bytes. */
 async function readAll(port: number): Promise<number> {
   let bytes = 0;
   const socket = connect({ host: '127.0.0.1', port });
@@ -71,7 +71,7 @@ async function readAll(port: number): Promise<number> {
 async function megabytesPerSecond(port: number): Promise<number> {
   const ms = await timed(async () => {
     const bytes = await readAll(port);
-    if (bytes !== blocks * BLOCK) throw new Error(`${bytes} of ${blocks * BLOCK} bytes came`);
+    if (bytes !== blocks * BLOCK) throw new Error(`${bytes} of ${blocks * BLOCK} bytes received`);
   });
   return (blocks * BLOCK) / 1e3 / ms;
 }
@@ -79,21 +79,21 @@ async function megabytesPerSecond(port: number): Promise<number> {
 await using both = await startBoth(values);
 const { sides } = both;
 const pods = new Map<Side, DrivenPod>();
-const accounts = new Map(sides.map((side) => [side, accountFor(side.runtime)]));
+const meters = new Map(sides.map((side) => [side, measureUsage(side.runtime)]));
 for (const side of sides) {
   const driver = new CriDriver(side.runtime);
   pods.set(side, await driver.start(SERVER));
   driver.close();
 }
 
-/** A forward for each reading: what it brings up is part of it. */
+/** A new forward for each read: its set-up is included. */
 async function measured(side: Side, transport: Transport): Promise<{ readonly rate: number; readonly cpuMs: number }> {
   const pod = pods.get(side);
-  const account = accounts.get(side);
-  if (pod === undefined || account === undefined) throw new Error(`${side.name} has no pod`);
+  const meter = meters.get(side);
+  if (pod === undefined || meter === undefined) throw new Error(`${side.name} has no pod`);
   await using open = await forward(side, pod, transport);
-  const before = account.cpuMs();
-  return { rate: await megabytesPerSecond(open.port), cpuMs: account.cpuMs() - before };
+  const before = meter.cpuMs();
+  return { rate: await megabytesPerSecond(open.port), cpuMs: meter.cpuMs() - before };
 }
 
 try {
@@ -102,10 +102,10 @@ try {
   const [theirs, ours] = await inTurns(sides, rounds, (side) => measured(side, 'spdy'));
   row('port-forward over SPDY', [theirs.map(({ rate }) => rate), ours.map(({ rate }) => rate)], 'MB/s');
   row('  CPU of runtime and pod', [theirs.map(({ cpuMs }) => cpuMs), ours.map(({ cpuMs }) => cpuMs)], 'ms');
-  // containerd 1.6 does not know the protocol that crictl speaks over WebSocket.
+  // containerd 1.6 does not support the protocol that crictl speaks over WebSocket.
   const overWebSocket: number[] = [];
   for (let round = 0; round < rounds; round++) overWebSocket.push((await measured(sides[1], 'websocket')).rate);
   row('port-forward over WebSocket', [undefined, overWebSocket], 'MB/s');
 } finally {
-  for (const account of accounts.values()) account.close();
+  for (const meter of meters.values()) meter.close();
 }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A new ext4 in a file, as the place for temporary files from here on. What was removed lately slows down an ext4 without a
- * journal, and others who write to the same disk make whoever syncs it wait: neither is to be measured.
+ * A new ext4 in a file, as the location for temporary files from here on. Recent removals slow down an ext4 without a
+ * journal, and other writers delay a sync of a shared disk: neither should be measured.
  */
-export function ownDisk(gigabytes: number): Disposable {
+export function mountPrivateDisk(gigabytes: number): Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'nlb-'));
   const [file, mount] = [join(folder, 'disk'), join(folder, 'd')];
   writeFileSync(file, '');
@@ -18,7 +18,7 @@ export function ownDisk(gigabytes: number): Disposable {
   process.env['TMPDIR'] = mount;
   return {
     [Symbol.dispose]() {
-      execFileSync('umount', ['--lazy', mount]); // what was killed may still be on its way out
+      execFileSync('umount', ['--lazy', mount]); // killed processes may still be exiting
       rmSync(folder, { recursive: true });
     },
   };

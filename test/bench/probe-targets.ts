@@ -1,4 +1,4 @@
-/** What probes are aimed at, in a process of its own: a web server, a gRPC server and, on request, a runtime's double. */
+/** The targets of probes, in a separate process: a web server, a gRPC server and, on request, a fake runtime. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,17 +11,17 @@ import { startHealthServer } from '../integration/grpc-health-server.ts';
 
 export const TARGET_HOST = '127.0.0.1';
 
-/** Told to the parent when everything listens; the web server does on every address. */
+/** Sent to the parent when everything listens; the web server listens on every address. */
 export interface ProbeTargets {
   readonly httpPort: number;
-  /** One for each probe, for it cannot name a host. */
+  /** One for each probe, because a gRPC probe cannot name a host. */
   readonly grpcPorts: readonly number[];
 }
 
 const [, , grpcCount = '1', socketPath] = process.argv;
 if (process.send) await serve(process.send.bind(process));
 
-async function serve(tell: (targets: ProbeTargets) => unknown): Promise<void> {
+async function serve(send: (targets: ProbeTargets) => unknown): Promise<void> {
   process.on('disconnect', () => process.exit());
   const web = createServer((_, response) => response.end('fine'));
   web.listen(0, '0.0.0.0');
@@ -33,5 +33,5 @@ async function serve(tell: (targets: ProbeTargets) => unknown): Promise<void> {
     runtime.addImage('busybox:1');
     await serveCri({ socketPath, mode: 0o600, fs: linuxFileSystem, clock: linuxClock }, runtime.cri);
   }
-  tell({ httpPort: (web.address() as AddressInfo).port, grpcPorts }); // it listens on TCP
+  send({ httpPort: (web.address() as AddressInfo).port, grpcPorts }); // it listens on TCP
 }

@@ -1,12 +1,12 @@
 /**
- * What probes cost the agent, and how late they are: pods with one probe each, once a second.
+ * The cost and the lateness of probes: pods with one probe each, once a second.
  *
- *   scripts/node test/bench/probes.ts [--runtime containerd|double] [--pods 100] [--kinds exec,http,tcp,grpc]
+ *   scripts/node test/bench/probes.ts [--runtime containerd|fake] [--pods 100] [--kinds exec,http,tcp,grpc]
  *     [--seconds 30] [--probes-off]
  *
- * The agent runs in this process, and nothing else does: what it probes is in containers or in a process of its own.
- * `double` is a runtime in memory behind a socket, in that other process: for rates that containerd cannot do on the
- * machine. A check is as late as it begins after its beat; the first check of each probe gives the beat.
+ * Only the agent runs in this process: the targets are in containers or in a separate process.
+ * `fake` is an in-memory runtime behind a socket, in that other process: for rates that containerd cannot reach on the
+ * machine. The lateness of a probe is its delay after its tick; the first run of each probe sets the ticks.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { tracingChannel } from 'node:diagnostics_channel';
@@ -18,9 +18,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Pod, Probe } from '../../src/api/generated/core-v1.ts';
 import type { Agent } from '../../src/app/agent.ts';
-import { silentLog } from '../../src/base/log.ts';
 import { buildConnectedAgent } from '../../src/app/build-connected-agent.ts';
 import { connectEndpoint } from '../../src/app/start-runtime.ts';
+import { silentLog } from '../../src/base/log.ts';
 import { RPC_CHANNEL, type RpcTrace } from '../../src/cri/instrument.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { Host } from '../../src/host/host.ts';
@@ -32,13 +32,13 @@ import { skipReason, startContainerd } from '../integration/containerd-fixture.t
 import { type ProbeTargets, TARGET_HOST } from './probe-targets.ts';
 
 const PERIOD_MS = 1000;
-/** The first beats are those of pods that start side by side. */
+/** The first ticks are those of pods that start in parallel. */
 const SETTLING_MS = 5_000;
 
 type Kind = 'exec' | 'http' | 'tcp' | 'grpc';
 
-/** Where the agent works. */
-interface Place {
+/** The environment of the agent. */
+interface Environment {
   readonly host: Host;
   readonly endpoint: string;
   readonly settings: Partial<typeof SETTINGS>;
@@ -47,8 +47,8 @@ interface Place {
   leave(): Promise<void>;
 }
 
-/** When the checks of each probe began, on the clock of `performance.now()`. */
-class Beats {
+/** When the runs of each probe began, on the clock of `performance.now()`. */
+class ProbeTicks {
   readonly #began = new Map<string, number[]>();
 
   note(probe: string): void {
@@ -61,15 +61,15 @@ class Beats {
     const late: number[] = [];
     let missed = 0;
     for (const times of this.#began.values()) {
-      let beat = 0;
+      let tick = 0;
       for (const time of times) {
         const passed = time - (times[0] ?? time);
-        const next = passed === 0 ? 0 : Math.max(beat + 1, Math.floor(passed / PERIOD_MS));
+        const next = passed === 0 ? 0 : Math.max(tick + 1, Math.floor(passed / PERIOD_MS));
         if (time >= fromMs && time < toMs) {
           late.push(Math.max(0, passed - next * PERIOD_MS));
-          missed += Math.max(0, next - beat - 1);
+          missed += Math.max(0, next - tick - 1);
         }
-        beat = next;
+        tick = next;
       }
     }
     return { late: late.sort((a, b) => a - b), missed };
@@ -77,35 +77,35 @@ class Beats {
 }
 
 interface Punctuality {
-  /** Milliseconds of every check, in ascending order. */
+  /** Milliseconds of every run, in ascending order. */
   readonly late: readonly number[];
-  /** Beats without a check, because the one before took too long. */
+  /** Ticks without a run, because the previous one took too long. */
   readonly missed: number;
 }
 
-function noting(network: Network, beats: Beats): Network {
+function recordProbes(network: Network, ticks: ProbeTicks): Network {
   const at = (target: DialTarget): string => ('host' in target ? `${target.host}:${target.port}` : target.socketPath);
   return {
     ...network,
     dial: (target, signal) => {
-      beats.note(`tcp ${at(target)}`);
+      ticks.note(`tcp ${at(target)}`);
       return network.dial(target, signal);
     },
     request: (request, signal) => {
-      beats.note(`http ${at(request.target)}${request.path}`);
+      ticks.note(`http ${at(request.target)}${request.path}`);
       return network.request(request, signal);
     },
     grpc: (target, userAgent, signal) => {
-      beats.note(`grpc ${at(target)}`);
+      ticks.note(`grpc ${at(target)}`);
       return network.grpc(target, userAgent, signal);
     },
   };
 }
 
-function noteExecs(beats: Beats): void {
+function noteExecs(ticks: ProbeTicks): void {
   tracingChannel<object>(RPC_CHANNEL).start.subscribe((trace) => {
-    const { method, request } = trace as RpcTrace; // what this channel tells
-    if (method === 'ExecSync') beats.note(`exec ${(request as { containerId: string }).containerId}`);
+    const { method, request } = trace as RpcTrace; // the message type of this channel
+    if (method === 'ExecSync') ticks.note(`exec ${(request as { containerId: string }).containerId}`);
   });
 }
 
@@ -116,14 +116,14 @@ async function startTargets(grpcCount: number, socketPath?: string): Promise<[Ch
   return [child, targets];
 }
 
-async function onContainerd(grpcCount: number, beats: Beats): Promise<Place> {
+async function onContainerd(grpcCount: number, ticks: ProbeTicks): Promise<Environment> {
   const cannot = skipReason();
   if (cannot) throw new Error(`this machine cannot run it: ${cannot}`);
   const [child, targets] = await startTargets(grpcCount);
   const containerd = await startContainerd();
   const host = createLinuxHost(process.env);
   return {
-    host: { ...host, network: noting(host.network, beats) },
+    host: { ...host, network: recordProbes(host.network, ticks) },
     endpoint: containerd.endpoint,
     settings: {
       rootDir: join(containerd.folder, 'kubelet'),
@@ -139,7 +139,7 @@ async function onContainerd(grpcCount: number, beats: Beats): Promise<Place> {
   };
 }
 
-async function onDouble(grpcCount: number, beats: Beats): Promise<Place> {
+async function onFake(grpcCount: number, ticks: ProbeTicks): Promise<Environment> {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-bench-'));
   const socketPath = join(folder, 'cri.sock');
   const [child, targets] = await startTargets(grpcCount, socketPath);
@@ -148,7 +148,7 @@ async function onDouble(grpcCount: number, beats: Beats): Promise<Place> {
   await inMemory.fs.makeDirectory('/etc');
   await inMemory.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
   return {
-    host: { ...inMemory, clock, random, network: noting(network, beats) },
+    host: { ...inMemory, clock, random, network: recordProbes(network, ticks) },
     endpoint: `unix://${socketPath}`,
     settings: {},
     targets,
@@ -160,10 +160,10 @@ async function onDouble(grpcCount: number, beats: Beats): Promise<Place> {
   };
 }
 
-/** The `index`th pod, and what it takes for its probe to succeed. */
-function podFor(index: number, kind: Kind, { targets, image }: Place, isProbed: boolean): Pod {
+/** The `index`th pod, with everything that its probe needs to succeed. */
+function podFor(index: number, kind: Kind, { targets, image }: Environment, isProbed: boolean): Pod {
   const inPod = image === undefined;
-  // Every address of 127.0.0.0/8 is this machine: a host of its own for each probe.
+  // Every address of 127.0.0.0/8 is this machine: a separate host for each probe.
   const host = inPod ? undefined : `127.0.1.${index + 1}`;
   const port = inPod ? 8080 : targets.httpPort;
   const actions: Record<Kind, Probe> = {
@@ -174,7 +174,10 @@ function podFor(index: number, kind: Kind, { targets, image }: Place, isProbed: 
   };
   const livenessProbe = { ...actions[kind], periodSeconds: PERIOD_MS / 1000, timeoutSeconds: 5 };
   const serves = inPod && (kind === 'http' || kind === 'tcp');
-  const main = shell('main', `${serves ? 'echo fine > /tmp/index.html; httpd -p 8080 -h /tmp; ' : ''}${EXITS_ON_SIGTERM}`);
+  const main = shell(
+    'main',
+    `${serves ? 'echo fine > /tmp/index.html; httpd -p 8080 -h /tmp; ' : ''}${EXITS_ON_SIGTERM}`,
+  );
   return podOf(`pod-${index}`, {
     hostNetwork: kind === 'grpc',
     containers: [{ ...main, ...(image && { image }), ...(isProbed && { livenessProbe }) }],
@@ -195,7 +198,7 @@ function allReady(agent: Agent, count: number): Promise<void> {
   });
 }
 
-/** What timers of an idle process beside were late by since the last question. */
+/** The lateness of timers of an idle process since the last request. */
 async function bareLateness(child: ChildProcess): Promise<readonly number[]> {
   const answer = once(child, 'message');
   child.send('report');
@@ -203,7 +206,7 @@ async function bareLateness(child: ChildProcess): Promise<readonly number[]> {
   return late;
 }
 
-async function measured(agent: Agent, beats: Beats, seconds: number): Promise<string[]> {
+async function measured(agent: Agent, ticks: ProbeTicks, seconds: number): Promise<string[]> {
   const bare = fork(join(import.meta.dirname, 'bare-timers.ts'), ['100', String(PERIOD_MS)]);
   await delay(SETTLING_MS);
   await bareLateness(bare);
@@ -215,7 +218,7 @@ async function measured(agent: Agent, beats: Beats, seconds: number): Promise<st
   await delay(seconds * 1000);
   const { user, system } = process.cpuUsage(cpu);
   const ended = performance.now();
-  const { late, missed } = beats.within(began, ended);
+  const { late, missed } = ticks.within(began, ended);
   const idle = await bareLateness(bare);
   bare.disconnect();
   const at = (part: number, of = late): string => `${(of[Math.floor(part * (of.length - 1))] ?? 0).toFixed(1)} ms`;
@@ -246,18 +249,18 @@ const { values } = parseArgs({
 });
 const count = Number(values.pods);
 const kinds = values.kinds.split(',') as Kind[]; // as its help says
-const beats = new Beats();
-noteExecs(beats);
-const place = await (values.runtime === 'double' ? onDouble : onContainerd)(count, beats);
+const ticks = new ProbeTicks();
+noteExecs(ticks);
+const environment = await (values.runtime === 'fake' ? onFake : onContainerd)(count, ticks);
 const life = new AbortController();
 const source = new ScriptedSource();
 try {
   const { agent, close } = await buildConnectedAgent(
     {
-      host: place.host,
-      connection: connectEndpoint(place.endpoint, { ...place.host, runtimeRequestTimeoutMs: 120_000 }),
+      host: environment.host,
+      connection: connectEndpoint(environment.endpoint, { ...environment.host, runtimeRequestTimeoutMs: 120_000 }),
       sources: [source],
-      settings: { ...SETTINGS, ...place.settings, hostIPs: [TARGET_HOST] },
+      settings: { ...SETTINGS, ...environment.settings, hostIPs: [TARGET_HOST] },
       log: silentLog,
       prepare: async () => {},
     },
@@ -269,11 +272,11 @@ try {
   const isProbed = !values['probes-off'];
   source.set(
     ...Array.from({ length: count }, (_, index) =>
-      podFor(index, kinds[index % kinds.length] ?? 'exec', place, isProbed),
+      podFor(index, kinds[index % kinds.length] ?? 'exec', environment, isProbed),
     ),
   );
   await ready;
-  const figures = await measured(agent, beats, Number(values.seconds));
+  const figures = await measured(agent, ticks, Number(values.seconds));
   console.log(
     '| runtime | pods | kinds | checks/s | failed | missed | late p50 | late p99 | late max | idle timers p99 | CPU of a core | RSS |',
   );
@@ -284,5 +287,5 @@ try {
   await done;
   close();
 } finally {
-  await place.leave();
+  await environment.leave();
 }

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import type { TestRuntime } from '../integration/runtime-fixture.ts';
 
-/** What all processes of one side cost: the runtime, whatever it starts, monitors and containers. */
-export interface Account {
-  /** CPU time since the account was opened, of the living and the dead. */
+/** The resource usage of one side: the runtime, its child processes, monitors and containers. */
+export interface UsageMeter {
+  /** CPU time since the start of the measurement, including exited processes. */
   cpuMs(): number;
   memory(): { readonly pssMb: number; readonly processes: number };
   close(): void;
@@ -14,10 +14,10 @@ const CPUACCT = '/sys/fs/cgroup/cpuacct';
 const CGROUP2 = '/sys/fs/cgroup';
 
 /**
- * The kernel keeps it: the runtime's process is put into a control group, which all that it starts inherits; containers
+ * Measured by the kernel: the runtime's process is put into a cgroup that its children inherit; containers
  * are in another one, below the pods' parent.
  */
-export function accountFor(runtime: TestRuntime): Account {
+export function measureUsage(runtime: TestRuntime): UsageMeter {
   const root = existsSync(CPUACCT) ? CPUACCT : CGROUP2;
   const own = join(root, `${runtime.cgroupParent}-runtime`);
   const pods = join(root, runtime.cgroupParent);
@@ -54,11 +54,11 @@ function processesBelow(cgroup: string): number[] {
   ];
 }
 
-/** A page that several processes share counts for each by its part. */
+/** Shared pages count proportionally. */
 function pssMb(pid: number): number {
   try {
     return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) / 1024;
   } catch {
-    return 0; // gone meanwhile
+    return 0; // exited meanwhile
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The embedded runtime beside Debian's containerd with runc, driven through CRI by the same calls in one run: the time to
- * start and to end pods, one at a time and 30 at once; the CPU time of all processes of each side; and their memory with
- * 60 pods. The two take turns.
+ * The embedded runtime compared with Debian's containerd with runc, driven through CRI by the same calls in one run: the time
+ * to start and to remove pods, one at a time and 30 at once; the CPU time of all processes of each side; and their memory with
+ * 60 pods. The two alternate.
  *
  *   make dist && scripts/node test/bench/runtime.ts [--rounds 20] [--at-once 30] [--pods 60] [--source]
  *
@@ -10,9 +10,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { median } from '../integration/cri-calls.ts';
-import { type Account, accountFor } from './resource-usage.ts';
 import { startBoth } from './both-runtimes.ts';
 import { CriDriver, type DrivenPod } from './cri-driver.ts';
+import { measureUsage, type UsageMeter } from './resource-usage.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,16 +24,16 @@ const { values } = parseArgs({
   },
 });
 
-/** Both tidy up after a removal; nobody is to be measured meanwhile. */
+/** Both clean up after a removal; nothing is measured meanwhile. */
 const QUIET_MS = 300;
 
 interface Side {
   readonly name: string;
   readonly driver: CriDriver;
-  readonly account: Account;
+  readonly meter: UsageMeter;
 }
 
-/** Of one round. */
+/** The figures of one round. */
 interface Spent {
   readonly startMs: number;
   readonly endMs: number;
@@ -43,18 +43,18 @@ interface Spent {
 
 async function measured(side: Side, count: number): Promise<Spent> {
   await delay(QUIET_MS);
-  const { driver, account } = side;
-  const cpu = [account.cpuMs()];
+  const { driver, meter } = side;
+  const cpu = [meter.cpuMs()];
   const times = [performance.now()];
   const pods = await Promise.all(Array.from({ length: count }, () => driver.start()));
   times.push(performance.now());
-  await delay(QUIET_MS); // what goes on in the background belongs to the start
-  cpu.push(account.cpuMs());
+  await delay(QUIET_MS); // background work belongs to the start
+  cpu.push(meter.cpuMs());
   times.push(performance.now());
   await Promise.all(pods.map((pod) => driver.end(pod)));
   times.push(performance.now());
   await delay(QUIET_MS);
-  cpu.push(account.cpuMs());
+  cpu.push(meter.cpuMs());
   const [began = 0, started = 0, ending = 0, ended = 0] = times;
   const [before = 0, between = 0, after = 0] = cpu;
   return {
@@ -65,7 +65,7 @@ async function measured(side: Side, count: number): Promise<Spent> {
   };
 }
 
-/** Each side in turn, so that whatever else the machine does meets both. */
+/** Alternates, so that other load on the machine affects both. */
 async function rounds(sides: readonly Side[], times: number, count: number): Promise<Map<Side, Spent[]>> {
   const spent = new Map<Side, Spent[]>(sides.map((side) => [side, []]));
   for (let round = 0; round < times; round++) {
@@ -100,8 +100,8 @@ async function memory(side: Side, count: number): Promise<number> {
   for (let left = count; left > 0; left -= 10) {
     pods.push(...(await Promise.all(Array.from({ length: Math.min(10, left) }, () => side.driver.start()))));
   }
-  await delay(2_000); // both have tidied up
-  const { pssMb, processes } = side.account.memory();
+  await delay(2_000); // both have cleaned up
+  const { pssMb, processes } = side.meter.memory();
   console.log(`  ${side.name}: ${processes} processes`);
   await Promise.all(pods.map((pod) => side.driver.end(pod)));
   return pssMb;
@@ -111,10 +111,10 @@ await using both = await startBoth(values);
 const sides = both.sides.map(({ name, runtime }) => ({
   name,
   driver: new CriDriver(runtime),
-  account: accountFor(runtime),
+  meter: measureUsage(runtime),
 }));
 try {
-  for (const side of sides) await measured(side, 1); // the first one pays for what is done once
+  for (const side of sides) await measured(side, 1); // the first round warms up
   console.log(`${''.padEnd(38)}   containerd      nodelet  ratio`);
   report('one at a time', sides, await rounds(sides, Number(values.rounds), 1));
   const atOnce = Number(values['at-once']);
@@ -124,8 +124,8 @@ try {
   for (const side of sides) used.push(await memory(side, pods));
   row(`memory with ${pods} pods (PSS)`, used, 'MB');
 } finally {
-  for (const { driver, account } of sides) {
+  for (const { driver, meter } of sides) {
     driver.close();
-    account.close();
+    meter.close();
   }
 }

@@ -10,30 +10,30 @@ import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { type ImageContent, MANIFEST_TYPE } from '../integration/registry-fixture.ts';
 
 const SOURCE = '/usr';
-/** A large base, something small on it, a large framework, a few settings, the program, its documents. */
+/** A large base, a small layer, a large framework, a few settings, the program, its documents. */
 const SHARES = [0.35, 0.05, 0.3, 0.02, 0.2, 0.08];
 const LARGEST_FILE = 32 * 2 ** 20;
-/** As much is taken of one folder: /usr/bin alone may have hundreds of megabytes. */
+/** The maximum taken from one directory: /usr/bin alone may have hundreds of megabytes. */
 const MOST_OF_FOLDER = 16 * 2 ** 20;
 const ATTRIBUTES = { uid: 0, gid: 0, modifiedMs: 1_700_000_000_000 };
 
 export type LayerCompression = 'gzip' | 'zstd';
 
-/** An image as a registry has it. */
+/** An image as a registry stores it. */
 export interface SoftwareImage extends ImageContent {
   /** Compressed; they are among its blobs. */
   readonly layers: readonly Uint8Array[];
 }
 
-/** What layers are made of, and what is in them. */
+/** The archives of layers, and their content. */
 export interface SoftwareLayers {
   readonly archives: readonly Uint8Array[];
   readonly files: number;
 }
 
 /**
- * Layers of this machine's own software: whole folders of /usr, in an order that is random to the eye and always the
- * same. So many bytes before they are compressed.
+ * Layers of this machine's own software: whole directories of /usr, in a pseudo-random but fixed order, with this many bytes
+ * before compression.
  */
 export async function softwareLayers(bytes: number): Promise<SoftwareLayers> {
   const folders = foldersOf(SOURCE);
@@ -64,7 +64,7 @@ export async function softwareImage(
   return { manifest, blobs: [config, ...layers], layers };
 }
 
-/** Folders below it, itself included, in the order in which they are taken. */
+/** The directories below it, itself included, in the order of use. */
 function foldersOf(root: string): string[] {
   const folders = [root];
   for (const folder of folders) {
@@ -76,13 +76,13 @@ function foldersOf(root: string): string[] {
   return folders.sort((one, other) => ((order.get(one) ?? '') < (order.get(other) ?? '') ? -1 : 1));
 }
 
-/** Takes folders off the list until their files hold so much. */
+/** Takes directories off the list until their files have this size. */
 function taken(folders: string[], bytes: number): TreeMember[] {
   const members: TreeMember[] = [];
   const made = new Set<string>();
   for (let left = bytes; left > 0; ) {
     const folder = folders.pop();
-    if (folder === undefined) throw new Error(`${SOURCE} holds too little software`);
+    if (folder === undefined) throw new Error(`${SOURCE} contains too little software`);
     const inside = membersOf(folder);
     for (const path of waysTo(folder)) {
       if (!made.has(path)) members.push({ path, node: { ...ATTRIBUTES, mode: 0o755, kind: 'directory' } });
@@ -94,21 +94,21 @@ function taken(folders: string[], bytes: number): TreeMember[] {
   return members;
 }
 
-/** Files and links that are directly in it. */
+/** The files and links directly in it. */
 function membersOf(folder: string): TreeMember[] {
   let left = MOST_OF_FOLDER;
   return readdirSync(folder)
     .sort()
     .flatMap((name): TreeMember[] => {
-      const place = join(folder, name);
-      const stats = lstatSync(place);
-      const [path, mode] = [place.slice(1), stats.mode & 0o7777];
+      const source = join(folder, name);
+      const stats = lstatSync(source);
+      const [path, mode] = [source.slice(1), stats.mode & 0o7777];
       if (stats.isSymbolicLink()) {
-        return [{ path, node: { ...ATTRIBUTES, mode, kind: 'symlink', target: readlinkSync(place) } }];
+        return [{ path, node: { ...ATTRIBUTES, mode, kind: 'symlink', target: readlinkSync(source) } }];
       }
       if (!stats.isFile() || stats.size > LARGEST_FILE || left <= 0) return [];
       left -= stats.size;
-      const content = inTurn(stats.size === 0 ? [] : [readFileSync(place)]);
+      const content = inTurn(stats.size === 0 ? [] : [readFileSync(source)]);
       return [{ path, node: { ...ATTRIBUTES, mode, kind: 'file', size: stats.size, content } }];
     });
 }

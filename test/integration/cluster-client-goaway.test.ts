@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { runReflector, type ObjectChange } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
+import { type ObjectChange, runReflector } from '../../src/kubelet/api-client/reflector.ts';
 import { connectTo, type Relay, startRelay } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
 

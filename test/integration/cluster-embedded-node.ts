@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import { busyboxArchive } from '../../src/app/images/local-images.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
-import { startTestCluster } from './test-cluster.ts';
-import { removeRuntimeResources } from './runtime-cleanup.ts';
 import { end, launch, newFootprint, started, writeNetwork } from './daemon-fixture.ts';
 import { nodeAddress, prepareNode } from './node-files.ts';
+import { removeRuntimeResources } from './runtime-cleanup.ts';
 import { embeddedSkipReason, type TestRuntime } from './runtime-fixture.ts';
 import { listRuntimeResources } from './runtime-resources.ts';
+import { startTestCluster } from './test-cluster.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
 const ARCHIVE_MS = 20_000;

@@ -9,7 +9,7 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type EmbeddedNode, embeddedNodeSkipReason, startEmbeddedNode } from './cluster-embedded-node.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
-import { withForwardedPort, commandResult } from './cluster-server-clients.ts';
+import { commandResult, withForwardedPort } from './cluster-server-clients.ts';
 import { becomes, until } from './until.ts';
 
 const NODE = 'whole';

@@ -12,9 +12,9 @@ import {
   type Subject,
 } from './cluster-certificates.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
-import { unmountBelow } from './runtime-cleanup.ts';
 import { end, launch, started } from './daemon-fixture.ts';
 import { freePort } from './free-port.ts';
+import { unmountBelow } from './runtime-cleanup.ts';
 import { until } from './until.ts';
 
 const PORT_ATTEMPTS = 3;

@@ -9,12 +9,12 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { differences } from '../agent/node-differences.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
-import { type TestCluster, startTestCluster } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { end } from './daemon-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { nodeKubeconfig } from './node-files.ts';
 import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
+import { startTestCluster, type TestCluster } from './test-cluster.ts';
 import { becomes, until } from './until.ts';
 
 const NODE = 'n1';
@@ -87,7 +87,9 @@ suite('recorded pods at an API server', { skip }, () => {
 
   const eventsOf = async (pod: string): Promise<readonly string[]> => {
     const selector = `involvedObject.kind=Pod,involvedObject.name=${pod}`;
-    return eventTexts(JSON.parse(await scene.plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items);
+    return eventTexts(
+      JSON.parse(await scene.plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items,
+    );
   };
 
   for (const [name, recorded] of recordings) {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { NodeAddress } from '../../src/api/generated/core-v1.ts';
 import {
-  type NodeApiClient,
   connectAsNode,
+  type NodeApiClient,
   openServingCertificate,
 } from '../../src/app/cluster/cluster-certificates.ts';
 import { silentLog } from '../../src/base/log.ts';

@@ -19,10 +19,10 @@ import { differences } from '../agent/node-differences.ts';
 import { NODE } from '../agent/node-world.ts';
 import { connectTo } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
-import { startPlaneAndRuntime } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { nodeAddress, nodeKubeconfig } from './node-files.ts';
+import { startPlaneAndRuntime } from './test-cluster.ts';
 import { becomes, until } from './until.ts';
 
 const OURS = 'ours';
@@ -153,7 +153,7 @@ suite('a node of a real API server', { skip }, () => {
   test('is not recreated after its deletion until the next start', async () => {
     const before = life.logged.length;
     await plane.kubectl('delete', 'node', OURS);
-    await until(() => life.logged.slice(before).includes('cannot update the status of the node for now'));
+    await until(() => life.logged.slice(before).includes('cannot update the node status'));
     await assert.rejects(plane.kubectl('get', 'node', OURS), /not found/);
     await life.stop();
     life = await startNode();

@@ -9,10 +9,10 @@ import { after, before, suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
-import { startPlaneAndRuntime } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
+import { startPlaneAndRuntime } from './test-cluster.ts';
 import { until } from './until.ts';
 
 const NODE = 'box';

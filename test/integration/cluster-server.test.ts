@@ -8,7 +8,6 @@ import { after, before, describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { shell } from './agent-fixture.ts';
 import { type ControlPlane, clusterSkipReason, podOn } from './cluster-fixture.ts';
-import { type TestCluster, startTestCluster } from './test-cluster.ts';
 import { commandResult } from './cluster-server-clients.ts';
 import { type ServingNode, startServingNode } from './cluster-server-node.ts';
 import { testStreams } from './kubectl-streams.ts';
@@ -20,6 +19,7 @@ import {
   TEST_RUNTIME,
   type TestRuntime,
 } from './runtime-fixture.ts';
+import { startTestCluster, type TestCluster } from './test-cluster.ts';
 
 const NODE = 'box';
 const ACCOUNT = 'system:serviceaccount:default:default';

@@ -15,10 +15,10 @@ import {
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
-import { startPlaneAndRuntime } from './test-cluster.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { nodeletNodeSkipReason } from './nodelet-node.ts';
+import { startPlaneAndRuntime } from './test-cluster.ts';
 import { until } from './until.ts';
 
 const NODE = 'box';
@@ -179,7 +179,9 @@ suite('a node that changes its agent', { skip }, () => {
 
   /** When a new pod is ready, the existing pods have been synced. */
   async function lookedAtAll(): Promise<void> {
-    await plane.apply(podOf('probe-pod', { containers: [shell('main', EXITS_ON_SIGTERM)], automountServiceAccountToken: false }));
+    await plane.apply(
+      podOf('probe-pod', { containers: [shell('main', EXITS_ON_SIGTERM)], automountServiceAccountToken: false }),
+    );
     await wait('probe-pod', 'condition=Ready');
     await plane.remove('probe-pod');
   }
@@ -296,7 +298,9 @@ const PODS: readonly object[] = [
     volumes: [DATA_VOLUME, { name: 'memory', emptyDir: { medium: 'Memory' } }],
   }),
   podOf('again', {
-    containers: [{ ...shell('main', `test -f /data/been || { touch /data/been; exit 1; }; ${EXITS_ON_SIGTERM}`), ...DATA }],
+    containers: [
+      { ...shell('main', `test -f /data/been || { touch /data/been; exit 1; }; ${EXITS_ON_SIGTERM}`), ...DATA },
+    ],
     volumes: [DATA_VOLUME],
   }),
   podOf('leaving', {

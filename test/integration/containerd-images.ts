@@ -16,7 +16,10 @@ const ASK_AGAIN_MS = 5;
 
 /** Imports the images of this machine's own programs into a containerd. */
 export async function importLocalImages(images: ImageService, socketPath: string, signal: AbortSignal): Promise<void> {
-  const archives = { [PAUSE_IMAGE]: pauseArchive(), [BUSYBOX_IMAGE]: await busyboxArchive(createLinuxHost(process.env), signal) };
+  const archives = {
+    [PAUSE_IMAGE]: pauseArchive(),
+    [BUSYBOX_IMAGE]: await busyboxArchive(createLinuxHost(process.env), signal),
+  };
   for (const [image, archive] of Object.entries(archives)) {
     importArchive(socketPath, archive);
     const isKnown = async (): Promise<boolean> =>

@@ -59,7 +59,10 @@ export async function crashLoop({ seconds, seed }: CrashLoopOptions): Promise<Cr
 
     const observer = new RestartObserver(records);
     const changing = new AbortController();
-    watching.push(observer.watch(over.signal), changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal));
+    watching.push(
+      observer.watch(over.signal),
+      changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal),
+    );
     const { kills, last } = await killInALoop(nodelet, first, manifests, new Draw(seed, 'kills'), seconds);
     changing.abort();
 

@@ -12,8 +12,8 @@ import { linuxRandom } from '../../src/host/linux/linux-random.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { eventually, runPod, signal, statusOf } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
-import { mountedCgroups, networkNamespaces } from './runtime-cleanup.ts';
 import { containerdSubject } from './containerd-subject.ts';
+import { mountedCgroups, networkNamespaces } from './runtime-cleanup.ts';
 
 const skip = skipReason();
 

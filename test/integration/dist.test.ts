@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { executableFault } from '../../tools/dist-executable.ts';
+import { executableUnsupportedReason } from '../../tools/dist-executable.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -27,7 +27,7 @@ suite('make dist', { timeout: 900_000 }, () => {
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  const executable = executableFault() ?? false;
+  const executable = executableUnsupportedReason() ?? false;
   const mounting = process.getuid?.() === 0 ? false : 'needs root';
   const forms: readonly { name: string; skip: string | false; command: (built: string) => [string, ...string[]] }[] = [
     { name: 'the bundle', skip: false, command: (built) => [process.execPath, at(built, 'nodelet.mjs')] },

@@ -100,7 +100,15 @@ suite('garbage', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
 
   function collector(policy: ImagePolicy): () => Promise<void> {
     const { fs, clock } = host;
-    const it = new ImageCollector({ cri, fs, clock, log: silentLog, policy, keptImages: [], recordNodeEvent: () => {} });
+    const it = new ImageCollector({
+      cri,
+      fs,
+      clock,
+      log: silentLog,
+      policy,
+      keptImages: [],
+      recordNodeEvent: () => {},
+    });
     const beganMs = clock.monotonic();
     return () => it.collect(beganMs, AbortSignal.timeout(PATIENCE_MS));
   }

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import { dirname, join } from 'node:path';
 import { clusterSkipReason } from './cluster-fixture.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
-import { unmountBelow } from './runtime-cleanup.ts';
 import { end, launch, started } from './daemon-fixture.ts';
 import { type NodePlan, nodeAddress, prepareNode } from './node-files.ts';
+import { unmountBelow } from './runtime-cleanup.ts';
 
 /** Kubernetes' own kubelet as a node of a control plane. */
 export interface GoKubelet {

@@ -12,8 +12,8 @@ import { connectCri } from '../../src/cri/client.ts';
 import { RunPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { findProcesses } from '../../src/host/linux/process/find-processes.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { unmountBelow } from './runtime-cleanup.ts';
 import { type RunningNodelet, TestNodelet, watch } from './nodelet-fixture.ts';
+import { unmountBelow } from './runtime-cleanup.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');

@@ -98,7 +98,9 @@ suite('hooks', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
     const events = eventsOf('endless');
     const ready = it.ready('endless');
     const hook = run('echo begun > /shared/endless; sleep 1000');
-    it.source.set(podWith('endless', EXITS_ON_SIGTERM, { preStop: hook }, { terminationGracePeriodSeconds: GRACE_SECONDS }));
+    it.source.set(
+      podWith('endless', EXITS_ON_SIGTERM, { preStop: hook }, { terminationGracePeriodSeconds: GRACE_SECONDS }),
+    );
     await ready;
     await it.listening('endless', 'main');
     const from = it.calls.all.length;

@@ -8,7 +8,7 @@ import type { Secret } from '../../src/api/generated/core-v1.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import { startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { LOGIN, registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
-import { runOncePod, RegistryPods } from './registry-pods.ts';
+import { RegistryPods, runOncePod } from './registry-pods.ts';
 import { TEST_RUNTIME } from './runtime-fixture.ts';
 
 /** The messages of the runtime. */

@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
 import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
-import { runOncePod, RegistryPods } from './registry-pods.ts';
+import { RegistryPods, runOncePod } from './registry-pods.ts';
 import { type RegistryProxy, startRegistryProxy } from './registry-proxy.ts';
 import { TEST_RUNTIME } from './runtime-fixture.ts';
 
@@ -82,7 +82,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     const image = await registry.push('team/quick');
     proxy.stall();
     pods.add(runOncePod('slow', `${proxy.address}/team/slow:1`));
-    await pods.told(['slow'], 'Pulling');
+    await pods.reported(['slow'], 'Pulling');
     await pods.run(runOncePod('quick', image));
     assert.equal(it.report('slow').status.phase, 'Pending');
     const slow = pods.done('slow');
@@ -123,9 +123,9 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }
     proxy.stall();
     // Each gets its image and no container: the image runs as root.
     pods.add(...names.map((name) => runOncePod(name, image, { securityContext: { runAsNonRoot: true } })));
-    await pods.told(names.slice(0, AT_ONCE), 'Pulling');
+    await pods.reported(names.slice(0, AT_ONCE), 'Pulling');
     proxy.resume();
-    await pods.told(names, 'Pulled');
+    await pods.reported(names, 'Pulled');
     assert.equal(pods.pulls(image), 1);
     assert.equal(proxy.blobReads(), 2, 'its configuration and its layer');
   });

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ControlPlane } from './cluster-fixture.ts';
-import { withForwardedPort, commandResult } from './cluster-server-clients.ts';
+import { commandResult, withForwardedPort } from './cluster-server-clients.ts';
 
 /** The environment that selects the protocol of kubectl 1.36; WebSockets are its default. */
 const TRANSPORTS = {

@@ -1,6 +1,5 @@
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
-import { startTestCluster } from './test-cluster.ts';
 import { goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import {
   type EmbeddedOptions,
@@ -8,6 +7,7 @@ import {
   embeddedSkipReason,
   startEmbedded,
 } from './runtime-fixture.ts';
+import { startTestCluster } from './test-cluster.ts';
 
 /** The differences of a pod whose only container sleeps in busybox. */
 export interface PodChange {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import { numericRootUserImage } from './numeric-root-user-image.ts';
 import { freePort } from './free-port.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';
+import { numericRootUserImage } from './numeric-root-user-image.ts';
 
 /** The pods of this file; all are created at once, because kubelet starts them in parallel. */
 function pods(hostPort: number): Readonly<Record<string, PodChange>> {

@@ -95,7 +95,7 @@ function openLog(folder: string, name: string) {
 }
 
 /** Reads every file of a log, oldest first. */
-async function readAll(folder: string, see: (line: LogLine) => void): Promise<void> {
+async function readAll(folder: string, add: (line: LogLine) => void): Promise<void> {
   const joiner = new LogLineJoiner();
   for (const name of filesOf(folder)) {
     const parser = new LogEntryParser();

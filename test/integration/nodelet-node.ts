@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
-import { startTestCluster } from './test-cluster.ts';
-import { unmountBelow } from './runtime-cleanup.ts';
 import { end, launch, started } from './daemon-fixture.ts';
 import { type NodePlan, nodeAddress, prepareNode } from './node-files.ts';
+import { unmountBelow } from './runtime-cleanup.ts';
 import { runtimeSkipReason, startRuntime, type TestRuntime } from './runtime-fixture.ts';
+import { startTestCluster } from './test-cluster.ts';
 
 export const NODELET_KUBELET = [join(import.meta.dirname, '../../bin/nodelet'), 'kubelet'] as const;
 /** The lock of the only agent that a machine can have as its kubelet. */

@@ -14,10 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { createSeccompFilterCache } from '../../src/runtime/oci/seccomp-filter-cache.ts';
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
 import type { MonitoredContainer, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import type { OciProcess, OciSpec } from '../../src/runtime/oci/oci-spec.ts';
+import { createSeccompFilterCache } from '../../src/runtime/oci/seccomp-filter-cache.ts';
 import { cgroupSkipReason } from './containerd-fixture.ts';
 import { mountedCgroups } from './runtime-cleanup.ts';
 

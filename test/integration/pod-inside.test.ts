@@ -46,7 +46,9 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
       return Buffer.concat([answer.stdout, answer.stderr]).toString().trim();
     };
   };
-  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', EXITS_ON_SIGTERM), ...extra }];
+  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [
+    { ...shell('main', EXITS_ON_SIGTERM), ...extra },
+  ];
 
   test('runs as the requested user and groups', async () => {
     const inside = await run('user', {

@@ -10,7 +10,7 @@ import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { type ContainerAccess, accessContainers } from './container-access.ts';
+import { accessContainers, type ContainerAccess } from './container-access.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
@@ -56,7 +56,9 @@ suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
 
   const start = async (name: string, spec: Partial<Pod['spec']>): Promise<void> => {
     const ready = it.ready(name);
-    it.source.set(podOf(name, { containers: [shell('main', EXITS_ON_SIGTERM), shell('other', EXITS_ON_SIGTERM)], ...spec }));
+    it.source.set(
+      podOf(name, { containers: [shell('main', EXITS_ON_SIGTERM), shell('other', EXITS_ON_SIGTERM)], ...spec }),
+    );
     await ready;
   };
 

@@ -66,7 +66,9 @@ suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 900_00
     readFileSync('/proc/self/mountinfo', 'utf8')
       .split('\n')
       .filter((line) => line.includes(`${folder}/kubelet/pods/uid-${name}/`));
-  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', EXITS_ON_SIGTERM), ...extra }];
+  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [
+    { ...shell('main', EXITS_ON_SIGTERM), ...extra },
+  ];
 
   test('an unprivileged user reads files of the pod’s fsGroup', async () => {
     it.source.setObjects({

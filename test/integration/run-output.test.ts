@@ -84,7 +84,10 @@ suite('what nodelet says', { skip: embeddedSkipReason(), timeout: 900_000 }, () 
       ]) {
         const { exitCode, stderr } = await nodelet.command(...args);
         assert.equal(exitCode, 1);
-        assert.match(stderr, /pod "rejected-\S+" was rejected by this node: OutOfcpu: Node didn't have enough resource/);
+        assert.match(
+          stderr,
+          /pod "rejected-\S+" was rejected by this node: OutOfcpu: Node didn't have enough resource/,
+        );
       }
     });
 

@@ -8,8 +8,8 @@ import { connectCri } from '../../src/cri/client.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { cgroupSkipReason, skipReason, startContainerd } from './containerd-fixture.ts';
-import { removeRuntimeResources } from './runtime-cleanup.ts';
 import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
+import { removeRuntimeResources } from './runtime-cleanup.ts';
 
 /** A private CRI runtime with a local image and a pod network. */
 export interface TestRuntime {

@@ -21,7 +21,13 @@ async function storageOf(t: TestContext): Promise<{ readonly folder: string; rea
   const settings = { pinnedImages: [] };
   return {
     folder,
-    storage: await openStorage({ ...createLinuxHost(process.env), log: silentLog, paths, settings, architecture: 'amd64' }),
+    storage: await openStorage({
+      ...createLinuxHost(process.env),
+      log: silentLog,
+      paths,
+      settings,
+      architecture: 'amd64',
+    }),
   };
 }
 

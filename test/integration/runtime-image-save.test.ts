@@ -59,7 +59,13 @@ function devicesIn(folder: string, names: readonly string[]): readonly string[] 
 async function storageIn(folder: string): Promise<Storage> {
   const storage = { storage: join(folder, 'storage') };
   const settings = { pinnedImages: [] };
-  return openStorage({ ...createLinuxHost(process.env), log: silentLog, paths: storage, settings, architecture: 'amd64' });
+  return openStorage({
+    ...createLinuxHost(process.env),
+    log: silentLog,
+    paths: storage,
+    settings,
+    architecture: 'amd64',
+  });
 }
 
 async function ingest(storage: Storage, layers: readonly Buffer[], name: string): Promise<string> {

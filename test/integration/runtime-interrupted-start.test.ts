@@ -7,7 +7,9 @@ import { never, OciWorld, usableCrun } from './oci-fixture.ts';
 
 const { program, skip } = await usableCrun();
 
-test('a monitor that has not begun when its starter dies is found, and its resources are removed', { skip }, async () => {
+test('a monitor that has not begun when its starter dies is found, and its resources are removed', {
+  skip,
+}, async () => {
   const world = new OciWorld(program);
   try {
     const container = world.container(['sleep', '1000']);

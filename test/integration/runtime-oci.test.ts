@@ -28,7 +28,10 @@ function ociTests({ program, skip }: OciProgram): void {
   };
 
   /** Starts the container, waits for its exit, removes it. */
-  async function life(runtime: OciRuntime, container: MonitoredContainer): Promise<Omit<ContainerExit, 'finishedAtMs'>> {
+  async function life(
+    runtime: OciRuntime,
+    container: MonitoredContainer,
+  ): Promise<Omit<ContainerExit, 'finishedAtMs'>> {
     const before = fileTimeMs(container);
     await runtime.start(container, never);
     const end = await runtime.wait(container, never);
@@ -61,25 +64,31 @@ function ociTests({ program, skip }: OciProgram): void {
     assert.equal(long.map((line) => line[3]).join(''), numbers);
   });
 
-  ociTest('returns the signal of a killed process, and one that ignores SIGTERM needs SIGKILL', async (world, runtime) => {
-    const container = world.container([
-      'sh',
-      '-c',
-      'trap "echo no" TERM; echo ready; while :; do sleep 1000 & wait; done',
-    ]);
-    const { pid } = await runtime.start(container, never);
-    await logHas(container, 'ready');
-    assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /^sh\0/);
-    await runtime.kill(container, SIGTERM);
-    await logHas(container, ' no\n');
-    await runtime.kill(container, SIGKILL);
-    const end = await runtime.wait(container, never);
-    assert.deepEqual({ ...end, finishedAtMs: 0 }, { kind: 'exited', exitCode: 137, oomKilled: false, finishedAtMs: 0 });
-    await runtime.kill(container, SIGKILL);
-    await runtime.remove(container, never);
-    await runtime.remove(container, never);
-    await runtime.kill(container, SIGKILL);
-  });
+  ociTest(
+    'returns the signal of a killed process, and one that ignores SIGTERM needs SIGKILL',
+    async (world, runtime) => {
+      const container = world.container([
+        'sh',
+        '-c',
+        'trap "echo no" TERM; echo ready; while :; do sleep 1000 & wait; done',
+      ]);
+      const { pid } = await runtime.start(container, never);
+      await logHas(container, 'ready');
+      assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /^sh\0/);
+      await runtime.kill(container, SIGTERM);
+      await logHas(container, ' no\n');
+      await runtime.kill(container, SIGKILL);
+      const end = await runtime.wait(container, never);
+      assert.deepEqual(
+        { ...end, finishedAtMs: 0 },
+        { kind: 'exited', exitCode: 137, oomKilled: false, finishedAtMs: 0 },
+      );
+      await runtime.kill(container, SIGKILL);
+      await runtime.remove(container, never);
+      await runtime.remove(container, never);
+      await runtime.kill(container, SIGKILL);
+    },
+  );
 
   ociTest('sees that the kernel killed it for want of memory', async (world, runtime) => {
     const memory = { limit: 16 * 1024 * 1024 };

@@ -8,8 +8,8 @@ import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { ImageStatusRequest, PullImageRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { chainIds, digestOf, hexOf } from '../../src/runtime/storage/digest.ts';
-import { type StallPoint, StallingRegistry, type ServedImage, servedImage } from './stalling-registry.ts';
 import { type EmbeddedTestRuntime, embeddedSkipReason, startEmbedded } from './runtime-fixture.ts';
+import { type ServedImage, StallingRegistry, type StallPoint, servedImage } from './stalling-registry.ts';
 import { until } from './until.ts';
 
 const LAYERS = 4;
@@ -65,12 +65,12 @@ describe('a pull that is killed', { skip: embeddedSkipReason() }, () => {
 
   const folderOf = async (point: Point & { kind: 'change' }): Promise<string> => {
     if (point.folder !== 'unfinished') return join(storage, point.folder);
-    const [life, ...others] = await until(async () => {
+    const [current, ...others] = await until(async () => {
       const processes = await readdir(join(storage, 'unfinished'));
       return processes.length === 1 ? processes : undefined; // those of previous processes are swept
     });
     assert.deepEqual(others, []);
-    return join(storage, 'unfinished', life ?? '');
+    return join(storage, 'unfinished', current ?? '');
   };
 
   /** Resolves when the point is reached. */
@@ -112,7 +112,7 @@ describe('a pull that is killed', { skip: embeddedSkipReason() }, () => {
       ['layers/overlay', 'images', 'unfinished'].map((folder) => readdir(join(storage, folder))),
     );
     const [current, ...older] = processes ?? [];
-    const unfinished = life === undefined ? [] : await readdir(join(storage, 'unfinished', life));
+    const unfinished = current === undefined ? [] : await readdir(join(storage, 'unfinished', current));
     const whole = new Set(layers?.filter((name) => /^[0-9a-f]{64}$/.test(name)));
     const odd = (layers ?? []).filter(
       (name) => name !== 'empty' && !whole.has(name.replace(/\.(json|tar-frame)$/, '')),

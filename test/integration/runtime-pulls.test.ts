@@ -14,7 +14,13 @@ import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { ImagePuller, PullProgress } from '../../src/runtime/images/image-puller.ts';
 import { createRegistryPuller } from '../../src/runtime/images/pull/registry-puller.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
-import { LOGIN, registryMissingReason, type RegistryOptions, startRegistry, type TestRegistry } from './registry-fixture.ts';
+import {
+  LOGIN,
+  type RegistryOptions,
+  registryMissingReason,
+  startRegistry,
+  type TestRegistry,
+} from './registry-fixture.ts';
 import { startTokenServer } from './registry-tokens.ts';
 
 const skip = process.getuid?.() === 0 ? registryMissingReason() : 'needs root';

@@ -44,9 +44,7 @@ function unfinished(folder: string): string[] {
   const rest = [...namesIn(root), ...namesIn(join(root, 'storage')), ...namesIn(join(folder, 'state/runtime'))];
   return [
     ...(processes.length > 1 ? [`unfinished of ${processes.length - 1} processes`] : []),
-    ...processes
-      .flatMap((each) => namesIn(join(root, 'storage/unfinished', each)))
-      .map((name) => `unfinished ${name}`),
+    ...processes.flatMap((each) => namesIn(join(root, 'storage/unfinished', each))).map((name) => `unfinished ${name}`),
     ...rest.filter((name) => name.startsWith('.')).map((name) => `unfinished ${name}`),
   ];
 }

@@ -34,8 +34,8 @@ import { buildPauseSpec } from '../../src/runtime/spec/pause-spec.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
 import type { SandboxNamespaces } from '../../src/runtime/store/sandbox-record.ts';
-import { removeCgroups } from './runtime-cleanup.ts';
 import { usableCrun, usableRunc } from './oci-fixture.ts';
+import { removeCgroups } from './runtime-cleanup.ts';
 
 const PAUSE = '/usr/bin/catatonit';
 const CGROUP_PARENT = `/nodelet-spec-${randomBytes(4).toString('hex')}`;

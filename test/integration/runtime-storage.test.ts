@@ -11,7 +11,7 @@ import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { type FakeFiles, buildLayer, buildOciArchive } from '../../src/runtime/images/fake/image-archives.ts';
+import { buildLayer, buildOciArchive, type FakeFiles } from '../../src/runtime/images/fake/image-archives.ts';
 import { openStorage, type Storage, type StorageParts } from '../../src/runtime/open-storage.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 

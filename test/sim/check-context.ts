@@ -1,8 +1,8 @@
 import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { ClusterState } from './cluster-state.ts';
-import type { SimObjects } from './sim-objects.ts';
 import type { PodRecord, PodRecords } from './pod-records.ts';
+import type { SimObjects } from './sim-objects.ts';
 
 export interface Violation {
   /** The number of the invariant in README.md. */

@@ -17,7 +17,6 @@ const MIRROR_WRITER = 'src/kubelet/sources/mirror-writer.ts';
 const FOLLOW = 'src/kubelet/api-client/reflector.ts';
 const EVENTS = 'src/kubelet/events/event-writer.ts';
 const TOKENS = 'src/kubelet/tokens/service-account-tokens.ts';
-const TOKEN_LIFE = 'src/kubelet/tokens/token-life.ts';
 const ROTATION = 'src/kubelet/certificates/certificate-rotation.ts';
 const STORE = 'src/kubelet/certificates/certificate-store.ts';
 
@@ -34,10 +33,15 @@ export const CLUSTER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'an unchanged node status is never written',
     NODE_WRITER,
-    'if (!isNews && !this.#isOverdue()) return;',
-    'if (!isNews) return;',
+    'if (!isChanged && !this.#isOverdue()) return;',
+    'if (!isChanged) return;',
   ),
-  mutation('runtime readiness changes notify no listener', READINESS, 'for (const listener of this.#listeners) listener();', ''),
+  mutation(
+    'runtime readiness changes notify no listener',
+    READINESS,
+    'for (const listener of this.#listeners) listener();',
+    '',
+  ),
   mutation(
     'an unresponsive runtime is reported as ready',
     READINESS,
@@ -125,8 +129,8 @@ export const CLUSTER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'an outage empties the watched objects',
     FOLLOW,
-    "log.warn('cannot follow objects",
-    "handler.onList([]);\n      log.warn('cannot follow objects",
+    "log.warn('cannot list and watch objects",
+    "handler.onList([]);\n      log.warn('cannot list and watch objects",
   ),
   mutation(
     'events are never created',
@@ -135,7 +139,7 @@ export const CLUSTER_MUTATIONS: readonly Mutation[] = [
     "if (write.kind === 'create') return event;",
   ),
   mutation('tokens are not renewed', TOKENS, 'if (nowMs > held.renewMs &&', 'if (nowMs > held.expiresMs &&'),
-  mutation('tokens are renewed too late', TOKEN_LIFE, 'expiresMs - lifeMs / 5', 'expiresMs - lifeMs / 500'),
+  mutation('tokens are renewed too late', TOKENS, 'expiresMs - lifeMs / 5', 'expiresMs - lifeMs / 500'),
   mutation('certificates are renewed too late', ROTATION, '(0.7 + 0.2 * fraction)', '(1.7 + 0.2 * fraction)'),
   mutation('a certificate is stored without its key', STORE, 'held.certificate + held.key', 'held.certificate'),
 ];

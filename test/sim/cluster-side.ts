@@ -12,12 +12,12 @@ import {
 import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { MemorySigner } from '../../src/kubelet/certificates/fake/memory-signer.ts';
 import { ClusterState } from './cluster-state.ts';
-import type { PendingFaults } from './pending-faults.ts';
+import { ExternalChanges } from './external-changes.ts';
 import { type ApiWrite, observedApi } from './observed-api.ts';
+import type { PendingFaults } from './pending-faults.ts';
 import type { ClusterPlan, ExternalChange } from './plan-cluster.ts';
 import { SimCluster } from './sim-cluster.ts';
 import { MACHINE_ID } from './sim-machine.ts';
-import { ExternalChanges } from './external-changes.ts';
 
 export interface ClusterSideDeps {
   readonly seed: number;

@@ -162,11 +162,10 @@ export class ExternalChanges {
       const { name, namespace } = LEASE;
       const lease = before ?? { metadata: { name, namespace }, spec: { holderIdentity: NODE_NAME } };
       const spec = { ...lease.spec, leaseDurationSeconds: LEASE_SECONDS, renewTime: formatMicroTime(clock.now()) };
-      await (before
-        ? api.update(LEASE, { ...lease, spec }, FOREVER)
-        : api.create(LEASE, { ...lease, spec }, FOREVER));
+      await (before ? api.update(LEASE, { ...lease, spec }, FOREVER) : api.create(LEASE, { ...lease, spec }, FOREVER));
       clusterState.otherMachineUntil = clock.monotonic() + LEASE_SECONDS * 1000;
-      if (clock.monotonic() + OTHER_MACHINE_RENEWS_MS < untilMs) clock.schedule(OTHER_MACHINE_RENEWS_MS, () => void renew());
+      if (clock.monotonic() + OTHER_MACHINE_RENEWS_MS < untilMs)
+        clock.schedule(OTHER_MACHINE_RENEWS_MS, () => void renew());
     };
     await renew();
   }

@@ -55,7 +55,12 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
   ),
   mutation('preStop hooks do not run', PRE_STOP, 'if (!subject || !preStop ||', 'if (true ||'),
   mutation('preStop hooks have no timeout', PRE_STOP, 'waitUntil(ending.graceSeconds * 1000', 'waitUntil(1e9'),
-  mutation('preStop hooks do not count against the grace period', STOP, 'Math.ceil((endsAt - clock.monotonic()) / 1000)', 'graceSeconds'),
+  mutation(
+    'preStop hooks do not count against the grace period',
+    STOP,
+    'Math.ceil((endsAt - clock.monotonic()) / 1000)',
+    'graceSeconds',
+  ),
   mutation(
     'a failed postStart hook is ignored',
     POST_START,
@@ -75,8 +80,18 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'return missing.map(({ name })',
     'return missing.slice(0, 0).map(({ name })',
   ),
-  mutation('main containers are not restarted with the pod', REMOVAL, '[of(mains, false), of(inits, false),', '[of(inits, false),'),
-  mutation('init containers are not restarted with the pod', REMOVAL, '[of(mains, false), of(inits, false),', '[of(mains, false),'),
+  mutation(
+    'main containers are not restarted with the pod',
+    REMOVAL,
+    '[of(mains, false), of(inits, false),',
+    '[of(inits, false),',
+  ),
+  mutation(
+    'init containers are not restarted with the pod',
+    REMOVAL,
+    '[of(mains, false), of(inits, false),',
+    '[of(mains, false),',
+  ),
   mutation(
     'a refused connection passes a probe',
     PROBE,

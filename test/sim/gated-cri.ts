@@ -2,8 +2,8 @@ import { CriError } from '../../src/cri/cri-error.ts';
 import { deadlineFor } from '../../src/cri/deadlines.ts';
 import { buildCri, type Cri, type CriMethod, type ErasedUnary, erasedCalls } from '../../src/cri/services.ts';
 import type { Draw } from './draw.ts';
-import type { PendingFaults } from './pending-faults.ts';
 import { type Gate, never } from './gate.ts';
+import type { PendingFaults } from './pending-faults.ts';
 import type { RpcFault } from './plan-faults.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;

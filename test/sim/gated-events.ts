@@ -1,7 +1,7 @@
 import { AsyncQueue } from '../../src/cri/async-queue.ts';
 import type { RuntimeEvent, RuntimeEvents } from '../../src/cri/runtime-events.ts';
-import type { PendingFaults } from './pending-faults.ts';
 import type { Gate } from './gate.ts';
+import type { PendingFaults } from './pending-faults.ts';
 
 /** The same events, except that some are lost and some are delayed past later ones. */
 export function unreliableEvents(

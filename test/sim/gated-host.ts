@@ -2,8 +2,8 @@ import type { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import { FileSystemError } from '../../src/host/file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import { MountError } from '../../src/host/mounts.ts';
-import type { PendingFaults } from './pending-faults.ts';
 import type { Gate } from './gate.ts';
+import type { PendingFaults } from './pending-faults.ts';
 
 /** The machine as one agent process sees it: behind its gate, with the pending faults. */
 export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: PendingFaults): Host {
@@ -22,7 +22,8 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     fs: {
       ...failing(fs, fileError),
       watch: (path, signal) => gate.follow(() => fs.watch(path, AbortSignal.any([signal, gate.closed]))),
-      watchRemovals: (path, signal) => gate.follow(() => fs.watchRemovals(path, AbortSignal.any([signal, gate.closed]))),
+      watchRemovals: (path, signal) =>
+        gate.follow(() => fs.watchRemovals(path, AbortSignal.any([signal, gate.closed]))),
     },
     mounts: failing(
       host.mounts,

@@ -32,7 +32,8 @@ interface Parts {
 }
 
 function partsOf({ context, runtime }: World, pod: PodRecord): Omit<Parts, 'pod'> {
-  const isMine = (each: Readonly<FakeContainer> | Readonly<FakeSandbox>): boolean => context.records.podOf(each) === pod;
+  const isMine = (each: Readonly<FakeContainer> | Readonly<FakeSandbox>): boolean =>
+    context.records.podOf(each) === pod;
   return {
     sandboxes: [...runtime.sandboxes.values()].filter(isMine),
     containers: [...runtime.containers.values()].filter(isMine).reverse(),
@@ -90,10 +91,15 @@ function checkPast({ pod, sandboxes, containers }: Parts, { context }: World): v
 type ContainerOutcome = 'running' | 'waiting' | 'done' | 'wrong';
 
 /** Classifies the newest instance of a main container. */
-function classifyContainer(container: Container, { pod, containers, sandboxes }: Parts, { context }: World): ContainerOutcome {
+function classifyContainer(
+  container: Container,
+  { pod, containers, sandboxes }: Parts,
+  { context }: World,
+): ContainerOutcome {
   const { name, image = '' } = container;
   const latest = pod.versions.at(-1);
-  const isMissingInput = isUnpullable(image) || (latest !== undefined && isMissingInputs(latest, container, context.objects));
+  const isMissingInput =
+    isUnpullable(image) || (latest !== undefined && isMissingInputs(latest, container, context.objects));
   const newest = containers.find(({ config }) => config.metadata?.name === name);
   if (!newest) return isMissingInput ? 'waiting' : 'wrong';
   const record = context.records.containers.get(newest.id);
@@ -174,14 +180,18 @@ export function checkShownStatuses(world: World): void {
   const { context, agentProcess } = world;
   for (const { pod, status } of agentProcess?.agent?.pods() ?? []) {
     const record = context.records.pods.get(pod.metadata.uid);
-    if (!record || context.now() - record.changedAt < SHOW_MS || isInPostStart(record, context.now() - SHOW_MS)) continue;
+    if (!record || context.now() - record.changedAt < SHOW_MS || isInPostStart(record, context.now() - SHOW_MS))
+      continue;
     const { containers } = partsOf(world, record);
     for (const shown of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
       const newest = containers.find(({ config }) => config.metadata?.name === shown.name);
       const runs = newest?.state.phase === 'running';
       const isShownSo = (shown.state?.running !== undefined) === runs;
       if (!isShownSo)
-        context.fail(15, `${record.uid}/${shown.name} ${runs ? 'runs' : 'does not run'}, but its status says otherwise`);
+        context.fail(
+          15,
+          `${record.uid}/${shown.name} ${runs ? 'runs' : 'does not run'}, but its status says otherwise`,
+        );
     }
   }
 }

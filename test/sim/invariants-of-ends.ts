@@ -1,7 +1,7 @@
 import { findContainer } from '../../src/kubelet/pod/find-container.ts';
+import { type CheckContext, roleOf } from './check-context.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
 import { exceedsNode } from './plan-claims.ts';
-import { roleOf, type CheckContext } from './check-context.ts';
 import { type ContainerRecord, gracePeriodSeconds, type PodRecord } from './pod-records.ts';
 
 /** The minimum grace period of every container. */
@@ -33,8 +33,11 @@ export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }
 
 function shortestAllowed(pod: PodRecord, { name, stopRequestedAt = 0, wasOrphan }: ContainerRecord): number {
   // Orphans get the minimum, and sidecars get what the main containers leave.
-  if (!pod.reported || wasOrphan || pod.reported.at >= stopRequestedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
-  const sleeps = pod.versions.flatMap(({ spec }) => findContainer(spec, name)?.lifecycle?.preStop?.sleep?.seconds ?? []);
+  if (!pod.reported || wasOrphan || pod.reported.at >= stopRequestedAt || roleOf(pod, name) === 'sidecar')
+    return LEAST_SECONDS;
+  const sleeps = pod.versions.flatMap(
+    ({ spec }) => findContainer(spec, name)?.lifecycle?.preStop?.sleep?.seconds ?? [],
+  );
   return Math.min(...pod.versions.map(gracePeriodSeconds), ...probeGraces(pod, name)) - Math.max(0, ...sleeps);
 }
 
@@ -59,12 +62,15 @@ function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { records, run
   const wanted = all.find(({ name }) => name === record.name);
   if (wanted?.image !== record.image || wanted.livenessProbe || wanted.startupProbe) return true;
   if (wanted.lifecycle?.postStart) return true; // a failed exec call counts as a failed hook
-  const others = [...runtime.sandboxes.values()].filter((each) => records.podOf(each) === pod && each.state === 'ready');
+  const others = [...runtime.sandboxes.values()].filter(
+    (each) => records.podOf(each) === pod && each.state === 'ready',
+  );
   if (others.length !== 1 || others[0]?.id !== record.sandboxId) return true;
   // The end of the pod ends its sidecars: all main containers have ended, or an init container has failed for good.
   if (roleOf(pod, record.name) !== 'sidecar') return false;
   const newest = (name: string): ContainerRecord | undefined => pod.containers.findLast((each) => each.name === name);
-  const isEnding = (record: ContainerRecord | undefined): boolean => (record?.stopRequestedAt ?? record?.endedAt) !== undefined;
+  const isEnding = (record: ContainerRecord | undefined): boolean =>
+    (record?.stopRequestedAt ?? record?.endedAt) !== undefined;
   const allEnded = spec?.containers.every(({ name }) => isEnding(newest(name))) ?? false;
   const hasFailed = spec?.initContainers?.some(({ name }) => (newest(name)?.exitCode ?? 0) !== 0) ?? false;
   return allEnded || (hasFailed && spec?.restartPolicy === 'Never');

@@ -12,7 +12,9 @@ export async function checkEvents({ context, cluster, agentProcess }: World): Pr
   const { clusterState, now, agentStartedAt, fail } = context;
   if (!agentProcess || context.sources === 1) return;
   const isDue = ({ startedAt = Number.POSITIVE_INFINITY, needsStartEvent }: ContainerRecord): boolean =>
-    (needsStartEvent ?? false) && startedAt > Math.max(agentStartedAt(), clusterState.eventFaultUntil) && now() - startedAt > WRITE_MS;
+    (needsStartEvent ?? false) &&
+    startedAt > Math.max(agentStartedAt(), clusterState.eventFaultUntil) &&
+    now() - startedAt > WRITE_MS;
   const due = [...context.records.pods.values()].flatMap((pod) => {
     const [first] = pod.containers;
     const waitedMs = (first?.startedAt ?? 0) - (pod.reported?.at ?? 0);

@@ -1,10 +1,10 @@
 import type { Container, ContainerStatus } from '../../src/api/generated/core-v1.ts';
 import { findContainer } from '../../src/kubelet/pod/find-container.ts';
+import { type CheckContext, roleOf } from './check-context.ts';
 import { isInPostStart } from './invariants-of-hooks.ts';
 import { isMissingVolumes } from './invariants-of-objects.ts';
-import { passesProbe, type Program, programOf } from './program.ts';
-import { roleOf, type CheckContext } from './check-context.ts';
 import type { ContainerRecord, PodRecord } from './pod-records.ts';
+import { type Program, passesProbe, programOf } from './program.ts';
 import type { World } from './world.ts';
 
 /** The time after which every probe has noticed a change and the agent has acted on it. */
@@ -51,7 +51,10 @@ function isRunning(record: ContainerRecord | undefined): record is ContainerReco
 }
 
 /** The health of the container has not changed recently. */
-function isStable({ startupAfterMs = 0, readyAfterMs = 0, unhealthyAfterMs = Infinity }: Program, ageMs: number): boolean {
+function isStable(
+  { startupAfterMs = 0, readyAfterMs = 0, unhealthyAfterMs = Infinity }: Program,
+  ageMs: number,
+): boolean {
   const changes = [0, startupAfterMs, readyAfterMs, unhealthyAfterMs];
   return changes.every((at) => ageMs < at || ageMs > at + NOTICE_MS);
 }

@@ -1,9 +1,9 @@
 import type { ExecAnswer } from '../../src/cri/fake/behaviour.ts';
 import { findContainer } from '../../src/kubelet/pod/find-container.ts';
+import { type CheckContext, roleOf } from './check-context.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
-import type { HookKind } from './program.ts';
-import { roleOf, type CheckContext } from './check-context.ts';
 import type { ContainerRecord, PodRecord } from './pod-records.ts';
+import type { HookKind } from './program.ts';
 
 /** Allowed in addition to the grace period: kubelet's two seconds, and the latency of calls. */
 const LEAST_MS = 2_000;
@@ -14,7 +14,12 @@ const STOP_MS = 70_000;
 const SIDE_BY_SIDE_MS = 1_000;
 
 /** Records that a hook begins to run in a container. */
-export function noteHook(record: ContainerRecord, kind: HookKind, answer: ExecAnswer, { now, processNumber }: CheckContext): void {
+export function noteHook(
+  record: ContainerRecord,
+  kind: HookKind,
+  answer: ExecAnswer,
+  { now, processNumber }: CheckContext,
+): void {
   if (kind !== 'postStart') return;
   const endsAt = now() + (answer.afterMs ?? 0);
   record.postStart = { processNumber: processNumber(), endsAt, fails: answer.exitCode !== 0, stopRequested: false };
@@ -49,11 +54,16 @@ export function checkPreStop(pod: PodRecord, record: ContainerRecord, { processN
   const command = spec && findContainer(spec, record.name)?.lifecycle?.preStop?.exec;
   // When all containers of a pod restart, they get no grace period and no hook.
   if (!command || roleOf(pod, record.name) === 'ephemeral' || hasRestartedAll(pod)) return;
-  if (record.preStop?.processNumber !== processNumber()) fail(19, `${pod.uid}/${record.name} was stopped without its preStop hook`);
+  if (record.preStop?.processNumber !== processNumber())
+    fail(19, `${pod.uid}/${record.name} was stopped without its preStop hook`);
 }
 
 /** No main container starts while the postStart hook of an earlier one runs. */
-export function checkBarrier(pod: PodRecord, started: ContainerRecord, { processNumber, now, fail }: CheckContext): void {
+export function checkBarrier(
+  pod: PodRecord,
+  started: ContainerRecord,
+  { processNumber, now, fail }: CheckContext,
+): void {
   const mains = pod.versions.at(-1)?.spec.containers.map(({ name }) => name) ?? [];
   const before = mains.slice(0, Math.max(0, mains.indexOf(started.name)));
   const busy = pod.containers.find(
@@ -77,7 +87,13 @@ export function checkEndInTime(pod: PodRecord, record: ContainerRecord, { now, q
 /** A container whose postStart hook has failed is stopped. */
 export function checkFailedHooks({ records, now, processNumber, fail }: CheckContext): void {
   for (const { name, endedAt, postStart } of records.containers.values()) {
-    if (endedAt !== undefined || !postStart?.fails || postStart.stopRequested || postStart.processNumber !== processNumber()) continue;
+    if (
+      endedAt !== undefined ||
+      !postStart?.fails ||
+      postStart.stopRequested ||
+      postStart.processNumber !== processNumber()
+    )
+      continue;
     if (now() - postStart.endsAt > STOP_MS) fail(19, `${name} keeps running after its postStart hook has failed`);
   }
 }

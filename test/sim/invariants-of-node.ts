@@ -3,8 +3,8 @@ import type { NodeCondition } from '../../src/api/generated/core-v1.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { parseTime } from '../../src/base/rfc3339.ts';
 import { NODE_SETTINGS } from './agent-process.ts';
-import type { MachineState } from './cluster-state.ts';
 import type { CheckContext } from './check-context.ts';
+import type { MachineState } from './cluster-state.ts';
 import { BOOT_ID, MACHINE_ID } from './sim-machine.ts';
 import type { World } from './world.ts';
 

@@ -3,12 +3,12 @@ import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import { volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
+import type { CheckContext } from './check-context.ts';
 import { isInPostStart } from './invariants-of-hooks.ts';
 import { isGoodLogin, type ObjectResource, PULL_SECRET, textsOf, versionIn } from './plan-objects.ts';
 import { PRIVATE_IMAGE } from './plan-pods.ts';
-import type { CheckContext } from './check-context.ts';
-import type { KnownVersion, SimObjects } from './sim-objects.ts';
 import type { PodRecord } from './pod-records.ts';
+import type { KnownVersion, SimObjects } from './sim-objects.ts';
 import type { World } from './world.ts';
 
 /** Without faults, a change of an object reaches a volume within this time if the pod worker is idle. */
@@ -90,7 +90,8 @@ export function checkEnvironment(pod: PodRecord, { config }: Readonly<FakeContai
       if (!(map ?? secret)?.optional) fail(17, `${what} is missing`);
       continue;
     }
-    if (!objects.has(resource, namespace, object, versionIn(text))) fail(17, `${what} is ${text}, which no version contains`);
+    if (!objects.has(resource, namespace, object, versionIn(text)))
+      fail(17, `${what} is ${text}, which no version contains`);
     const newest = objects.newest(resource, namespace, object);
     if (isStale(newest, versionIn(text), context)) fail(17, `${what} is still ${text}`);
   }

@@ -1,6 +1,6 @@
 import type { PodStatus } from '../../src/api/generated/core-v1.ts';
-import { exceedsNode } from './plan-claims.ts';
 import type { CheckContext } from './check-context.ts';
+import { exceedsNode } from './plan-claims.ts';
 import type { PodRecord } from './pod-records.ts';
 
 /** Rejection reasons that depend on other pods. */

@@ -1,12 +1,14 @@
 import { mayRestartAllContainers } from '../../src/kubelet/pod/restart-rules.ts';
-import { initsOf, roleOf, type CheckContext } from './check-context.ts';
+import { type CheckContext, initsOf, roleOf } from './check-context.ts';
 import type { ContainerRecord, PodRecord } from './pod-records.ts';
 
 /** A container has exited with the code that restarts all containers: the earlier history does not count. */
 export function hasRestartedAll(pod: PodRecord): boolean {
   const spec = pod.versions.at(-1)?.spec;
   return (
-    spec !== undefined && mayRestartAllContainers(spec) && pod.containers.some(({ exitCode }) => exitCode === RESTART_ALL_CODE)
+    spec !== undefined &&
+    mayRestartAllContainers(spec) &&
+    pod.containers.some(({ exitCode }) => exitCode === RESTART_ALL_CODE)
   );
 }
 

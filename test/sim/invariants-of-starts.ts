@@ -1,4 +1,4 @@
-import { initsOf, roleOf, type CheckContext } from './check-context.ts';
+import { type CheckContext, initsOf, roleOf } from './check-context.ts';
 import type { ContainerRecord, PodRecord } from './pod-records.ts';
 
 const FIRST_PAUSE_MS = 10_000;
@@ -27,7 +27,8 @@ export function checkRestartPolicy(pod: PodRecord, started: ContainerRecord, { f
     if (last) fail(6, `${what} is ephemeral, but was started again`);
   } else if (roleOf(pod, started.name) === 'init') {
     const here = before.filter(({ sandboxId }) => sandboxId === started.sandboxId);
-    if (here.some(({ exitCode }) => exitCode === 0)) fail(6, `${what} was started again after it had succeeded in this sandbox`);
+    if (here.some(({ exitCode }) => exitCode === 0))
+      fail(6, `${what} was started again after it had succeeded in this sandbox`);
     if (policy === 'Never' && here.length > 0) fail(6, `${what} was started again, though the pod never restarts`);
   } else if (roleOf(pod, started.name) === 'main') {
     const isSame = last?.image === started.image;
@@ -47,11 +48,16 @@ interface Restarts {
 const restartsOf = new WeakMap<PodRecord, Map<string, Restarts>>();
 
 /** The back-off of a container that exits repeatedly: none, then 10 s, 20 s, … five minutes. */
-export function checkBackoff(pod: PodRecord, started: ContainerRecord, { processNumber, now, jumpedAt, fail }: CheckContext): void {
+export function checkBackoff(
+  pod: PodRecord,
+  started: ContainerRecord,
+  { processNumber, now, jumpedAt, fail }: CheckContext,
+): void {
   const last = earlier(pod, started).at(-1);
   // A container that is stopped after a failed hook counts as failed.
   const stopRequestedAt = last?.preStop?.at ?? last?.stopRequestedAt;
-  const hasFailed = stopRequestedAt === undefined || (last?.postStart?.fails && stopRequestedAt >= last.postStart.endsAt);
+  const hasFailed =
+    stopRequestedAt === undefined || (last?.postStart?.fails && stopRequestedAt >= last.postStart.endsAt);
   if (last?.endedAt === undefined || !hasFailed || last.image !== started.image) return;
   // The agent believes that it killed the container.
   if (last.exitedBeforeStop) return;
@@ -61,7 +67,11 @@ export function checkBackoff(pod: PodRecord, started: ContainerRecord, { process
   restartsOf.set(pod, all);
   const key = `${started.incarnation} ${started.name} ${started.image}`;
   const known = all.get(key);
-  if (known?.processNumber !== processNumber() || jumpedAt() >= last.endedAt || last.endedAt - known.lastAt > LONG_RUN_MS) {
+  if (
+    known?.processNumber !== processNumber() ||
+    jumpedAt() >= last.endedAt ||
+    last.endedAt - known.lastAt > LONG_RUN_MS
+  ) {
     all.set(key, { processNumber: processNumber(), count: 1, lastAt: now() });
     return;
   }

@@ -40,8 +40,14 @@ const SETTLED_MS = 90_000;
 export async function checkMirrorsSoon(world: World): Promise<void> {
   const { context, agentProcess } = world;
   const { records, clusterState, now, agentStartedAt } = context;
-  if (!agentProcess || context.sources === 1 || clusterState.nodeMissing || records.sourcesReported < context.sources) return;
-  const quiet = Math.max(clusterState.apiFaultUntil, clusterState.nodeChangedAt, clusterState.mirrorsChangedAt, agentStartedAt());
+  if (!agentProcess || context.sources === 1 || clusterState.nodeMissing || records.sourcesReported < context.sources)
+    return;
+  const quiet = Math.max(
+    clusterState.apiFaultUntil,
+    clusterState.nodeChangedAt,
+    clusterState.mirrorsChangedAt,
+    agentStartedAt(),
+  );
   if (now() - quiet < SETTLED_MS || clusterState.firstRenewedAt === undefined) return;
   const mirrors = await mirrorsOf(world);
   const isNew = ({ reported }: PodRecord): boolean => now() - (reported?.at ?? now()) < SETTLED_MS;

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
-import { TOKEN_VOLUME } from './pod-features.ts';
 import { isInPostStart } from './invariants-of-hooks.ts';
 import { isMissingVolumes } from './invariants-of-objects.ts';
+import { TOKEN_VOLUME } from './pod-features.ts';
 import type { PodRecord } from './pod-records.ts';
 import type { World } from './world.ts';
 
@@ -47,7 +47,9 @@ function runningPods({ context, runtime }: World): PodRecord[] {
 function quietMs(pod: PodRecord, { context, agentProcess }: World): number {
   const { clusterState, now, jumpedAt } = context;
   if (!agentProcess || isInPostStart(pod, now() - SYNC_MS)) return 0;
-  return now() - Math.max(clusterState.apiFaultUntil, clusterState.machineFaultUntil, jumpedAt(), pod.reported?.at ?? now());
+  return (
+    now() - Math.max(clusterState.apiFaultUntil, clusterState.machineFaultUntil, jumpedAt(), pod.reported?.at ?? now())
+  );
 }
 
 function parseClaims(token: string): Claims {

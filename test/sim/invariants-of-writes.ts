@@ -3,8 +3,8 @@ import type { Node, NodeCondition, Pod, PodCondition } from '../../src/api/gener
 import { CONFIG_HASH, CONFIG_MIRROR, isMirrorPod, podFullName } from '../../src/api/pod-names.ts';
 import { parseTime } from '../../src/base/rfc3339.ts';
 import type { Mounts } from '../../src/host/mounts.ts';
-import type { ApiWrite } from './observed-api.ts';
 import type { CheckContext } from './check-context.ts';
+import type { ApiWrite } from './observed-api.ts';
 import type { PodRecord } from './pod-records.ts';
 
 /** The fields of a node that the agent owns; others belong to other clients. */
@@ -55,7 +55,8 @@ export function checkWrite(write: ApiWrite, context: CheckContext): void {
 /** A deleted node is recreated by the next agent process, not before. */
 function checkRegistration({ clusterState, fail }: CheckContext): void {
   const { nodeMissing, firstRenewedAt = Number.POSITIVE_INFINITY } = clusterState;
-  if (nodeMissing?.processNumber === clusterState.processNumber && firstRenewedAt < nodeMissing.since) fail(26, 'the node was recreated by the same agent process');
+  if (nodeMissing?.processNumber === clusterState.processNumber && firstRenewedAt < nodeMissing.since)
+    fail(26, 'the node was recreated by the same agent process');
   clusterState.nodeMissing = undefined;
 }
 
@@ -70,7 +71,13 @@ function checkNodeWrite(before: Node, after: Node, context: CheckContext): void 
   const { fail } = context;
   if (!isDeepStrictEqual(before.spec, after.spec)) fail(25, 'the spec of the node was changed');
   checkKept('label of the node', before.metadata.labels, after.metadata.labels, NODE_LABELS, context);
-  checkKept('annotation of the node', before.metadata.annotations, after.metadata.annotations, NODE_ANNOTATIONS, context);
+  checkKept(
+    'annotation of the node',
+    before.metadata.annotations,
+    after.metadata.annotations,
+    NODE_ANNOTATIONS,
+    context,
+  );
   const [was, is] = [before.status?.conditions ?? [], after.status?.conditions ?? []];
   checkForeignConditions('the node', was, is, NODE_CONDITIONS, context);
   checkTransitions(was, is, context);
@@ -81,12 +88,24 @@ function checkPodWrite(before: Pod, after: Pod, context: CheckContext): void {
   if (!isDeepStrictEqual(before.spec, after.spec)) context.fail(25, `the spec of ${what} was changed`);
   checkKept(`label of ${what}`, before.metadata.labels, after.metadata.labels, [], context);
   checkKept(`annotation of ${what}`, before.metadata.annotations, after.metadata.annotations, [], context);
-  checkForeignConditions(what, before.status?.conditions ?? [], after.status?.conditions ?? [], POD_CONDITIONS, context);
+  checkForeignConditions(
+    what,
+    before.status?.conditions ?? [],
+    after.status?.conditions ?? [],
+    POD_CONDITIONS,
+    context,
+  );
 }
 
 type Texts = Readonly<Record<string, string>>;
 
-function checkKept(what: string, was: Texts = {}, is: Texts = {}, own: readonly string[], { fail }: CheckContext): void {
+function checkKept(
+  what: string,
+  was: Texts = {},
+  is: Texts = {},
+  own: readonly string[],
+  { fail }: CheckContext,
+): void {
   for (const [name, value] of Object.entries(was)) {
     if (!own.includes(name) && is[name] !== value) fail(25, `the ${what} ${name} went from ${value} to ${is[name]}`);
   }
@@ -151,7 +170,11 @@ function checkFinalStatus({ uid }: PodRecord, { status }: Pod, { records, runtim
 }
 
 /** A pod is deleted only after its volumes are unmounted. */
-export async function checkReleased(write: ApiWrite, { fail }: CheckContext, mounts: Pick<Mounts, 'list'>): Promise<void> {
+export async function checkReleased(
+  write: ApiWrite,
+  { fail }: CheckContext,
+  mounts: Pick<Mounts, 'list'>,
+): Promise<void> {
   if (write.resource !== 'pods' || write.verb !== 'delete' || !write.before || isMirrorPod(write.before)) return;
   const { uid } = write.before.metadata;
   const held = (await mounts.list()).find(({ target }) => target.includes(`/pods/${uid}/`));

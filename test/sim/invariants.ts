@@ -4,6 +4,7 @@ import type { Effect } from '../../src/cri/fake/effects.ts';
 import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
 import type { ContainerConfig } from '../../src/cri/generated/runtime-v1.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
+import type { CheckContext } from './check-context.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
@@ -11,9 +12,8 @@ import { checkRejection } from './invariants-of-rejections.ts';
 import { checkInitsRestarted, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
 import { exceedsNode } from './plan-claims.ts';
+import { type PodRecord, startNewIncarnation } from './pod-records.ts';
 import type { HookKind } from './program.ts';
-import type { CheckContext } from './check-context.ts';
-import { startNewIncarnation, type PodRecord } from './pod-records.ts';
 
 /** Checks that run on every call, effect and status; the numbers are those of README.md. */
 export class Invariants {

@@ -68,7 +68,9 @@ export class PendingFaults {
 
   takeApi(verb: ApiVerb, { resource }: ApiRequest): ApiFault | undefined {
     if (resource === 'events' && this.eventsDown) {
-      return this.eventsDown.how === 'hangs' ? { kind: 'hang' } : { kind: 'before', error: simulatedError('InternalError') };
+      return this.eventsDown.how === 'hangs'
+        ? { kind: 'hang' }
+        : { kind: 'before', error: simulatedError('InternalError') };
     }
     const waiting = this.#waiting.get(`api ${verb}`)?.shift() as ApiFault | undefined; // only addApi puts them there
     return waiting ?? this.#fromDegradation();

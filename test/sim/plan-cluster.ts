@@ -133,7 +133,15 @@ export function drawExternalChanges(
 }
 
 function drawOnNode(draw: Draw): ExternalChange {
-  const what = draw.pick(['label', 'annotation', 'taint', 'condition', 'cordon', 'markUnreachable', 'overwrite'] as const);
+  const what = draw.pick([
+    'label',
+    'annotation',
+    'taint',
+    'condition',
+    'cordon',
+    'markUnreachable',
+    'overwrite',
+  ] as const);
   switch (what) {
     case 'cordon':
       return { on: 'node', what, value: draw.chance(0.5) };

@@ -1,6 +1,5 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { Draw } from './draw.ts';
-import { addPodFeatures } from './pod-features.ts';
 import { addClaims } from './plan-claims.ts';
 import {
   type ClusterPlan,
@@ -12,12 +11,13 @@ import {
 import { drawFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
+import { addPodFeatures } from './pod-features.ts';
 
 /** An action of a user. A `key` is the name of a pod's manifest, or its name at the API server. */
 export type PlannedAction = PlannedObject | PlannedChange | PodAction;
 
-type PodAction = { readonly at: number } & (
-  /** Creates or replaces the pod of this key. */
+type PodAction = { readonly at: number } & /** Creates or replaces the pod of this key. */
+(
   | { readonly do: 'put'; readonly from: SimSource; readonly key: string; readonly pod: Pod }
   | { readonly do: 'remove'; readonly from: SimSource; readonly key: string }
   /** Graceful deletion: the pod is marked, and removed once no container of it runs. */

@@ -24,7 +24,12 @@ export interface ContainerRecord {
   exitCode?: number;
   removedAt?: number;
   /** Its postStart hook, once it has begun. */
-  postStart?: { readonly processNumber: number; readonly endsAt: number; readonly fails: boolean; stopRequested: boolean };
+  postStart?: {
+    readonly processNumber: number;
+    readonly endsAt: number;
+    readonly fails: boolean;
+    stopRequested: boolean;
+  };
   /** The last run of its preStop hook; `knownState` is the state of the pod that the agent knew then. */
   preStop?: {
     readonly processNumber: number;

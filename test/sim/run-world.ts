@@ -1,14 +1,14 @@
+import type { Violation } from './check-context.ts';
 import { checkNothingLeft, checkSettled, checkShownStatuses } from './invariants-at-rest.ts';
 import { checkCertificate } from './invariants-of-certificates.ts';
 import { checkEvents } from './invariants-of-events.ts';
 import { checkHealth } from './invariants-of-health.ts';
 import { checkFailedHooks } from './invariants-of-hooks.ts';
 import { checkNode, checkNodeAtRest } from './invariants-of-node.ts';
-import { checkVolumesUpToDate, checkVolumesComplete } from './invariants-of-objects.ts';
+import { checkVolumesComplete, checkVolumesUpToDate } from './invariants-of-objects.ts';
 import { checkMirrors, checkMirrorsSoon, checkStatusesWritten } from './invariants-of-statuses.ts';
 import { checkTokens } from './invariants-of-tokens.ts';
 import type { WorldPlan } from './plan-world.ts';
-import type { Violation } from './check-context.ts';
 import { World } from './world.ts';
 
 /** Time advances in these steps; a violation ends the world after a step. */

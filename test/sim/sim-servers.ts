@@ -1,7 +1,7 @@
 import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import type { MemoryNetwork, MemoryService } from '../../src/host/fake/memory-network.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
-import { passesProbe, type Program, programOf } from './program.ts';
+import { type Program, passesProbe, programOf } from './program.ts';
 
 interface Server {
   readonly address: string;

@@ -8,7 +8,7 @@ import { MUTATIONS } from './mutations.ts';
 import { type PlanOptions, planWorld } from './plan-world.ts';
 import { runSeeds, type SeedResult } from './pool.ts';
 import { runWorld, type WorldResult } from './run-world.ts';
-import { selectAll, type Selection, selectFromPlan, shrink } from './shrink.ts';
+import { type Selection, selectAll, selectFromPlan, shrink } from './shrink.ts';
 
 const SHRINK_LIMIT_MS = 60_000;
 /** A mutation must be found within this number of worlds. */
@@ -70,7 +70,10 @@ async function explain(seed: number): Promise<void> {
 async function replay(seed: number): Promise<number> {
   const plan = planWorld(seed, options);
   const all = selectAll(plan);
-  const selection: Selection = { actions: listOf(values.actions) ?? all.actions, faults: listOf(values.faults) ?? all.faults };
+  const selection: Selection = {
+    actions: listOf(values.actions) ?? all.actions,
+    faults: listOf(values.faults) ?? all.faults,
+  };
   const result = await runWorld(selectFromPlan(plan, selection));
   const { violation, lines, hash, processCount } = result;
   if (values.verbose) for (const line of lines) console.log(line);

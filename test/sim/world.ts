@@ -5,19 +5,20 @@ import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-run
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { AgentProcess } from './agent-process.ts';
+import type { CheckContext, Violation } from './check-context.ts';
 import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
-import { PendingFaults } from './pending-faults.ts';
+import { injectFault, type PlannedKill, setNetwork } from './inject-fault.ts';
 import { Invariants } from './invariants.ts';
 import { StableImages } from './invariants-of-node.ts';
 import { checkReleased, checkWrite } from './invariants-of-writes.ts';
-import { type PlannedKill, setNetwork, injectFault } from './inject-fault.ts';
+import { PendingFaults } from './pending-faults.ts';
 import type { PlannedFault } from './plan-faults.ts';
 import { allowsPull } from './plan-objects.ts';
 import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
 import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
+import { PodRecords } from './pod-records.ts';
 import { behaviours } from './program.ts';
-import type { CheckContext, Violation } from './check-context.ts';
 import type { SimCluster } from './sim-cluster.ts';
 import { SimLogs } from './sim-logs.ts';
 import { prepareMachine } from './sim-machine.ts';
@@ -25,7 +26,6 @@ import { SimObjects } from './sim-objects.ts';
 import { SimServers } from './sim-servers.ts';
 import { SimManifests } from './sim-sources.ts';
 import { Trace } from './trace.ts';
-import { PodRecords } from './pod-records.ts';
 
 const SLOW_PULL_MS = 40_000;
 /** The longest duration of a call that was made just before the faults end. */

@@ -1,6 +1,6 @@
 // Written by tools/generate-api.ts from protocols/core-v1.tsv; change those and run 'make generate'.
 
-/** What a manifest may hold: kind → API version. */
+/** The kinds of manifests: kind → API version. */
 export const MANIFEST_KINDS: Readonly<Record<string, string>> = {
   Pod: 'v1',
   PodList: 'v1',
@@ -12,7 +12,7 @@ export const MANIFEST_KINDS: Readonly<Record<string, string>> = {
   RuntimeClassList: 'node.k8s.io/v1',
 };
 
-/** Message → field → type, with `[]` for a list, `{}` for a map and a `!` at the end when it is always there. */
+/** Message → field → type, with `[]` for a list, `{}` for a map and a final `!` for a field that is always present. */
 export const SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AWSElasticBlockStoreVolumeSource: { fsType: 'string', partition: 'int32', readOnly: 'bool', volumeID: 'string!' },
   Affinity: { nodeAffinity: 'NodeAffinity', podAffinity: 'PodAffinity', podAntiAffinity: 'PodAntiAffinity' },

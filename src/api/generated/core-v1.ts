@@ -13,7 +13,7 @@ export interface NamedMeta extends ObjectMeta {
   readonly name: string;
 }
 
-/** Metadata of a pod: empty strings where a manifest has not said, real values from then on. */
+/** Metadata of a pod: empty strings for fields that a manifest does not set, until they are defaulted. */
 export interface PodMeta extends NamedMeta {
   readonly namespace: string;
   readonly uid: string;

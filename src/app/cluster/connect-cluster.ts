@@ -30,8 +30,16 @@ export async function connectCluster(
   signal: AbortSignal,
 ): Promise<NodeCluster> {
   const { apiServer, run, close } = await connectAsNode(settings, options, host, signal);
-  const source = createApiSource(settings, { ...host, api: withApiTimeouts(apiServer, host) });
+  const { clock, random, log } = host;
+  const source = createApiSource(settings, { api: withApiTimeouts(apiServer, { clock, random }), clock, random, log });
   const unlimited = apiServer.atRate({ qps: 0, burst: 0 });
-  const servers = { apiServer, eventApiServer: unlimited, nodeApiServer: unlimited, reviews: apiServer };
-  return { ...servers, source, run, close };
+  return {
+    apiServer,
+    eventApiServer: unlimited,
+    nodeApiServer: unlimited,
+    reviews: apiServer,
+    source,
+    run,
+    close,
+  };
 }

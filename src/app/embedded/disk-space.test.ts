@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { FileSystemError } from '../../host/file-system.ts';
-import { asStartError, checkDiskSpace } from './disk-space.ts';
+import { asStartupError, checkDiskSpace } from './disk-space.ts';
 
 const MIB = 2 ** 20;
 
@@ -29,12 +29,12 @@ test('checkDiskSpace() accepts a root of a previous process on a full disk', asy
   await checkDiskSpace(used);
 });
 
-test('asStartError() names the disk and both sizes, and returns other errors unchanged', async () => {
+test('asStartupError() names the disk and both sizes, and returns other errors unchanged', async () => {
   const parts = world(3 * MIB);
   const full = new FileSystemError('ENOSPC', 'write', '/var/lib/nodelet/runtime/x');
-  const failure = await asStartError(full, parts);
+  const failure = await asStartupError(full, parts);
   assert.ok(failure instanceof Error);
   assert.deepEqual({ name: failure.name, message: failure.message }, TOO_SMALL);
   const other = new FileSystemError('EIO', 'write', '/var/lib/nodelet/runtime/x');
-  assert.equal(await asStartError(other, parts), other);
+  assert.equal(await asStartupError(other, parts), other);
 });

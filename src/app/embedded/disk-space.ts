@@ -29,7 +29,7 @@ export async function checkDiskSpace(parts: DiskParts): Promise<void> {
 }
 
 /** Converts an out-of-space error into a `StartupError`; returns other errors unchanged. */
-export async function asStartError(error: unknown, parts: DiskParts): Promise<unknown> {
+export async function asStartupError(error: unknown, parts: DiskParts): Promise<unknown> {
   const isFull = (error instanceof FileSystemError || error instanceof MountError) && isOutOfSpace(error);
   if (!isFull) return error;
   const path = error instanceof FileSystemError ? error.path : error.target;

@@ -21,7 +21,7 @@ import {
 import { runtimeFolders } from './embedded-settings.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
 import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
-import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
+import { type EmbeddedOptions, type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 import { StartupError } from './startup-error.ts';
 
 const CLEANUP_MS = 30_000;
@@ -74,27 +74,31 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
     networkRecord: `${folders.rootDir}/network.json`,
     cniConfDir: `${folders.stateDir}/cni`,
   };
-  const { host } = options;
-  await checkLocalPreconditions({ ...host, ...parts });
+  const { host, podCidr } = options;
+  const { fs, mounts } = host;
+  await checkLocalPreconditions({ fs, mounts, bridge: parts.bridge, podCidr });
   const prepared = Promise.withResolvers<NetworkRecord>();
-  const choices = {
-    cniBinDirs: CNI_BIN_DIRS,
-    handlers: new Map(),
-    nriSocket: undefined,
-    pinnedImages: [BUSYBOX_IMAGE],
-  };
   let isClaimed = false;
   const prepare = async (): Promise<void> => {
     isClaimed = true;
     prepared.resolve(await prepareNetwork(parts, signal));
   };
-  const runtime = await startEmbedded({ ...parts, ...choices, prepare }, signal).catch(async (error: unknown) => {
+  const embedded: EmbeddedOptions = {
+    ...options,
+    cniConfDir: parts.cniConfDir,
+    cniBinDirs: CNI_BIN_DIRS,
+    handlers: new Map(),
+    nriSocket: undefined,
+    pinnedImages: [BUSYBOX_IMAGE],
+    prepare,
+  };
+  const runtime = await startEmbedded(embedded, signal).catch(async (error: unknown) => {
     if (isClaimed) await cleanUpFailedStart(parts);
     throw error;
   });
   const record = await prepared.promise;
   return {
-    connect: (given) => connectInProcess(runtime.cri, given),
+    connect: (connectOptions) => connectInProcess(runtime.cri, connectOptions),
     prepare: (cri, until) => prepareImages(parts, runtime, cri, until),
     isEmpty: async () => runtime.isEmpty(),
     stop: () => stopRuntime(parts, runtime, record),
@@ -109,7 +113,8 @@ async function prepareImages(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await ensureBusybox({ ...host, cri, loader: runtime.loader }, signal);
+    const { fs, processes } = host;
+    await ensureBusybox({ fs, processes, cri, loader: runtime.loader }, signal);
   } catch (error) {
     const isFull = error instanceof SpaceError || (error instanceof FileSystemError && isOutOfSpace(error));
     if (!isFull) throw error;
@@ -167,9 +172,10 @@ async function cleanUpFailedStart(parts: Parts): Promise<void> {
 
 async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: NetworkRecord): Promise<boolean> {
   const { host, log, bridge } = parts;
-  const signal = host.clock.deadline(CLEANUP_MS);
+  const { fs, processes, clock } = host;
+  const signal = clock.deadline(CLEANUP_MS);
   const isEmpty = runtime.isEmpty();
-  const chains = isEmpty ? await emptyChains({ ...host, bridge }, signal) : [];
+  const chains = isEmpty ? await emptyChains({ fs, processes, bridge }, signal) : [];
   await runtime.close();
   if (!isEmpty) {
     log.warn('pods are left: they and their network are kept', { bridge });
@@ -186,8 +192,9 @@ async function removeLeftovers(
   signal: AbortSignal,
 ): Promise<void> {
   const { bridge, host } = parts;
-  await removeMasquerade(host.processes, { bridge, podCidrs }, signal);
-  await removeNetwork({ ...host, bridge }, { ownsHostPortChains, emptyChains: chains }, signal);
-  await host.fs.removeTree(runtimeFolders(parts).stateDir);
-  await host.fs.remove(parts.networkRecord);
+  const { fs, processes } = host;
+  await removeMasquerade(processes, { bridge, podCidrs }, signal);
+  await removeNetwork({ fs, processes, bridge }, { ownsHostPortChains, emptyChains: chains }, signal);
+  await fs.removeTree(runtimeFolders(parts).stateDir);
+  await fs.remove(parts.networkRecord);
 }

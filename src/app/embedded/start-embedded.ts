@@ -11,7 +11,7 @@ import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedde
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { claimRoot, claimState } from './claim-folders.ts';
-import { asStartError, checkDiskSpace } from './disk-space.ts';
+import { asStartupError, checkDiskSpace } from './disk-space.ts';
 import { type EmbeddedRuntimeConfig, embeddedSettings } from './embedded-settings.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { missingForRuntime, missingText } from './missing-programs.ts';
@@ -95,7 +95,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     ready.reject(error);
     await owner.close();
     if (error instanceof NriSocketError) throw new StartupError(error.message, { cause: error });
-    throw await asStartError(error, disks);
+    throw await asStartupError(error, disks);
   }
 }
 

@@ -109,6 +109,8 @@ function openOwnStorage({ host, ...folders }: ImageFolders): Promise<Storage> {
 function imagesOfStorage({ host, env, registryConfigDirs }: ImageFolders, storage: Storage): ImageOperations {
   const { ingest, exporter } = storage;
   const settings = { registryConfigDirs: registryConfigDirs ?? DEFAULT_RUNTIME_CONFIG.registryConfigDirs };
-  const machine = { architecture: goArchitecture(), settings, env, log: silentLog };
-  return storedImages({ storage, exporter, puller: createRegistryPuller({ ...host, ...machine, ingest }) });
+  const { network, fs, clock } = host;
+  const architecture = goArchitecture();
+  const puller = createRegistryPuller({ network, fs, clock, ingest, architecture, settings, env, log: silentLog });
+  return storedImages({ storage, exporter, puller });
 }

@@ -124,8 +124,8 @@ export class MemoryProcesses implements Processes {
 
   async spawn({ program, args, env }: StreamedCommand): Promise<RunningProgram> {
     const streams = new MemoryStreams();
-    const { stdin: typed, write } = streams;
-    const launch = { args, env, cwd: '/', input: new Uint8Array(), typed, write };
+    const { stdin, write } = streams;
+    const launch = { args, env, cwd: '/', input: new Uint8Array(), stdin, write };
     return streams.of(this.#start('spawn', program, launch));
   }
 

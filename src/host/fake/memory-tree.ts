@@ -8,7 +8,7 @@ const MAX_LINKS = 40;
 
 /** A tree of inodes that is visible at a path. */
 export interface MemoryMount {
-  /** Relocatedd by a remount. */
+  /** Replaced by a remount. */
   entry: MountEntry;
   readonly root: Inode;
   /** The mount that has the mount point; `undefined` for `/`. */

@@ -25,7 +25,7 @@ export function withApiTimeouts(api: ApiServer, { clock, random }: ApiTimeoutDep
       return await call(AbortSignal.any([signal, limit]));
     } catch (error) {
       if (signal.aborted || !limit.aborted) throw error;
-      throw new ApiError('Unavailable', `no answer within ${ms / 1000} s`, { cause: error });
+      throw new ApiError('Unavailable', `no response within ${ms / 1000} s`, { cause: error });
     }
   };
   return {

@@ -165,7 +165,7 @@ test('a plugin is not asked where something else says who we are', async () => {
 });
 
 const faults: Record<string, { answer: object | string; message: string }> = {
-  'what is no JSON': { answer: 'secret', message: 'decoding stdout: it is no JSON object' },
+  'what is no JSON': { answer: 'secret', message: 'decoding stdout: not a JSON object' },
   'another version': {
     answer: JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1beta1' }),
     message:

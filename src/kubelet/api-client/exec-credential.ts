@@ -70,11 +70,11 @@ function parseJsonObject(output: string): Readonly<Record<string, unknown>> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error; // a SyntaxError quotes the output
   }
-  throw new CredentialError('decoding stdout: it is no JSON object');
+  throw new CredentialError('decoding stdout: not a JSON object');
 }
 
 function stringField(status: Readonly<Record<string, unknown>>, field: string): string {
   const value = status[field] ?? '';
-  if (typeof value !== 'string') throw new CredentialError(`decoding stdout: status.${field} is no text`);
+  if (typeof value !== 'string') throw new CredentialError(`decoding stdout: status.${field} is not a string`);
   return value;
 }

@@ -67,8 +67,8 @@ export class PluginCredentials {
       .catch((error: unknown) => {
         throw this.#startError(error);
       });
-    const words = new TextDecoder().decode(stderr.subarray(0, LOGGED_BYTES)).trim();
-    if (words !== '') log.warn('the exec plugin says something', { command, words });
+    const stderrText = new TextDecoder().decode(stderr.subarray(0, LOGGED_BYTES)).trim();
+    if (stderrText !== '') log.warn('exec plugin wrote to stderr', { command, stderr: stderrText });
     if (exitCode !== 0) throw new CredentialError(`exec: executable ${command} failed with exit code ${exitCode}`);
     this.#known = parseExecCredential(new TextDecoder().decode(stdout), this.#plugin);
     return this.#known;
@@ -77,7 +77,7 @@ export class PluginCredentials {
   #startError(error: unknown): CredentialError {
     const { command, installHint } = this.#plugin;
     if (!(error instanceof ProcessStartError)) {
-      return new CredentialError(`exec: executable ${command} did not end well`, { cause: error });
+      return new CredentialError(`exec: executable ${command} failed`, { cause: error });
     }
     const hint = installHint === '' ? '' : `\n\n${installHint}`;
     return new CredentialError(`exec: executable ${command} not found${hint}`, { cause: error });

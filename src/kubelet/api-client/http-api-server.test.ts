@@ -171,7 +171,7 @@ test('an answer that is none is an error without a word of it', async () => {
   const { api } = setUp(async () => ({ status: 200, body: '{"data":{"password":"secret"' }));
   await assert.rejects(api.get({ ...KEY, resource: 'secrets' }, never), (error: Error) => {
     assert.ok(!`${error.stack} ${error.cause}`.includes('secret"'));
-    return error.message === 'the server answered with something that is no JSON';
+    return error.message === 'the response is not JSON';
   });
 });
 

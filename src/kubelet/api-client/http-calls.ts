@@ -52,8 +52,8 @@ export class HttpCalls {
   async open(call: ApiCall, signal: AbortSignal): Promise<ServerResponse> {
     const answer = await this.#mapErrors(this.#deps.connections.request(this.#requestLine(call), signal), signal);
     if (answer.response.status === 200) return answer;
-    using refusal = answer;
-    throw await this.#mapErrors(responseError(refusal.response), signal);
+    using failed = answer;
+    throw await this.#mapErrors(responseError(failed.response), signal);
   }
 
   /** The error of reading a response whose connection broke. */
@@ -106,6 +106,6 @@ function parseJson(text: string): unknown {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // Without the cause, which quotes the response.
-    throw new ApiError('InternalError', 'the server answered with something that is no JSON');
+    throw new ApiError('InternalError', 'the response is not JSON');
   }
 }

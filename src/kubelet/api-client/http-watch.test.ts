@@ -5,6 +5,7 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { ServerResponse } from '../../host/network.ts';
 import { createCredentials } from './credentials.ts';
 import { createHttpApiServer } from './http-api-server.ts';
+import { wholeLines } from './http-watch.ts';
 
 const never = new AbortController().signal;
 const CONFIG = { cluster: { server: 'http://10.0.0.1', insecureSkipVerify: false }, user: {} };
@@ -98,4 +99,22 @@ test('a watch whose connection breaks in the middle of a change has not told it'
   listener.close();
   await watching;
   assert.deepEqual(told, ['ADDED 6']);
+});
+
+const TEXT = 'one\n\n{"grüß":"…"}\nlast\ncut of';
+
+async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+for (const size of [1, 2, 3, 5, 7, 11, 1000]) {
+  test(`wholeLines() puts together what came in pieces of ${size} bytes`, async () => {
+    const lines = await Array.fromAsync(wholeLines(inPieces(TEXT, size)));
+    assert.deepEqual(lines, ['one', '{"grüß":"…"}', 'last']);
+  });
+}
+
+test('wholeLines() has no line of nothing', async () => {
+  assert.deepEqual(await Array.fromAsync(wholeLines(inPieces('', 1))), []);
 });

@@ -1,13 +1,14 @@
+import { decodeChunks } from '../../base/byte-chunks.ts';
 import type { Random } from '../../host/random.ts';
 import { collectionPath, queryString } from './api-paths.ts';
 import { ApiError, type ApiObjects, type Resource, type Selection, type WatchEvent } from './api-server.ts';
 import { errorFromStatus } from './api-status.ts';
 import type { HttpCalls } from './http-calls.ts';
-import { wholeLines } from './json-lines.ts';
 import { asObject, decodeObject, resourceVersionOf } from './wire-objects.ts';
 
 /** As client-go's reflector: between this and twice as long, so that watches do not all restart together. */
 const SHORTEST_WATCH_S = 300;
+const NEWLINE = 0x0a;
 
 export interface WatchDeps {
   readonly calls: HttpCalls;
@@ -58,7 +59,7 @@ function decodeEvent<R extends Resource>(resource: R, line: string): WatchEvent<
     case 'ERROR':
       throw errorFromStatus(object);
     default:
-      throw new ApiError('InternalError', 'the server tells of a change of an unknown kind');
+      throw new ApiError('InternalError', 'unknown watch event type');
   }
 }
 
@@ -67,6 +68,21 @@ function parseJson(line: string): unknown {
     return JSON.parse(line);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new ApiError('InternalError', 'the server tells of a change in something that is no JSON');
+    throw new ApiError('InternalError', 'the watch event is not JSON');
+  }
+}
+
+/** The complete lines of a chunked stream. Text after the last newline was cut off and is dropped. */
+export async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  let pending: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      const line = decodeChunks([...pending, chunk.subarray(start, end)]);
+      pending = [];
+      start = end + 1;
+      if (line !== '') yield line;
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start));
   }
 }

@@ -52,7 +52,7 @@ export async function runReflector<R extends Resource>(
       await reflector.listAndWatch(signal);
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('cannot follow objects of the API server, will try again', { ...selection, error });
+      log.warn('cannot list and watch objects, retrying', { ...selection, error });
       const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
       const waitMs = Math.max(asked, reflector.backoff.next(random.fraction()));
       await clock.sleep(waitMs, signal).catch(() => undefined);
@@ -96,7 +96,7 @@ class Reflector<R extends Resource> {
     } finally {
       if (hasStood()) this.backoff.reset();
     }
-    if (!hasStood()) throw new Error('the watch ended at once');
+    if (!hasStood()) throw new Error('the watch ended without an event');
   }
 
   async #list(signal: AbortSignal): Promise<string> {

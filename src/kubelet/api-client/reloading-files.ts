@@ -62,7 +62,7 @@ export class ReloadingFiles<T> {
       return value;
     } catch (error) {
       if (!this.#last) throw error;
-      log.warn('cannot read credentials again, those known last are used', { paths: this.#paths, error });
+      log.warn('cannot reload credential files, using the last valid ones', { paths: this.#paths, error });
       return this.#last.value;
     }
   }

@@ -16,11 +16,11 @@ export function resourceVersionOf(value: unknown): string {
 
 /** Throws for a response that does not conform to the API. */
 export function asObject(value: unknown): PatchMap {
-  if (!isMap(value)) throw new ApiError('InternalError', 'the server answered with something else than an object');
+  if (!isMap(value)) throw new ApiError('InternalError', 'the response is not a JSON object');
   return value;
 }
 
 export function requireString(field: string, value: unknown): string {
-  if (typeof value !== 'string') throw new ApiError('InternalError', `the server answered without ${field}`);
+  if (typeof value !== 'string') throw new ApiError('InternalError', `the response has no ${field}`);
   return value;
 }

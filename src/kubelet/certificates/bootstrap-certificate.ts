@@ -41,7 +41,7 @@ export async function bootstrapCertificate(
   const { clock, random, store, fs, log } = deps;
   const temporary = join(folder, TEMPORARY_KEY);
   const key = await loadOrGenerateKey(temporary, folder, deps);
-  const pause = new ExponentialBackoff(RETRY);
+  const backoff = new ExponentialBackoff(RETRY);
   for (;;) {
     try {
       const certificate = await firstCertificate(nodeName, key, deps, signal);
@@ -50,8 +50,8 @@ export async function bootstrapCertificate(
       return;
     } catch (error) {
       signal.throwIfAborted();
-      log.warn('cannot get the first certificate of this node, will try again', { error });
-      await clock.sleep(pause.next(random.fraction()), signal);
+      log.warn('cannot get the first certificate of the node, retrying', { error });
+      await clock.sleep(backoff.next(random.fraction()), signal);
     }
   }
 }
@@ -76,7 +76,7 @@ async function loadOrGenerateKey(temporary: string, folder: string, deps: Bootst
   const { store, fs, keys, log } = deps;
   const held = await store.current().catch((error: unknown) => {
     if (!(error instanceof CertificateError)) throw error;
-    log.warn('cannot use the certificate on disk, asking for another', { error });
+    log.warn('cannot use the stored certificate, requesting a new one', { error });
     return undefined;
   });
   if (held) return readSigningKey(held.key);
@@ -85,7 +85,7 @@ async function loadOrGenerateKey(temporary: string, folder: string, deps: Bootst
       return readSigningKey(await fs.readText(temporary));
     } catch (error) {
       if (!(error instanceof KeyError)) throw error;
-      log.warn('cannot use the key of an earlier try, making another', { path: temporary, error });
+      log.warn('cannot use the key of an earlier attempt, generating a new one', { path: temporary, error });
     }
   }
   const key = await keys.generate();

@@ -84,7 +84,7 @@ export class CertificateRotation implements ServingCertificate {
     const { store, clock, log } = this.#deps;
     const stored = await store.current().catch((error: unknown) => {
       if (!(error instanceof CertificateError)) throw error;
-      log.warn('cannot use the certificate on disk, asking for another', { error });
+      log.warn('cannot use the stored certificate, requesting a new one', { error });
       return undefined;
     });
     if (stored && clock.now() < stored.validUntilMs) {
@@ -124,10 +124,10 @@ export class CertificateRotation implements ServingCertificate {
     this.#subject = subject;
     if (!subject) return aborted(until);
     if (!(await this.#sleep(this.#dueMs(subject) - clock.now(), until))) return;
-    const pause = new ExponentialBackoff(RETRY);
+    const backoff = new ExponentialBackoff(RETRY);
     while (!until.aborted) {
       const isDone = await this.#attempt(subject, until);
-      const waitMs = isDone ? SHORTEST_MS : pause.next(random.fraction());
+      const waitMs = isDone ? SHORTEST_MS : backoff.next(random.fraction());
       if (!(await this.#sleep(waitMs, until)) || isDone) return;
     }
   }
@@ -147,21 +147,21 @@ export class CertificateRotation implements ServingCertificate {
       const { certificate, key } = await this.#request(subject, AbortSignal.any([until, clock.deadline(WAIT_MS)]));
       this.#held = await store.update(certificate, key);
     } catch (error) {
-      if (!until.aborted) log.warn('cannot get a new certificate, will try again', { signerName, error });
+      if (!until.aborted) log.warn('cannot renew the certificate, retrying', { signerName, error });
       return false;
     }
     this.#mustReplace = false;
     log.info('got a new certificate', { signerName, validUntil: formatTime(this.#held.validUntilMs) });
     this.#listeners.notify();
     const missing = missingFrom(this.#held.subject, subject);
-    if (missing !== undefined) log.warn('the new certificate lacks what was asked for', { signerName, missing });
+    if (missing !== undefined) log.warn('the new certificate lacks a requested name', { signerName, missing });
     return missing === undefined;
   }
 
   async #request(subject: CertificateSubject, signal: AbortSignal): Promise<KeyPair> {
-    const { apiFor: apiOf, keys, clock } = this.#deps;
+    const { apiFor, keys, clock } = this.#deps;
     const key = await keys.generate();
-    const api = await apiOf(this.current());
+    const api = await apiFor(this.current());
     const request = await requestCertificate({ ...this.#settings, subject, key }, { api, nowMs: clock.now() }, signal);
     return { certificate: await awaitCertificate(request, { ...this.#deps, api }, signal), key: key.pem };
   }

@@ -59,7 +59,7 @@ export class FileServingCertificate implements ServingCertificate {
     try {
       for await (const _ of fs.watch(folder, signal)) this.#reloads.offer();
     } catch (error) {
-      if (!signal.aborted) log.error('cannot follow the files of the serving certificate any more', { folder, error });
+      if (!signal.aborted) log.error('cannot watch the files of the serving certificate any more', { folder, error });
     }
   }
 
@@ -72,7 +72,7 @@ export class FileServingCertificate implements ServingCertificate {
       log.info('the serving certificate has changed', { ...this.#files });
       this.#listeners.notify();
     } catch (error) {
-      log.warn('cannot use the files of the serving certificate, the old one is kept', { ...this.#files, error });
+      log.warn('cannot load the files of the serving certificate, keeping the old one', { ...this.#files, error });
     }
   }
 

@@ -36,7 +36,7 @@ export function loadCertificate(certificateText: string, keyText: string): HeldC
   return { ...pair, ...certificateInfo(certificate) };
 }
 
-/** All certificates in a text. Throws a `CertificateError` if there is none, or for an invalid one. */
+/** All certificates in a text. Throws a `CertificateError` if there are no certificates, or for an invalid one. */
 export function certificatesIn(text: string): readonly CertificateInfo[] {
   const chain = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
   if (chain.length === 0) throw new CertificateError('data does not contain any valid RSA or ECDSA certificates');

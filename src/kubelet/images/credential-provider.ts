@@ -103,12 +103,12 @@ export class CredentialProvider {
     try {
       const found = await lookUpPodAccount(pod, tokenAttributes, accounts, signal);
       if (found.kind === 'notAsked') {
-        log.debug('a provider of credentials is not asked', { ...this.#logFields(repository, pod), why: found.why });
+        log.debug('skipping credential provider', { ...this.#logFields(repository, pod), why: found.why });
       }
       return found;
     } catch (error) {
       signal.throwIfAborted();
-      log.error('cannot get credentials from a provider', { ...this.#logFields(repository, pod), error });
+      log.error('cannot get credentials from credential provider', { ...this.#logFields(repository, pod), error });
       return { kind: 'notAsked', why: 'what it wants to know cannot be had' };
     }
   }
@@ -138,7 +138,7 @@ export class CredentialProvider {
       return await this.#fetch(question);
     } catch (error) {
       const { repository, pod } = question;
-      this.#deps.log.error('cannot get credentials from a provider', { ...this.#logFields(repository, pod), error });
+      this.#deps.log.error('cannot get credentials from credential provider', { ...this.#logFields(repository, pod), error });
       return NO_LOGINS.config;
     }
   }

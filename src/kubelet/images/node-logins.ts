@@ -59,7 +59,7 @@ export class NodeLogins {
       return parse(await this.#deps.fs.readText(path));
     } catch (error) {
       const isAbsent = error instanceof FileSystemError && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-      if (!isAbsent) this.#deps.log.warn('cannot use a docker configuration of the node', { path, error });
+      if (!isAbsent) this.#deps.log.warn('cannot use docker configuration of the node', { path, error });
       return undefined;
     }
   }

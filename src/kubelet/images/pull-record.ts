@@ -23,7 +23,7 @@ export interface ImagePullCredentials {
   readonly nodePodsAccessible?: boolean;
 }
 
-/** Records that kubelet pulled an image and for whom, by image name without tag and digest. */
+/** Records that kubelet pulled an image and for which pods, by image name without tag and digest. */
 export interface ImagePulledRecord {
   readonly lastUpdatedTime: string;
   /** The runtime's reference of the image. */

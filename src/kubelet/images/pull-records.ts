@@ -176,7 +176,7 @@ export class PullRecords {
     const { images, log } = this.#deps;
     const request = ListImagesRequest.fromPartial({});
     const listed = await images.listImages(request, this.#life).catch((error: unknown) => {
-      log.error('cannot list images to settle the pulls that were under way', { error });
+      log.error('cannot list images to resolve interrupted pulls', { error });
       return { images: [] };
     });
     const intended = new Set(found.intents.values());
@@ -193,7 +193,7 @@ export class PullRecords {
       await this.#add(found, image, imageRef, undefined);
       await this.#removeIntent(found, image);
     } catch (error) {
-      this.#deps.log.error('cannot settle an image pull intent', { image, error });
+      this.#deps.log.error('cannot resolve image pull intent', { image, error });
     }
   }
 }

@@ -35,7 +35,7 @@ export async function pullSecrets(
         return loginSource(await objects.secret(namespace, name, signal));
       } catch (error) {
         signal.throwIfAborted();
-        log.warn('cannot use a pull secret', { pod: `${namespace}/${pod.metadata.name}`, name, error });
+        log.warn('cannot use pull secret', { pod: `${namespace}/${pod.metadata.name}`, name, error });
         failed.push(name);
         return [];
       }

@@ -212,7 +212,7 @@ test('the local API lists the errors of manifests for an unknown pod', async (t)
   });
 });
 
-test('the local API returns the runtime's exec address', async (t) => {
+test('the local API returns the exec address of the runtime', async (t) => {
   const { view, execs, client } = await setUp(t, 'in memory');
   const pod = staticPod();
   view.show(reportOf(pod, { observed: observedOf(pod, [runningContainer('c1', 'web', '')]) }));

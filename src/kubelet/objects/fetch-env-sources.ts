@@ -73,7 +73,7 @@ async function readEnvFile(
     return { kind: 'found', path: `${root}/${ref.path}`, bytes: await file.read(0, size) };
   } catch (error) {
     const { namespace, name } = pod.metadata;
-    log.warn('cannot read an environment file', { pod: `${namespace}/${name}`, path: ref.path, error });
+    log.warn('cannot read environment file', { pod: `${namespace}/${name}`, path: ref.path, error });
     return { kind: 'unreadable' };
   }
 }

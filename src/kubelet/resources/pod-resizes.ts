@@ -1,4 +1,5 @@
 import type { Container, Pod, PodCondition } from '../../api/generated/core-v1.ts';
+import { goJson } from '../../base/go/go-json.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
@@ -6,7 +7,7 @@ import type { HostFacts } from './host-facts.ts';
 import { byResizePriority, type PendingResize } from './resize-order.ts';
 import { isSameResources } from './pod-allocation.ts';
 import { ResizeConditions } from './resize-conditions.ts';
-import { resizeMessage } from './resize-message.ts';
+import { requirementsText } from './resources-checkpoint.ts';
 import { planResize } from './resize-plan.ts';
 import type { ResourceRecords } from './resource-records.ts';
 import { type SwapSettings, swapLimit } from './swap-limit.ts';
@@ -133,8 +134,8 @@ export class PodResizes {
     const allocated = this.allocated(pod);
     if (allocated === pod) return this.#conditions.clear(uid, 'PodResizePending') !== undefined;
     const others = running.filter(({ metadata }) => metadata.uid !== uid).map((other) => this.allocated(other));
-    const refusal = this.#infeasibleReason(pod, allocated) ?? this.#deps.admit(pod, others);
-    if (refusal) return this.#defer(pod, refusal);
+    const rejection = this.#infeasibleReason(pod, allocated) ?? this.#deps.admit(pod, others);
+    if (rejection) return this.#defer(pod, rejection);
     this.#deps.records.allocate(pod);
     this.#conditions.clear(uid, 'PodResizePending');
     this.#conditions.clear(uid, 'PodResizeInProgress');
@@ -204,4 +205,22 @@ function memoryRequest({ resources }: Container): { readonly requests?: Readonly
 function restartsForMemory({ resizePolicy = [] }: Container): boolean {
   const policy = resizePolicy.find(({ resourceName }) => resourceName === 'memory');
   return policy?.restartPolicy === 'RestartContainer';
+}
+
+/** kubelet's event message about a resize: the requested resources in JSON. */
+function resizeMessage(what: string, { spec }: Pod, generation: number, error = ''): string {
+  const fields = [
+    ...containerListText('initContainers', spec.initContainers),
+    ...containerListText('containers', spec.containers),
+    `"generation":${generation}`,
+    ...(error === '' ? [] : [`"error":${goJson(error)}`]),
+  ];
+  return `${what}: {${fields.join(',')}}`;
+}
+
+function containerListText(name: string, containers: readonly Container[] = []): string[] {
+  const each = containers.map(
+    (container) => `{"name":${goJson(container.name)},"resources":${requirementsText(container.resources ?? {})}}`,
+  );
+  return each.length === 0 ? [] : [`"${name}":[${each.join(',')}]`];
 }

@@ -122,6 +122,6 @@ export class ResourceRecords implements PodStep {
   }
 
   #flushInBackground(file: ResourcesFile): void {
-    file.flush().catch((error: unknown) => this.#log.error('cannot write the resources of pods', { error }));
+    file.flush().catch((error: unknown) => this.#log.error('cannot write the pod resource checkpoint', { error }));
   }
 }

@@ -55,7 +55,7 @@ const broken: Record<string, { text: string; message: RegExp }> = {
   nothing: { text: '', message: /^not JSON: / },
   'half of it': { text: WITHOUT_POD_LEVEL.slice(0, 80), message: /^not JSON: / },
   'a list': { text: '[]', message: /^not a JSON object$/ },
-  'no text': { text: '{"data":{},"checksum":1}', message: /^data is not a text$/ },
+  'no text': { text: '{"data":{},"checksum":1}', message: /^data is not a string$/ },
   'a number for a pod': { text: fileOf('{"entries":{"pod1":1}}'), message: /^not a JSON object$/ },
   'an amount that is none': {
     text: fileOf('{"entries":{"p":{"ContainerResources":{"c":{"limits":{"cpu":"much"}}}}}}'),

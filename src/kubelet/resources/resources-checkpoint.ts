@@ -21,7 +21,7 @@ export function encodeResources(pods: ResourcesByPod): string {
 /** Throws kubelet's message for a file that kubelet rejects too. Unknown fields are ignored. */
 export function decodeResources(text: string): ResourcesByPod {
   const { data = '', checksum = 0 } = jsonFields(parseJson(text));
-  if (typeof data !== 'string') throw new Error('data is not a text');
+  if (typeof data !== 'string') throw new Error('data is not a string');
   if (checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
   const { entries } = jsonFields(parseJson(data), 'failed to get pod resource information: ');
   return decodeMap(entries, decodePod);
@@ -108,7 +108,7 @@ function decodeRequirements(value: unknown): ResourceRequirements {
 }
 
 function decodeQuantity(value: unknown): string {
-  if (typeof value !== 'string' && typeof value !== 'number') throw new Error('a quantity is neither text nor number');
+  if (typeof value !== 'string' && typeof value !== 'number') throw new Error('quantity is neither a string nor a number');
   return canonical(value);
 }
 

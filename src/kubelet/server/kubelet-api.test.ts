@@ -287,7 +287,7 @@ test('exec: the runtime gives an address, and bytes go both ways', async () => {
   assert.equal(Buffer.concat(await Array.fromAsync(stream.chunks)).toString(), 'hello');
 });
 
-test('exec: the runtime's connection ends when the client disconnects', async () => {
+test('exec: the connection to the runtime ends when the client disconnects', async () => {
   const { view, upgrade, left } = await setUp();
   view.show(running());
   const gone = new AbortController();
@@ -360,7 +360,7 @@ test('errors of the runtime have the matching status', async () => {
   }
 });
 
-test('the runtime's response to an expired address is passed on', async () => {
+test('the response of the runtime to an expired address is passed on', async () => {
   const { view, upgrade, network } = await setUp();
   const gone = await network.serveUpgrades(() => ({ kind: 'refuse', status: 404, message: 'no such token' }));
   const give = async () => ({ url: `http://127.0.0.1:${gone.port}/cri/other` });

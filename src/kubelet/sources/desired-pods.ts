@@ -3,7 +3,7 @@ import { podFullName } from '../../api/pod-names.ts';
 import type { SourceError, SourceName, SourceSnapshot } from './pod-source.ts';
 import { firstOfEachName, type SourceObjects } from './source-objects.ts';
 
-/** What a new snapshot changes for one pod. */
+/** The change of one pod between two snapshots. */
 export type PodChange =
   | { readonly op: 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE'; readonly pod: Pod }
   /** The pod was removed from its source: it is terminated with the grace period of its spec. */

@@ -84,7 +84,7 @@ const minimal = read(minimalJson);
 const initSidecar = read(initSidecarJson);
 const exitCodes = read(exitCodesJson);
 
-test('computePodStatus() equals kubelet's status for 01-minimal', () => {
+test('computePodStatus() equals the status of kubelet for 01-minimal', () => {
   assert.deepEqual(computePodStatus(viewIn(minimal)), minimal.status);
 });
 
@@ -96,13 +96,13 @@ const later = { ...base, nowMs: base.nowMs + 60_000 };
 const recordings = [resourcesJson, initSidecarJson, volumesJson, missingConfigJson, imageErrorsJson].map(read);
 
 for (const recording of recordings) {
-  test(`computePodStatus() equals kubelet's status for ${recording.case}`, () => {
+  test(`computePodStatus() equals the status of kubelet for ${recording.case}`, () => {
     const previous = { conditions: recording.status.conditions };
     assert.deepEqual(computePodStatus(viewIn(recording, { previous })), recording.status);
   });
 }
 
-test('computePodStatus() equals kubelet's status for 04-exit-codes, which has stopped', () => {
+test('computePodStatus() equals the status of kubelet for 04-exit-codes, which has stopped', () => {
   const { conditions, podIPs } = exitCodes.status;
   const { resources: _, ...expected } = exitCodes.status; // read back from a cgroup without a limit
   const { resources: own, ...actual } = computePodStatus(viewIn(exitCodes, { previous: { conditions, podIPs } }));

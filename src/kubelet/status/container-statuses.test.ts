@@ -162,7 +162,7 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
     given: { containers: [seen('web', running, { stopSignal: 'SIGTERM' })] },
     status: runs,
   },
-  'shows mounts that are read-only to the bottom': {
+  'shows recursively read-only mounts': {
     given: {
       spec: {
         containers: [
@@ -177,7 +177,7 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
       volumeMounts: [{ name: 'a', mountPath: '/a', readOnly: true, recursiveReadOnly: 'Enabled' }],
     },
   },
-  'shows how it died until it is known when it restarts': {
+  'shows its end until its restart is known': {
     given: { containers: [seen('web', exited(1))] },
     status: died,
   },
@@ -217,67 +217,81 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
     given: { worker: 'terminating', containers: [seen('web', exited(1))], startError: backOff },
     status: died,
   },
-  'runs again after its end, with the runtime's restart count': {
+  'runs again after its end, with the restart count of the runtime': {
     given: { containers: [seen('web', running, { restartCount: 1 }), seen('web', exited(1), { id: 'web-old' })] },
     status: { ...runs, restartCount: 1, lastState: terminated(1, 'web-old') },
   },
-  'runs again after it died, as it was last shown': {
+  'runs again after its end, as it was last published': {
+    given: {
       containers: [seen('web', running, { restartCount: 1 })],
-      previous: [...died, containerID: 'containerd://web-old', state: terminated(1, 'web-old') ],,
-    status: ...runs, restartCount: 1, lastState: terminated(1, 'web-old') ,
+      previous: [{ ...died, containerID: 'containerd://web-old', state: terminated(1, 'web-old') }],
+    },
+    status: { ...runs, restartCount: 1, lastState: terminated(1, 'web-old') },
   },
-  'counts on where the runtime has lost count': {
+  'continues the count where the runtime has lost it': {
+    given: {
       containers: [seen('web', running)],
-      previous: [...died, restartCount: 4, containerID: 'containerd://web-old', state: terminated(1, 'web-old') ],,
-    status: ...runs, restartCount: 5, lastState: terminated(1, 'web-old') ,
+      previous: [{ ...died, restartCount: 4, containerID: 'containerd://web-old', state: terminated(1, 'web-old') }],
+    },
+    status: { ...runs, restartCount: 5, lastState: terminated(1, 'web-old') },
   },
-  'keeps its end once the runtime has forgotten it': {restartPolicy: 'Never' , previous: [died] ,
+  'keeps its end after the runtime has removed it': {
+    given: { spec: { restartPolicy: 'Never' }, previous: [died] },
     status: died,
   },
-  'was lost while it ran': {previous: [runs] ,
-    status: ...waits, restartCount: 1, lastState: lost(lostWhileRunning) ,
+  'was lost while it ran': {
+    given: { previous: [runs] },
+    status: { ...waits, restartCount: 1, lastState: lost(lostWhileRunning) },
   },
-  'was lost while it ran, and its pod is being deleted': {deletionTimestamp: '1970-01-01T00:00:09Z' , previous: [runs] ,
-    status: ...waits, lastState: lost(lostWhileRunning) ,
+  'was lost while it ran, and its pod is being deleted': {
+    given: { metadata: { deletionTimestamp: '1970-01-01T00:00:09Z' }, previous: [runs] },
+    status: { ...waits, lastState: lost(lostWhileRunning) },
   },
-  'is in a state that the runtime does not know, after it ran': {containers: [seen('web', { state: 'unknown' })], previous: [runs] ,
-    status: 
+  'is in a state that the runtime does not know, after it ran': {
+    given: { containers: [seen('web', { state: 'unknown' })], previous: [runs] },
+    status: {
       ...died,
       restartCount: 1,
-      state: lost('The container could not be located when the pod was terminated'),,
+      state: lost('The container could not be located when the pod was terminated'),
+    },
   },
-  'is an init container that has done its work': {
+  'is an init container that has succeeded': {
     of: 'first',
-    given: initContainers: [first] , containers: [seen('first', exited(0))], startError: backOff ,
-    status: 
+    given: { spec: { initContainers: [first] }, containers: [seen('first', exited(0))], startError: backOff },
+    status: {
       ...runs,
       name: 'first',
       containerID: 'containerd://first-0',
       state: terminated(0, 'first-0'),
-      started: false,,
+      started: false,
+    },
   },
   'is an init container that works': {
     of: 'first',
-    given: initContainers: [first] , containers: [seen('first', running)] ,
-    status: ...runs, name: 'first', containerID: 'containerd://first-0', ready: false ,
+    given: { spec: { initContainers: [first] }, containers: [seen('first', running)] },
+    status: { ...runs, name: 'first', containerID: 'containerd://first-0', ready: false },
   },
   'is an init container that must have done its work': {
     of: 'first',
-    given: initContainers: [first] , containers: [seen('web', running)] ,
-    status: 
+    given: { spec: { initContainers: [first] }, containers: [seen('web', running)] },
+    status: {
       ...waits,
       name: 'first',
       ready: true,
-      state: 
+      state: {
+        terminated: {
           exitCode: 0,
           reason: 'Completed',
           message:
-            'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',,,,
+            'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',
+        },
+      },
+    },
   },
   'is a sidecar that is gone and will be made again': {
     of: 'side',
-    given: initContainers: [side] , containers: [seen('web', running)] ,
-    status: ...waits, name: 'side', state: reason: 'PodInitializing' ,
+    given: { spec: { initContainers: [side] }, containers: [seen('web', running)] },
+    status: { ...waits, name: 'side', state: { waiting: { reason: 'PodInitializing' } } },
   },
 };
 

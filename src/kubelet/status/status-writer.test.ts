@@ -169,7 +169,7 @@ test("others' conditions stay, also those that came since the pod was last seen"
   await it.stop();
 });
 
-test('a foreign change of the agent's fields is corrected when it is observed', async () => {
+test('a foreign change of the fields of the agent is corrected when it is observed', async () => {
   const it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);

@@ -13,12 +13,12 @@ import {
   kill,
   log,
   notReady,
+  observe,
   on42,
   plan,
   running,
   sandbox,
   second,
-  seen,
   side,
   start,
   unknown,
@@ -40,7 +40,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: start('main', 'web', 'log') },
   },
   'replaces a sandbox that is not ready': {
-    given: { sandboxes: [notReady], containers: [seen(web, exited(137))] },
+    given: { sandboxes: [notReady], containers: [observe(web, exited(137))] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'replaces a sandbox that is not ready although an older one is': {
@@ -77,14 +77,14 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     plan: { kind: 'newSandbox', attempt: 1, reason: 'network mode changed', start: startWeb },
   },
   'does not recreate the sandbox of a pod that never restarts': {
-    given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, exited(1))] },
+    given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [observe(web, exited(1))] },
     plan: END,
   },
   'does not recreate the sandbox of a pod that never restarts, even if its containers may restart': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Always' }] },
       sandboxes: [notReady],
-      containers: [seen(web, exited(1))],
+      containers: [observe(web, exited(1))],
     },
     plan: END,
   },
@@ -93,14 +93,14 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'retries the sandbox of a pod that never restarts while no container was started': {
-    given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, created)] },
+    given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [observe(web, created)] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'skips succeeded containers in a new sandbox with OnFailure': {
     given: {
       spec: { restartPolicy: 'OnFailure', containers: [web, log] },
       sandboxes: [notReady],
-      containers: [seen(web, exited(0)), seen(log, exited(1))],
+      containers: [observe(web, exited(0)), observe(log, exited(1))],
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('main', 'log') },
   },
@@ -108,7 +108,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: {
       spec: { containers: [{ ...web, restartPolicy: 'OnFailure' }, log] },
       sandboxes: [notReady],
-      containers: [seen(web, exited(0)), seen(log, exited(0))],
+      containers: [observe(web, exited(0)), observe(log, exited(0))],
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('main', 'log') },
   },
@@ -116,12 +116,12 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: {
       spec: { restartPolicy: 'OnFailure', containers: [{ ...web, restartPolicy: 'Always' }, log] },
       sandboxes: [notReady],
-      containers: [seen(web, exited(0)), seen(log, exited(0))],
+      containers: [observe(web, exited(0)), observe(log, exited(0))],
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'ends a pod whose containers all succeeded instead of creating a sandbox': {
-    given: { spec: { restartPolicy: 'OnFailure' }, sandboxes: [notReady], containers: [seen(web, exited(0))] },
+    given: { spec: { restartPolicy: 'OnFailure' }, sandboxes: [notReady], containers: [observe(web, exited(0))] },
     plan: END,
   },
   'starts the first init container in a new sandbox': {
@@ -132,7 +132,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
     given: {
       spec: { initContainers: [first] },
       sandboxes: [notReady],
-      containers: [seen(first, exited(0)), seen(web, exited(137))],
+      containers: [observe(first, exited(0)), observe(web, exited(137))],
     },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('init', 'first') },
   },
@@ -155,26 +155,26 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
   'does nothing for a healthy pod': { given: {}, plan: NOTHING_TO_DO },
   'starts a missing container': { given: { containers: [] }, plan: adjust({ starts: startWeb }) },
   'starts a missing container beside a running one': {
-    given: { spec: { containers: [web, log] }, containers: [seen(log, running)] },
+    given: { spec: { containers: [web, log] }, containers: [observe(log, running)] },
     plan: adjust({ starts: startWeb }),
   },
   'keeps the running containers of a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', containers: [web, log] },
-      containers: [seen(web, exited(1)), seen(log, running)],
+      containers: [observe(web, exited(1)), observe(log, running)],
     },
     plan: NOTHING_TO_DO,
   },
   'restarts in place when the definition changed, whatever the policy': {
-    given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, running, 'other')] },
+    given: { spec: { restartPolicy: 'Never' }, containers: [observe(web, running, 'other')] },
     plan: adjust({ kills: [killChanged], starts: startWeb }),
   },
   'ignores the definition of an exited container': {
-    given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, exited(0), 'other')] },
+    given: { spec: { restartPolicy: 'Never' }, containers: [observe(web, exited(0), 'other')] },
     plan: END,
   },
   'reports a changed definition before a failed probe': {
-    given: { containers: [seen(web, running, 'other')], probes: { 'liveness id-web': 'failure' } },
+    given: { containers: [observe(web, running, 'other')], probes: { 'liveness id-web': 'failure' } },
     plan: adjust({ kills: [killChanged], starts: startWeb }),
   },
   'restarts in place when liveness fails': {
@@ -192,7 +192,7 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
   'kills a container whose liveness fails, and keeps the others of a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', containers: [web, log] },
-      containers: [seen(web, running), seen(log, running)],
+      containers: [observe(web, running), observe(log, running)],
       probes: { 'liveness id-web': 'failure' },
     },
     plan: adjust({ kills: [kill('web', 'livenessFailed', 'Container web failed liveness probe')] }),
@@ -204,7 +204,7 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
   'kills a container whose startup probe fails, and keeps the others of a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', containers: [web, log] },
-      containers: [seen(web, running), seen(log, running)],
+      containers: [observe(web, running), observe(log, running)],
       probes: { 'startup id-web': 'failure' },
     },
     plan: adjust({ kills: [kill('web', 'startupFailed', 'Container web failed startup probe')] }),
@@ -221,28 +221,28 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
   'restarts by the policy of the container before that of the pod': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Always' }, log] },
-      containers: [seen(web, exited(0)), seen(log, exited(0))],
+      containers: [observe(web, exited(0)), observe(log, exited(0))],
     },
     plan: adjust({ starts: startWeb }),
   },
   'does not restart a container by its own policy in a pod that restarts': {
     given: {
       spec: { containers: [{ ...web, restartPolicy: 'Never' }, log] },
-      containers: [seen(web, exited(1)), seen(log, running)],
+      containers: [observe(web, exited(1)), observe(log, running)],
     },
     plan: NOTHING_TO_DO,
   },
   'restarts for an exit code with a rule': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
-      containers: [seen(web, exited(42))],
+      containers: [observe(web, exited(42))],
     },
     plan: adjust({ starts: startWeb }),
   },
   'ends for an exit code without a rule': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
-      containers: [seen(web, exited(1))],
+      containers: [observe(web, exited(1))],
     },
     plan: END,
   },
@@ -261,7 +261,7 @@ const mains: Record<string, { given: Given; plan: PodPlan }> = {
     plan: adjust({ kills: [killSick], starts: startWeb }),
   },
   'uses the newest instance': {
-    given: { spec: { restartPolicy: 'OnFailure' }, containers: [seen(web, exited(0)), seen(web, exited(1))] },
+    given: { spec: { restartPolicy: 'OnFailure' }, containers: [observe(web, exited(0)), observe(web, exited(1))] },
     plan: END,
   },
 };
@@ -272,38 +272,44 @@ const ephemerals: Record<string, { given: Given; plan: PodPlan }> = {
     plan: adjust({ starts: start('ephemeral', 'debug') }),
   },
   'starts ephemeral containers before all others': {
-    given: { spec: { initContainers: [side], ephemeralContainers: [debug, shell] }, containers: [seen(side, running)] },
+    given: {
+      spec: { initContainers: [side], ephemeralContainers: [debug, shell] },
+      containers: [observe(side, running)],
+    },
     plan: adjust({ starts: [...start('ephemeral', 'debug', 'shell'), ...startWeb] }),
   },
   'starts an ephemeral container while init containers run': {
-    given: { spec: { initContainers: [first], ephemeralContainers: [debug] }, containers: [seen(first, running)] },
+    given: { spec: { initContainers: [first], ephemeralContainers: [debug] }, containers: [observe(first, running)] },
     plan: adjust({ starts: start('ephemeral', 'debug') }),
   },
   'never restarts an exited ephemeral container': {
-    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, exited(1))] },
+    given: { spec: { ephemeralContainers: [debug] }, containers: [observe(web, running), observe(debug, exited(1))] },
     plan: NOTHING_TO_DO,
   },
   'never restarts an ephemeral container that failed to start': {
-    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, created)] },
+    given: { spec: { ephemeralContainers: [debug] }, containers: [observe(web, running), observe(debug, created)] },
     plan: NOTHING_TO_DO,
   },
   'ignores an ephemeral container of unknown state': {
-    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, unknown)] },
+    given: { spec: { ephemeralContainers: [debug] }, containers: [observe(web, running), observe(debug, unknown)] },
     plan: NOTHING_TO_DO,
   },
   'ignores a changed definition of an ephemeral container': {
-    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, running, 'other')] },
+    given: {
+      spec: { ephemeralContainers: [debug] },
+      containers: [observe(web, running), observe(debug, running, 'other')],
+    },
     plan: NOTHING_TO_DO,
   },
   'ends a pod of which only an ephemeral container runs': {
     given: {
       spec: { restartPolicy: 'Never', ephemeralContainers: [debug] },
-      containers: [seen(web, exited(0)), seen(debug, running)],
+      containers: [observe(web, exited(0)), observe(debug, running)],
     },
     plan: END,
   },
   'does not start an ephemeral container in a pod that is done': {
-    given: { spec: { restartPolicy: 'Never', ephemeralContainers: [debug] }, containers: [seen(web, exited(0))] },
+    given: { spec: { restartPolicy: 'Never', ephemeralContainers: [debug] }, containers: [observe(web, exited(0))] },
     plan: END,
   },
 };
@@ -348,7 +354,7 @@ for (const [restartPolicy, plans] of Object.entries(byPolicy)) {
         restartPolicy: of === 'pod' ? restartPolicy : 'Always',
         containers: [of === 'pod' ? web : { ...web, restartPolicy }, log],
       },
-      containers: [seen(web, states[state] ?? created), seen(log, running)],
+      containers: [observe(web, states[state] ?? created), observe(log, running)],
     });
     test(`computePodActions() for a container that is ${state}, in a pod that restarts ${restartPolicy}`, () => {
       assert.deepEqual(plan(given('pod')), expected);

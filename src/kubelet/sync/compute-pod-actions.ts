@@ -99,8 +99,8 @@ interface ContainerDecision {
 
 function decideContainer(container: Container, view: PodView): ContainerDecision {
   const { name } = container;
-  const seen = view.containers.get(name);
-  switch (seen?.state) {
+  const observed = view.containers.get(name);
+  switch (observed?.state) {
     case undefined:
     case 'created':
       return { name, start: true };
@@ -109,40 +109,40 @@ function decideContainer(container: Container, view: PodView): ContainerDecision
       return {
         name,
         start: true,
-        kill: kill(seen, 'unknownState', 'Container is in "unknown" state, try killing it before restart'),
+        kill: kill(observed, 'unknownState', 'Container is in "unknown" state, try killing it before restart'),
       };
     case 'exited':
-      return { name, start: restartsAfter(container, view.spec, seen.exitCode) };
+      return { name, start: restartsAfter(container, view.spec, observed.exitCode) };
     case 'running':
-      return decideRunning(container, seen, view);
+      return decideRunning(container, observed, view);
     default:
-      return assertNever(seen);
+      return assertNever(observed);
   }
 }
 
-function decideRunning(container: Container, seen: ObservedContainer, view: PodView): ContainerDecision {
+function decideRunning(container: Container, observed: ObservedContainer, view: PodView): ContainerDecision {
   const { spec, probes } = view;
   const { name } = container;
   const end = (reason: KillReason, text: string, start: boolean): ContainerDecision => ({
     name,
     start,
-    kill: kill(seen, reason, start ? `${text}, will be restarted` : text),
+    kill: kill(observed, reason, start ? `${text}, will be restarted` : text),
   });
-  if (seen.hash !== containerHash(container)) {
+  if (observed.hash !== containerHash(container)) {
     return end('definitionChanged', `Container ${name} definition changed`, true);
   }
-  if (probes.result('liveness', seen.id) === 'failure') {
+  if (probes.result('liveness', observed.id) === 'failure') {
     return end('livenessFailed', `Container ${name} failed liveness probe`, restartsWhenKilled(container, spec));
   }
-  if (probes.result('startup', seen.id) === 'failure') {
+  if (probes.result('startup', observed.id) === 'failure') {
     return end('startupFailed', `Container ${name} failed startup probe`, restartsWhenKilled(container, spec));
   }
-  const resized = killForResize(seen, view);
+  const resized = killForResize(observed, view);
   return resized ? { name, start: true, kill: resized } : { name, keep: true };
 }
 
-function kill(seen: ObservedContainer, reason: KillReason, message: string): ContainerKill {
-  return { id: seen.id, name: seen.name, reason, message };
+function kill(observed: ObservedContainer, reason: KillReason, message: string): ContainerKill {
+  return { id: observed.id, name: observed.name, reason, message };
 }
 
 function mainStart(name: string): ContainerStart {

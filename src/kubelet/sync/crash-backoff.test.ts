@@ -8,16 +8,16 @@ const SECOND = 1000;
 function fixture() {
   const clock = new VirtualClock();
   const backoff = new CrashBackoff(300 * SECOND);
-  /** The container ends now, as the runtime tells it. */
-  const end = (): number => clock.now();
-  return { clock, backoff, end };
+  /** The container exits now; returns the wall-clock time that the runtime reports. */
+  const exit = (): number => clock.now();
+  return { clock, backoff, exit };
 }
 
 test('CrashBackoff allows the first restart at once, then waits 10 s, doubling to the maximum', async () => {
-  const { clock, backoff, end } = fixture();
+  const { clock, backoff, exit } = fixture();
   const delays: number[] = [];
   for (let crash = 0; crash < 8; crash++) {
-    const ended = end();
+    const ended = exit();
     const pause = backoff.remaining('pod/web', ended, clock);
     delays.push((pause?.delayMs ?? 0) / SECOND);
     await clock.advance(pause?.leftMs ?? 0);
@@ -29,20 +29,20 @@ test('CrashBackoff allows the first restart at once, then waits 10 s, doubling t
 });
 
 test('CrashBackoff resets after a long run', async () => {
-  const { clock, backoff, end } = fixture();
-  backoff.recordRestart('pod/web', end(), clock);
+  const { clock, backoff, exit } = fixture();
+  backoff.recordRestart('pod/web', exit(), clock);
   await clock.advance(600 * SECOND + 1);
-  const ended = end();
+  const ended = exit();
   assert.equal(backoff.remaining('pod/web', ended, clock), undefined);
   backoff.recordRestart('pod/web', ended, clock);
-  assert.deepEqual(backoff.remaining('pod/web', end(), clock), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
+  assert.deepEqual(backoff.remaining('pod/web', exit(), clock), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
 test('CrashBackoff counts from the exit of the container', async () => {
-  const { clock, backoff, end } = fixture();
-  backoff.recordRestart('pod/web', end(), clock);
+  const { clock, backoff, exit } = fixture();
+  backoff.recordRestart('pod/web', exit(), clock);
   await clock.advance(5 * SECOND);
-  const ended = end();
+  const ended = exit();
   await clock.advance(4 * SECOND);
   assert.deepEqual(backoff.remaining('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
   await clock.advance(6 * SECOND);
@@ -51,10 +51,10 @@ test('CrashBackoff counts from the exit of the container', async () => {
 
 for (const jump of [3600 * SECOND, -3600 * SECOND]) {
   test(`CrashBackoff is unaffected when the wall clock jumps by ${jump / SECOND} s`, async () => {
-    const { clock, backoff, end } = fixture();
-    backoff.recordRestart('pod/web', end(), clock);
+    const { clock, backoff, exit } = fixture();
+    backoff.recordRestart('pod/web', exit(), clock);
     await clock.advance(SECOND);
-    const ended = end();
+    const ended = exit();
     backoff.remaining('pod/web', ended, clock);
     await clock.advance(4 * SECOND);
     clock.jump(jump);
@@ -63,15 +63,15 @@ for (const jump of [3600 * SECOND, -3600 * SECOND]) {
 }
 
 test('CrashBackoff treats an exit in the future as one now', () => {
-  const { clock, backoff, end } = fixture();
-  backoff.recordRestart('pod/web', end(), clock);
-  const pause = backoff.remaining('pod/web', end() + 3600 * SECOND, clock);
+  const { clock, backoff, exit } = fixture();
+  backoff.recordRestart('pod/web', exit(), clock);
+  const pause = backoff.remaining('pod/web', exit() + 3600 * SECOND, clock);
   assert.deepEqual(pause, { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
 test('CrashBackoff forgets a pod', () => {
-  const { clock, backoff, end } = fixture();
-  backoff.recordRestart('pod/web', end(), clock);
+  const { clock, backoff, exit } = fixture();
+  backoff.recordRestart('pod/web', exit(), clock);
   backoff.forget('pod/');
-  assert.equal(backoff.remaining('pod/web', end(), clock), undefined);
+  assert.equal(backoff.remaining('pod/web', exit(), clock), undefined);
 });

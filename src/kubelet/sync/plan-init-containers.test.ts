@@ -10,11 +10,11 @@ import {
   first,
   type Given,
   kill,
+  observe,
   on42,
   plan,
   running,
   second,
-  seen,
   side,
   start,
   unknown,
@@ -36,48 +36,51 @@ const inits: Record<string, { given: Given; plan: PodPlan }> = {
     given: { spec: both, containers: [] },
     plan: adjust({ starts: start('init', 'first') }),
   },
-  'waits for the running one': { given: { spec: both, containers: [seen(first, running)] }, plan: NOTHING_TO_DO },
+  'waits for the running one': { given: { spec: both, containers: [observe(first, running)] }, plan: NOTHING_TO_DO },
   'continues with the next one': {
-    given: { spec: both, containers: [seen(first, exited(0))] },
+    given: { spec: both, containers: [observe(first, exited(0))] },
     plan: adjust({ starts: start('init', 'second') }),
   },
   'continues from the last one that the runtime lists': {
-    given: { spec: both, containers: [seen(first, exited(1)), seen(second, running)] },
+    given: { spec: both, containers: [observe(first, exited(1)), observe(second, running)] },
     plan: NOTHING_TO_DO,
   },
   'starts main containers after the last one': {
-    given: { spec: both, containers: [seen(first, exited(0)), seen(second, exited(0))] },
+    given: { spec: both, containers: [observe(first, exited(0)), observe(second, exited(0))] },
     plan: adjust({ starts: startWeb }),
   },
   'starts main containers after the last one, whose predecessors are no longer listed': {
-    given: { spec: both, containers: [seen(second, exited(0))] },
+    given: { spec: both, containers: [observe(second, exited(0))] },
     plan: adjust({ starts: startWeb }),
   },
   'retries one that failed': {
-    given: { spec: both, containers: [seen(first, exited(1))] },
+    given: { spec: both, containers: [observe(first, exited(1))] },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'retries one that failed with OnFailure': {
-    given: { spec: { ...both, restartPolicy: 'OnFailure' }, containers: [seen(first, exited(1))] },
+    given: { spec: { ...both, restartPolicy: 'OnFailure' }, containers: [observe(first, exited(1))] },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'fails after one that failed in a pod that never restarts': {
-    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, exited(1))] },
+    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [observe(first, exited(1))] },
     plan: END,
   },
   'continues after one that succeeded in a pod that never restarts': {
-    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, exited(0))] },
+    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [observe(first, exited(0))] },
     plan: adjust({ starts: start('init', 'second') }),
   },
   'retries one that failed by its own policy': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [{ ...first, restartPolicy: 'OnFailure' }] },
-      containers: [seen(first, exited(1))],
+      containers: [observe(first, exited(1))],
     },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'fails after one that failed by its own policy': {
-    given: { spec: { initContainers: [{ ...first, restartPolicy: 'Never' }] }, containers: [seen(first, exited(1))] },
+    given: {
+      spec: { initContainers: [{ ...first, restartPolicy: 'Never' }] },
+      containers: [observe(first, exited(1))],
+    },
     plan: END,
   },
   'retries one that failed by its own rule': {
@@ -86,77 +89,77 @@ const inits: Record<string, { given: Given; plan: PodPlan }> = {
         restartPolicy: 'Never',
         initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [on42] }],
       },
-      containers: [seen(first, exited(42))],
+      containers: [observe(first, exited(42))],
     },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'retries one that was created and never started': {
-    given: { spec: both, containers: [seen(first, created)] },
+    given: { spec: both, containers: [observe(first, created)] },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'kills one of unknown state before retrying it': {
-    given: { spec: both, containers: [seen(first, unknown)] },
+    given: { spec: both, containers: [observe(first, unknown)] },
     plan: adjust({ kills: [killInit('first')], starts: start('init', 'first') }),
   },
   'fails after one of unknown state in a pod that never restarts': {
-    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, unknown)] },
+    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [observe(first, unknown)] },
     plan: END,
   },
   'kills one of unknown state before retrying it by its own policy': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [{ ...first, restartPolicy: 'OnFailure' }] },
-      containers: [seen(first, unknown)],
+      containers: [observe(first, unknown)],
     },
     plan: adjust({ kills: [killInit('first')], starts: start('init', 'first') }),
   },
   'repeats none while a main container runs': { given: { spec: both }, plan: NOTHING_TO_DO },
   'does not retry a failed one while a main container runs': {
-    given: { spec: both, containers: [seen(second, exited(1)), seen(web, running)] },
+    given: { spec: both, containers: [observe(second, exited(1)), observe(web, running)] },
     plan: NOTHING_TO_DO,
   },
   'repeats none while a main container is created': {
-    given: { spec: both, containers: [seen(web, created)] },
+    given: { spec: both, containers: [observe(web, created)] },
     plan: adjust({ starts: startWeb }),
   },
   'repeats all when a main container has exited and the runtime no longer lists them': {
-    given: { spec: both, containers: [seen(web, exited(1))] },
+    given: { spec: both, containers: [observe(web, exited(1))] },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'repeats all of them when a main container runs in an older sandbox': {
-    given: { spec: both, containers: [{ ...seen(web, running), sandboxId: 'old' }] },
+    given: { spec: both, containers: [{ ...observe(web, running), sandboxId: 'old' }] },
     plan: adjust({ starts: start('init', 'first') }),
   },
   'ignores changed definitions': {
-    given: { spec: both, containers: [seen(first, running, 'other')] },
+    given: { spec: both, containers: [observe(first, running, 'other')] },
     plan: NOTHING_TO_DO,
   },
   'ignores probe results': {
-    given: { spec: both, containers: [seen(first, running)], probes: { 'liveness id-first': 'failure' } },
+    given: { spec: both, containers: [observe(first, running)], probes: { 'liveness id-first': 'failure' } },
     plan: NOTHING_TO_DO,
   },
   'uses the newest instance': {
-    given: { spec: both, containers: [seen(first, exited(0)), seen(first, exited(1))] },
+    given: { spec: both, containers: [observe(first, exited(0)), observe(first, exited(1))] },
     plan: adjust({ starts: start('init', 'second') }),
   },
 };
 
 const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
   'continues when one runs': {
-    given: { spec: { initContainers: [side, second] }, containers: [seen(side, running)] },
+    given: { spec: { initContainers: [side, second] }, containers: [observe(side, running)] },
     plan: adjust({ starts: start('init', 'second') }),
   },
   'starts main containers when the last one runs': {
-    given: { spec: { initContainers: [first, side] }, containers: [seen(first, exited(0)), seen(side, running)] },
+    given: { spec: { initContainers: [first, side] }, containers: [observe(first, exited(0)), observe(side, running)] },
     plan: adjust({ starts: startWeb }),
   },
   'waits for the startup probe': {
-    given: { spec: { initContainers: [probed, second] }, containers: [seen(side, running)] },
+    given: { spec: { initContainers: [probed, second] }, containers: [observe(side, running)] },
     plan: NOTHING_TO_DO,
   },
   'waits for a startup probe without a result': {
     given: {
       spec: { initContainers: [probed, second] },
-      containers: [seen(side, running)],
+      containers: [observe(side, running)],
       probes: { 'startup id-side': 'unknown' },
     },
     plan: NOTHING_TO_DO,
@@ -164,7 +167,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
   'continues when the startup probe succeeds': {
     given: {
       spec: { initContainers: [probed] },
-      containers: [seen(side, running)],
+      containers: [observe(side, running)],
       probes: { 'startup id-side': 'success' },
     },
     plan: adjust({ starts: startWeb }),
@@ -172,7 +175,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
   'restarts one whose startup probe fails, and waits': {
     given: {
       spec: { initContainers: [probed] },
-      containers: [seen(side, running)],
+      containers: [observe(side, running)],
       probes: { 'startup id-side': 'failure' },
     },
     plan: adjust({
@@ -183,7 +186,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
   'continues although liveness fails': {
     given: {
       spec: { initContainers: [{ ...side, livenessProbe: {} }, second] },
-      containers: [seen(side, running)],
+      containers: [observe(side, running)],
       probes: { 'liveness id-side': 'failure' },
     },
     plan: adjust({
@@ -194,7 +197,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
   'restarts one whose liveness fails beside the main containers': {
     given: {
       spec: { initContainers: [{ ...side, livenessProbe: {} }] },
-      containers: [seen(side, running), seen(web, running)],
+      containers: [observe(side, running), observe(web, running)],
       probes: { 'liveness id-side': 'failure' },
     },
     plan: adjust({
@@ -205,7 +208,7 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
   'restarts one whose definition changed': {
     given: {
       spec: { initContainers: [side] },
-      containers: [seen(side, running, 'other'), seen(web, running)],
+      containers: [observe(side, running, 'other'), observe(web, running)],
     },
     plan: adjust({
       kills: [kill('side', 'definitionChanged', 'Init container side definition changed')],
@@ -213,28 +216,28 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
     }),
   },
   'restarts one beside the main containers, however it ended': {
-    given: { spec: { initContainers: [side] }, containers: [seen(side, exited(0)), seen(web, running)] },
+    given: { spec: { initContainers: [side] }, containers: [observe(side, exited(0)), observe(web, running)] },
     plan: adjust({ starts: startSide }),
   },
   'restarts one in a pod that never restarts': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [side] },
-      containers: [seen(side, exited(1)), seen(web, running)],
+      containers: [observe(side, exited(1)), observe(web, running)],
     },
     plan: adjust({ starts: startSide }),
   },
   'restarts one before the main containers': {
-    given: { spec: { initContainers: [side] }, containers: [seen(side, exited(1))] },
+    given: { spec: { initContainers: [side] }, containers: [observe(side, exited(1))] },
     plan: adjust({ starts: startSide }),
   },
   'starts one again that was created and never started': {
-    given: { spec: { initContainers: [side] }, containers: [seen(side, created), seen(web, running)] },
+    given: { spec: { initContainers: [side] }, containers: [observe(side, created), observe(web, running)] },
     plan: adjust({ starts: startSide }),
   },
   'kills one of unknown state before retrying it': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [side] },
-      containers: [seen(side, unknown), seen(web, running)],
+      containers: [observe(side, unknown), observe(web, running)],
     },
     plan: adjust({ kills: [killInit('side')], starts: startSide }),
   },
@@ -243,31 +246,34 @@ const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
     plan: adjust({ starts: startSide }),
   },
   'starts one again that the runtime no longer lists while a later init container runs': {
-    given: { spec: { initContainers: [side, second] }, containers: [seen(second, running)] },
+    given: { spec: { initContainers: [side, second] }, containers: [observe(second, running)] },
     plan: adjust({ starts: startSide }),
   },
   'restarts one while a later init container runs': {
-    given: { spec: { initContainers: [side, second] }, containers: [seen(side, exited(1)), seen(second, running)] },
+    given: {
+      spec: { initContainers: [side, second] },
+      containers: [observe(side, exited(1)), observe(second, running)],
+    },
     plan: adjust({ starts: startSide }),
   },
   'restarts one together with the start of the main containers': {
     given: {
       spec: { initContainers: [side, second] },
-      containers: [seen(side, exited(1)), seen(second, exited(0))],
+      containers: [observe(side, exited(1)), observe(second, exited(0))],
     },
     plan: adjust({ starts: [...startSide, ...startWeb] }),
   },
   'ends a pod of which only a sidecar runs': {
     given: {
       spec: { restartPolicy: 'Never', initContainers: [side] },
-      containers: [seen(side, running), seen(web, exited(0))],
+      containers: [observe(side, running), observe(web, exited(0))],
     },
     plan: END,
   },
   'does not restart one for a pod that is done': {
     given: {
       spec: { restartPolicy: 'OnFailure', initContainers: [side] },
-      containers: [seen(side, running), seen(web, exited(0))],
+      containers: [observe(side, running), observe(web, exited(0))],
       probes: { 'liveness id-side': 'failure' },
     },
     plan: END,

@@ -50,18 +50,18 @@ export function planInitContainers(view: PodView): InitPlan {
 
 /** The container that the pod has reached. */
 function decideCurrent(init: Container, view: PodView): InitDecision {
-  const seen = view.containers.get(init.name);
-  if (isSidecar(init)) return decideSidecar(init, seen, view);
-  switch (seen?.state) {
+  const observed = view.containers.get(init.name);
+  if (isSidecar(init)) return decideSidecar(init, observed, view);
+  switch (observed?.state) {
     case 'running':
       return { passed: false };
     case 'exited':
-      if (seen.exitCode === 0) return { passed: true };
-      if (restartsAfter(init, view.spec, seen.exitCode)) return { passed: false, start: true };
+      if (observed.exitCode === 0) return { passed: true };
+      if (restartsAfter(init, view.spec, observed.exitCode)) return { passed: false, start: true };
       return { passed: false, failed: true };
     case 'unknown':
       if (!restartsWhenKilled(init, view.spec)) return { passed: false, failed: true };
-      return { passed: false, start: true, kill: killUnknown(init, seen) };
+      return { passed: false, start: true, kill: killUnknown(init, observed) };
     default:
       // Created but never started: the start failed.
       return { passed: false, start: true };
@@ -74,31 +74,32 @@ function decidePassed(init: Container, view: PodView): InitDecision {
   return { ...decideSidecar(init, view.containers.get(init.name), view), passed: true };
 }
 
-function decideSidecar(init: Container, seen: ObservedContainer | undefined, view: PodView): InitDecision {
+function decideSidecar(init: Container, observed: ObservedContainer | undefined, view: PodView): InitDecision {
   const { probes } = view;
-  if (seen?.state === 'unknown') return { passed: false, start: true, kill: killUnknown(init, seen) };
-  if (seen?.state !== 'running') return { passed: false, start: true };
+  if (observed?.state === 'unknown') return { passed: false, start: true, kill: killUnknown(init, observed) };
+  if (observed?.state !== 'running') return { passed: false, start: true };
 
   const restart = (reason: ContainerKill['reason'], what: string): Omit<InitDecision, 'passed'> => ({
     start: true,
-    kill: { id: seen.id, name: init.name, reason, message: `Init container ${init.name} ${what}` },
+    kill: { id: observed.id, name: init.name, reason, message: `Init container ${init.name} ${what}` },
   });
   if (init.startupProbe) {
-    const startup = probes.result('startup', seen.id);
+    const startup = probes.result('startup', observed.id);
     if (startup === 'failure') return { passed: false, ...restart('startupFailed', 'failed startup probe') };
     if (startup !== 'success') return { passed: false };
   }
-  if (seen.hash !== containerHash(init)) return { passed: true, ...restart('definitionChanged', 'definition changed') };
-  if (init.livenessProbe && probes.result('liveness', seen.id) === 'failure') {
+  if (observed.hash !== containerHash(init))
+    return { passed: true, ...restart('definitionChanged', 'definition changed') };
+  if (init.livenessProbe && probes.result('liveness', observed.id) === 'failure') {
     return { passed: true, ...restart('livenessFailed', 'failed liveness probe') };
   }
-  const resized = killForResize(seen, view);
+  const resized = killForResize(observed, view);
   return { passed: true, ...(resized && { start: true, kill: resized }) };
 }
 
-function killUnknown(init: Container, seen: ObservedContainer): ContainerKill {
+function killUnknown(init: Container, observed: ObservedContainer): ContainerKill {
   const message = 'Init container is in "unknown" state, try killing it before restart';
-  return { id: seen.id, name: init.name, reason: 'unknownState', message };
+  return { id: observed.id, name: init.name, reason: 'unknownState', message };
 }
 
 function starts(containers: readonly Container[]): ContainerStart[] {

@@ -7,7 +7,7 @@ import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from 
 import { restartsAllAfter } from '../pod/restart-rules.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { containerHash } from './config/container-hash.ts';
-import { seen as observed } from './plan.fixture.ts';
+import { observe as observed } from './plan.fixture.ts';
 import { type ContainerStart, NOTHING_TO_DO, type PodPlan } from './pod-plan.ts';
 import { type PodView, restartsWhenKilled } from './pod-view.ts';
 

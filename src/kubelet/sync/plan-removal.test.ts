@@ -9,9 +9,9 @@ import {
   type Given,
   log,
   notReady,
+  observe,
   plan,
   running,
-  seen,
   side,
   start,
   unknown,
@@ -31,7 +31,12 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
   'removes main containers, then init containers, then the trigger': {
     given: {
       spec,
-      containers: [seen(trigger, exited(42)), seen(web, running), seen(side, running), seen(first, exited(0))],
+      containers: [
+        observe(trigger, exited(42)),
+        observe(web, running),
+        observe(side, running),
+        observe(first, exited(0)),
+      ],
     },
     plan: {
       kind: 'removeAll',
@@ -41,21 +46,21 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
   'removes an init container last that is the trigger': {
     given: {
       spec: { initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [rule] }], containers: [web] },
-      containers: [seen(first, exited(42)), seen(web, exited(0))],
+      containers: [observe(first, exited(42)), observe(web, exited(0))],
     },
     plan: { kind: 'removeAll', groups: [[remove('web')], [remove('first')]] },
   },
   'stops containers that may run before removing them': {
-    given: { spec, containers: [seen(trigger, exited(42)), seen(web, unknown), seen(side, created)] },
+    given: { spec, containers: [observe(trigger, exited(42)), observe(web, unknown), observe(side, created)] },
     plan: { kind: 'removeAll', groups: [[remove('web', true)], [remove('side', true)], [remove('log')]] },
   },
   'removes older instances too': {
     given: {
       spec,
       containers: [
-        seen(trigger, exited(42)),
-        { ...seen(trigger, exited(1)), id: 'before' },
-        { ...seen(trigger, exited(42)), id: 'long ago' },
+        observe(trigger, exited(42)),
+        { ...observe(trigger, exited(1)), id: 'before' },
+        { ...observe(trigger, exited(42)), id: 'long ago' },
       ],
     },
     plan: {
@@ -64,18 +69,18 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
     },
   },
   'continues after a crash': {
-    given: { spec, containers: [seen(trigger, exited(42))] },
+    given: { spec, containers: [observe(trigger, exited(42))] },
     plan: { kind: 'removeAll', groups: [[remove('log')]] },
   },
   'keeps ephemeral containers, and starts none': {
     given: {
       spec: { ...spec, ephemeralContainers: [{ name: 'debug' }, { name: 'shell' }] },
-      containers: [seen(trigger, exited(42)), seen({ name: 'debug' }, running)],
+      containers: [observe(trigger, exited(42)), observe({ name: 'debug' }, running)],
     },
     plan: { kind: 'removeAll', groups: [[remove('log')]] },
   },
   'creates a lost sandbox first, and starts nothing in it': {
-    given: { spec, sandboxes: [notReady], containers: [seen(trigger, exited(42)), seen(web, exited(137))] },
+    given: { spec, sandboxes: [notReady], containers: [observe(trigger, exited(42)), observe(web, exited(137))] },
     plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: [] },
   },
 };

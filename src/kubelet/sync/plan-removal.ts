@@ -9,10 +9,10 @@ import type { PodView } from './pod-view.ts';
  * removed last: while one of them exists, the next sync knows that a restart is in progress.
  */
 export function planRemoval({ spec, containers, older }: PodView): PodPlan {
-  const seen = [...containers.values(), ...older];
+  const observed = [...containers.values(), ...older];
   const of = (specs: readonly Container[], isTrigger: boolean): ContainerRemoval[] =>
     specs.flatMap((container) =>
-      seen
+      observed
         .filter((each) => each.name === container.name && hasTriggeredRestart(container, each) === isTrigger)
         .map(({ id, name, state }) => ({ id, name, stopFirst: state !== 'exited' })),
     );
@@ -21,6 +21,6 @@ export function planRemoval({ spec, containers, older }: PodView): PodPlan {
   return { kind: 'removeAll', groups: groups.filter((group) => group.length > 0) };
 }
 
-function hasTriggeredRestart(container: Container, seen: ObservedContainer): boolean {
-  return seen.state === 'exited' && restartsAllAfter(container, seen.exitCode);
+function hasTriggeredRestart(container: Container, observed: ObservedContainer): boolean {
+  return observed.state === 'exited' && restartsAllAfter(container, observed.exitCode);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerResize } from '../resources/resize-plan.ts';
-import { exited, first, type Given, kill, log, plan, running, seen, side, start, web } from './plan.fixture.ts';
+import { exited, first, type Given, kill, log, observe, plan, running, side, start, web } from './plan.fixture.ts';
 import type { PodPlan } from './pod-plan.ts';
 
 const restart = (name: string) => kill(name, 'resized', `Container ${name} resize requires restart`);
@@ -16,12 +16,12 @@ const cases: Record<
     plan: { kill: [], start: [], resize: { update: ['web'] } },
   },
   'restarts a container whose policy requires it, and no other': {
-    given: { spec: { containers: [web, log] }, containers: [seen(web, running), seen(log, running)] },
+    given: { spec: { containers: [web, log] }, containers: [observe(web, running), observe(log, running)] },
     resizes: { web: 'restart' },
     plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: [] } },
   },
   'does both at once': {
-    given: { spec: { containers: [web, log] }, containers: [seen(web, running), seen(log, running)] },
+    given: { spec: { containers: [web, log] }, containers: [observe(web, running), observe(log, running)] },
     resizes: { web: 'restart', log: 'update' },
     plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: ['log'] } },
   },
@@ -40,22 +40,22 @@ const cases: Record<
     },
   },
   'resizes the pod for a container that starts with more': {
-    given: { containers: [seen(web, exited(1))] },
+    given: { containers: [observe(web, exited(1))] },
     resizes: { web: 'update' },
     plan: { kill: [], start: start('main', 'web'), resize: { update: [] } },
   },
   'ignores an init container that has completed': {
-    given: { spec: { initContainers: [first] }, containers: [seen(first, exited(0)), seen(web, running)] },
+    given: { spec: { initContainers: [first] }, containers: [observe(first, exited(0)), observe(web, running)] },
     resizes: { first: 'update' },
     plan: { kill: [], start: [] },
   },
   'updates a running init container': {
-    given: { spec: { initContainers: [first] }, containers: [seen(first, running)] },
+    given: { spec: { initContainers: [first] }, containers: [observe(first, running)] },
     resizes: { first: 'update' },
     plan: { kill: [], start: [], resize: { update: ['first'] } },
   },
   'restarts a sidecar': {
-    given: { spec: { initContainers: [side] }, containers: [seen(side, running), seen(web, running)] },
+    given: { spec: { initContainers: [side] }, containers: [observe(side, running), observe(web, running)] },
     resizes: { side: 'restart', web: 'update' },
     plan: { kill: [restart('side')], start: start('sidecar', 'side'), resize: { update: ['web'] } },
   },

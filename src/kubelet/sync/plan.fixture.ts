@@ -39,7 +39,7 @@ export function exited(exitCode: number): ObservedContainerState {
   };
 }
 
-export function seen(
+export function observe(
   container: Container,
   state: ObservedContainerState,
   hash = containerHash(container),
@@ -58,7 +58,7 @@ export interface Given {
 }
 
 /** By default a pod with one running main container and nothing to do. */
-export function plan({ spec, sandboxes = [sandbox], containers = [seen(web, running)], ...given }: Given): PodPlan {
+export function plan({ spec, sandboxes = [sandbox], containers = [observe(web, running)], ...given }: Given): PodPlan {
   const { probes = {}, restartsAll = false, resize } = given;
   const newest = new Map(containers.toReversed().map((container) => [container.name, container]));
   return computePodActions({

@@ -1,4 +1,4 @@
-/** What a sync does for a pod. `executePodPlan` executes it; the next sync computes the next plan. */
+/** The changes that a sync makes to a pod. `executePodPlan` executes it; the next sync computes the next plan. */
 export type PodPlan =
   /** Stops all containers and the sandbox: the pod is done. */
   | { readonly kind: 'end' }

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { NO_TOKENS, type TokenOptions } from './pod-tokens.ts';
-import { ServiceAccountTokens } from './service-account-tokens.ts';
+import { ServiceAccountTokens, tokenLifetime } from './service-account-tokens.ts';
 
 const LIFE = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -127,7 +127,7 @@ test('a renewal that fails is tried again at the next asking, and the old token 
   await clock.advance(59 * MINUTE_MS);
   assert.equal(await tokens.token(pod, HOUR, LIFE), first);
   await clock.advance(0);
-  assert.equal(logged[0], 'cannot renew a service account token');
+  assert.equal(logged[0], 'cannot renew service account token');
   api.faults.setOutage(false);
   assert.equal(await tokens.token(pod, HOUR, LIFE), first);
   await clock.advance(0);
@@ -226,3 +226,39 @@ test('without an API server there are none', async () => {
   const message = 'cannot use TokenManager when kubelet is in standalone mode';
   await assert.rejects(NO_TOKENS.token(pod, HOUR, LIFE), { message });
 });
+
+const NOW_MS = 1_000_000_000;
+const HOUR_MS = 3_600_000;
+
+const cases: Record<string, { asked: number; lifeMs: number; fraction?: number; renewedAfterMs: number }> = {
+  'renews when a fifth of the life is left': { asked: 3600, lifeMs: HOUR_MS, renewedAfterMs: 48 * 60_000 },
+  'renews up to ten seconds earlier': {
+    asked: 3600,
+    lifeMs: HOUR_MS,
+    fraction: 0.99,
+    renewedAfterMs: 48 * 60_000 - 9_000,
+  },
+  'renews what lives for long when it is a day old': {
+    asked: 48 * 3600,
+    lifeMs: 48 * HOUR_MS,
+    renewedAfterMs: 24 * HOUR_MS,
+  },
+  'reckons with what the server gave where that is less': {
+    asked: 100 * 3600,
+    lifeMs: 10 * HOUR_MS,
+    renewedAfterMs: 8 * HOUR_MS,
+  },
+  'reckons with what was asked for where the server’s clock is ahead': {
+    asked: 3600,
+    lifeMs: 2 * HOUR_MS,
+    renewedAfterMs: 2 * HOUR_MS - 12 * 60_000,
+  },
+  'renews at once what has expired by our clock': { asked: 3600, lifeMs: -60_000, renewedAfterMs: -60_000 },
+};
+
+for (const [name, { asked, lifeMs, fraction = 0, renewedAfterMs }] of Object.entries(cases)) {
+  test(`tokenLife() ${name}`, () => {
+    const expiresMs = NOW_MS + lifeMs;
+    assert.deepEqual(tokenLifetime(expiresMs, asked, NOW_MS, fraction), { expiresMs, renewMs: NOW_MS + renewedAfterMs });
+  });
+}

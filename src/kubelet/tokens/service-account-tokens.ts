@@ -6,11 +6,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, ServiceAccountKey } from '../api-client/api-server.ts';
 import { type PodTokens, TokenError, type TokenOptions } from './pod-tokens.ts';
-import { tokenKey } from './token-key.ts';
-import { type TokenLifetime, tokenLifetime } from './token-life.ts';
 
 /** The API server's own default. */
 const DEFAULT_SECONDS = 3600;
+const MAX_AGE_MS = 24 * 3_600_000;
+const MAX_JITTER_SECONDS = 10;
 
 export interface ServiceAccountTokensDeps {
   readonly api: Pick<ApiServer, 'createToken'>;
@@ -26,6 +26,13 @@ interface TokenRequest {
   readonly uid: string;
   readonly account: ServiceAccountKey;
   readonly spec: TokenRequestSpec;
+}
+
+/** Wall-clock milliseconds, as the API server and the verifiers of the token count them. */
+export interface TokenLifetime {
+  readonly expiresMs: number;
+  /** When a new token is requested. */
+  readonly renewMs: number;
 }
 
 interface CachedToken extends TokenLifetime {
@@ -87,7 +94,7 @@ export class ServiceAccountTokens implements PodTokens {
       this.#cache.set(key, fresh);
       this.#deps.onChange(uid);
     } catch (error) {
-      if (!this.#life.aborted) this.#deps.log.warn('cannot renew a service account token', { key, error });
+      if (!this.#life.aborted) this.#deps.log.warn('cannot renew service account token', { key, error });
     } finally {
       this.#renewing.delete(key);
     }
@@ -112,4 +119,34 @@ function tokenRequest({ metadata, spec }: Pod, options: TokenOptions): TokenRequ
     boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid },
   };
   return { key: tokenKey(account, wanted), uid, account, spec: wanted };
+}
+
+/**
+ * A token is renewed when 20 % of its lifetime is left or when it is 24 hours old, up to ten seconds earlier, so that
+ * tokens issued together are not renewed together. `fraction` is random, in [0, 1).
+ */
+export function tokenLifetime(expiresMs: number, askedSeconds: number, nowMs: number, fraction: number): TokenLifetime {
+  // The server may issue a shorter lifetime than requested. If its clock differs, the requested lifetime is the better
+  // estimate.
+  const lifeMs = Math.max(0, Math.min(askedSeconds * 1000, expiresMs - nowMs));
+  const jitterMs = Math.floor(fraction * MAX_JITTER_SECONDS) * 1000;
+  const lastFifthMs = expiresMs - lifeMs / 5;
+  const dayOldMs = expiresMs - lifeMs + MAX_AGE_MS;
+  return { expiresMs, renewMs: Math.min(lastFifthMs, dayOldMs) - jitterMs };
+}
+
+/** Identifies a token without secrets: kubelet shows it in a message, in Go's syntax. */
+function tokenKey({ namespace, name, uid: accountUid }: ServiceAccountKey, spec: TokenRequestSpec): string {
+  const { audiences, expirationSeconds = 0, boundObjectRef = {} } = spec;
+  const audienceText = audiences ? `[]string{${audiences.map(quoted).join(', ')}}` : '[]string(nil)';
+  const { kind, apiVersion, name: boundName, uid } = boundObjectRef;
+  const fields = Object.entries({ Kind: kind, APIVersion: apiVersion, Name: boundName, UID: uid });
+  const bound = `v1.BoundObjectReference{${fields.map(([field, value]) => `${field}:${quoted(value)}`).join(', ')}}`;
+  return [quoted(name), quoted(namespace), audienceText, String(expirationSeconds), bound, quoted(accountUid)].join(
+    '/',
+  );
+}
+
+function quoted(text = ''): string {
+  return JSON.stringify(text);
 }

@@ -17,7 +17,7 @@ export class IdRanges {
     this.#space = space;
   }
 
-  /** Returns the pod's range, or assigns a free one. Throws if there is none. */
+  /** Returns the pod's range, or assigns a free one. Throws if all ranges are assigned. */
   allocate(uid: string): IdRange {
     const { first, length, perPod } = this.#space;
     const known = this.#owned.get(uid);

@@ -13,7 +13,7 @@ import type { OciSpec } from '../oci/oci-spec.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { signalForCri } from './stop-signal.ts';
 
-export function criStateOf({ state }: ContainerRecord): ContainerState {
+export function toCriState({ state }: ContainerRecord): ContainerState {
   switch (state.phase) {
     case 'creating':
     case 'created':
@@ -30,7 +30,7 @@ export function criStateOf({ state }: ContainerRecord): ContainerState {
 
 /** `CONTAINER_RUNNING` */
 export function criStateName(record: ContainerRecord): string {
-  const state = criStateOf(record);
+  const state = toCriState(record);
   return Object.entries(ContainerState).find(([, value]) => value === state)?.[0] ?? '';
 }
 
@@ -43,7 +43,7 @@ export function containerMessage(record: ContainerRecord): Container {
     image: config.image,
     imageRef,
     imageId,
-    state: criStateOf(record),
+    state: toCriState(record),
     createdAt: createdAtNs,
     labels: config.labels,
     annotations: config.annotations,
@@ -57,7 +57,7 @@ export function containerStatusMessage(record: ContainerRecord, image: StoredIma
   return ContainerStatus.create({
     id,
     metadata: config.metadata,
-    state: criStateOf(record),
+    state: toCriState(record),
     createdAt: createdAtNs,
     ...startAndFinish(state),
     ...(state.phase === 'exited' && { exitCode: state.exitCode, reason: state.reason, message: state.message }),
@@ -118,6 +118,6 @@ export function matchesFilter(
   if (!filter) return true;
   if (filter.id !== '' && record.id !== fullId.container) return false;
   if (filter.podSandboxId !== '' && record.sandboxId !== fullId.sandbox) return false;
-  if (filter.state && criStateOf(record) !== filter.state.state) return false;
+  if (filter.state && toCriState(record) !== filter.state.state) return false;
   return Object.entries(filter.labelSelector).every(([key, value]) => record.config.labels[key] === value);
 }

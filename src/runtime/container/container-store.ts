@@ -46,7 +46,7 @@ export class ContainerStore {
   }
 
   /** Includes containers being created, even before their record is written. */
-  idsOfSandbox(sandboxId: string): ReadonlySet<string> {
+  listSandboxContainerIds(sandboxId: string): ReadonlySet<string> {
     const all = [...this.#reserved, ...this.#store.all.values()];
     return new Set(all.filter((record) => record.sandboxId === sandboxId).map(({ id }) => id));
   }

@@ -81,7 +81,7 @@ export function applyUpdates(deps: UpdateDeps): ApplyUpdates {
       try {
         await changeResources(
           containerId,
-          (_, { linux }) => ({ resources: mergeResources(linux.resources, resources) }),
+          (_, { linux }) => ({ resources: mergeOciResources(linux.resources, resources) }),
           deps,
           signal,
         );
@@ -94,7 +94,7 @@ export function applyUpdates(deps: UpdateDeps): ApplyUpdates {
 }
 
 /** Values of the update replace the current ones field by field. */
-export function mergeResources(current: OciResources, update: OciResources): OciResources {
+export function mergeOciResources(current: OciResources, update: OciResources): OciResources {
   const { devices, memory, cpu, ...whole } = update;
   return {
     ...current,

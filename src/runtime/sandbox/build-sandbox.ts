@@ -59,7 +59,7 @@ async function createNamespaces(
 ): Promise<NetworkAndPause> {
   const attachNetwork = (limit: AbortSignal) => setUpNetwork(record, deps, limit);
   const startPauseIn = (limit: AbortSignal) => startPauseProcess(record, runtime, deps, limit);
-  if (pause === 'makes') {
+  if (pause === 'creates') {
     // The network namespace must belong to the pod's user namespace, which the pause process creates.
     const pausePid = await startPauseIn(signal);
     return { pausePid, addresses: await attachNetwork(signal) };

@@ -39,9 +39,9 @@ export async function startPause(
   const { pid } = await runtime.start({ ...name, terminal: false, stdin: false, stdinOnce: false }, signal);
   const { network, ipc, uts, pid: pidNamespace, user } = record.namespaces;
   await namespaces.pin(pid, {
-    ...(role === 'makes' && network !== undefined ? { network } : {}),
-    ...(role === 'makes' && ipc !== undefined ? { ipc } : {}),
-    ...(role === 'makes' && uts !== undefined ? { uts } : {}),
+    ...(role === 'creates' && network !== undefined ? { network } : {}),
+    ...(role === 'creates' && ipc !== undefined ? { ipc } : {}),
+    ...(role === 'creates' && uts !== undefined ? { uts } : {}),
     ...(pidNamespace === undefined ? {} : { pid: pidNamespace }),
     ...(user === undefined ? {} : { user: user.path }),
   });

@@ -19,9 +19,9 @@ export interface SandboxPlan {
  * Role of the pause process, which holds namespaces that a pinned file alone cannot hold.
  * - `none`: no pause process.
  * - `joins`: it joins the network, IPC and UTS namespaces, and holds the PID namespace that containers share.
- * - `makes`: it holds a user namespace, which must own all other namespaces: the OCI runtime creates them with it.
+ * - `creates`: it holds a user namespace, which must own all other namespaces: the OCI runtime creates them with it.
  */
-export type PauseRole = 'none' | 'joins' | 'makes';
+export type PauseRole = 'none' | 'joins' | 'creates';
 
 /** Throws a `CriError` that names the invalid field. */
 export function planSandbox(id: string, config: PodSandboxConfig, paths: Pick<RuntimePaths, 'sandbox'>): SandboxPlan {
@@ -35,7 +35,7 @@ export function planSandbox(id: string, config: PodSandboxConfig, paths: Pick<Ru
 }
 
 export function pauseRole({ user, pid }: SandboxNamespaces): PauseRole {
-  if (user !== undefined) return 'makes';
+  if (user !== undefined) return 'creates';
   return pid === undefined ? 'none' : 'joins';
 }
 

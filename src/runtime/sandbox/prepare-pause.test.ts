@@ -36,7 +36,7 @@ for (const [name, expected] of Object.entries(cases) as [keyof typeof NAMESPACES
       networkResults: {},
     } as const;
     const prepare = preparePause({ fs, machine: MACHINE, pauseProgram: '/bin/pause', seccomp: async () => undefined });
-    await prepare({ record, role: role === 'makes' ? role : 'joins', bundle: '/b' }, new AbortController().signal);
+    await prepare({ record, role: role === 'creates' ? role : 'joins', bundle: '/b' }, new AbortController().signal);
     const spec: { linux: { namespaces: { type: string; path?: string }[] } } = JSON.parse(
       await fs.readText('/b/config.json'),
     );

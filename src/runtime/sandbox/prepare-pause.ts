@@ -25,7 +25,7 @@ export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePaus
       config,
       rootfs,
       pauseProgram,
-      pinned: role === 'makes' ? {} : { ...(network && { network }), ...(ipc && { ipc }), ...(uts && { uts }) },
+      pinned: role === 'creates' ? {} : { ...(network && { network }), ...(ipc && { ipc }), ...(uts && { uts }) },
       machine,
       ...(profile && { seccomp: profile }),
     });

@@ -82,17 +82,17 @@ async function create(described: ResolvedContainer, deps: CreateDeps, signal: Ab
   } catch (error) {
     // A fresh deadline: the caller's signal may have aborted.
     const failures = await undo.run(clock.deadline(UNDO_TIMEOUT_MS));
-    const left = failures.length === 0 ? await errorOf(() => store.remove(id)) : new AggregateError(failures);
+    const left = failures.length === 0 ? await captureError(() => store.remove(id)) : new AggregateError(failures);
     if (left === undefined) throw asCriError('cannot create container', error, signal);
     // Listed as exited, so that it can be removed like any other container.
     const message = `cannot create container: ${errorText(error)}; cleanup failed: ${errorText(left)}`;
-    await errorOf(() => store.applyEvent(id, failedStart(message, nanoseconds(clock.now()))));
+    await captureError(() => store.applyEvent(id, failedStart(message, nanoseconds(clock.now()))));
     if (!store.all.has(id)) store.releaseName(id);
     throw new CriError('Unknown', message, { cause: new AggregateError([error, left]) });
   }
 }
 
-async function errorOf(work: () => Promise<unknown>): Promise<unknown> {
+async function captureError(work: () => Promise<unknown>): Promise<unknown> {
   try {
     await work();
     return undefined;
@@ -175,7 +175,7 @@ function specRequest(
     sandboxId: sandbox.id,
     sandbox: sandbox.config,
     image: image.config,
-    imageName: imageNameOf(record, image.repoTags[0]),
+    imageName: imageName(record, image.repoTags[0]),
     imageId: image.id,
     rootfs: rootfsPath(paths, id),
     namespaces: sandbox.namespaces,
@@ -190,6 +190,6 @@ function specRequest(
 }
 
 /** The name that the user specified, if known. */
-function imageNameOf({ config, imageRef }: ContainerRecord, tag: string | undefined): string {
+function imageName({ config, imageRef }: ContainerRecord, tag: string | undefined): string {
   return config.image?.userSpecifiedImage || (tag ?? imageRef);
 }

@@ -76,10 +76,10 @@ export function createContainers(deps: ContainerDeps): Containers {
     },
     ofSandbox: {
       stopAll: (sandboxId, signal) =>
-        forAll(store.idsOfSandbox(sandboxId), (id) => terminateContainer(id, 0, parts, signal)),
+        forAll(store.listSandboxContainerIds(sandboxId), (id) => terminateContainer(id, 0, parts, signal)),
       removeAll: (sandboxId, signal) =>
-        forAll(store.idsOfSandbox(sandboxId), (id) => deleteContainer(id, parts, signal)),
-      statuses: (sandboxId) => statusesOf(sandboxId, store, deps),
+        forAll(store.listSandboxContainerIds(sandboxId), (id) => deleteContainer(id, parts, signal)),
+      statuses: (sandboxId) => containerStatuses(sandboxId, store, deps),
     },
     records: store,
     nri: {
@@ -106,7 +106,7 @@ async function forAll(ids: ReadonlySet<string>, work: (id: string) => Promise<vo
   if (failures.length > 1) throw new AggregateError(failures);
 }
 
-function statusesOf(
+function containerStatuses(
   sandboxId: string,
   store: ContainerStore,
   { images }: Pick<ContainerDeps, 'images'>,

@@ -3,7 +3,7 @@ import { ContainerEventResponse, type ContainerStatus, type PodSandboxStatus } f
 import type { Clock } from '../../host/clock.ts';
 import type { EventSink, LifecycleEvent } from '../store/event-sink.ts';
 
-/** A subscriber that is further behind is disconnected: a new list is cheaper by then. */
+/** A subscriber that is further behind is disconnected: listing everything is cheaper than catching up. */
 const MAX_QUEUED_EVENTS = 1000;
 
 export interface EventHubDeps {

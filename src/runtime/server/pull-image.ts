@@ -10,10 +10,10 @@ export interface PullImageDeps {
 
 export function pullImage({ puller }: PullImageDeps): ImageService['pullImage'] {
   return async ({ image, auth }, signal) => {
-    const asked = image?.image ?? '';
-    const reference = normalizeReference(asked);
+    const requested = image?.image ?? '';
+    const reference = normalizeReference(requested);
     if (reference === undefined) {
-      const text = JSON.stringify(asked);
+      const text = JSON.stringify(requested);
       throw new CriError(
         'InvalidArgument',
         `image.image: failed to parse image reference ${text}: invalid reference format`,

@@ -66,7 +66,7 @@ function requireRuntime(name: string, { pause }: SandboxPlan, { runtimes }: Sand
   if (runtime === undefined)
     throw invalidField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
   const features = runtimes.handlers.find((handler) => handler.name === name);
-  if (pause === 'makes' && features?.userNamespaces === false) {
+  if (pause === 'creates' && features?.userNamespaces === false) {
     const field = 'config.linux.security_context.namespace_options.userns_options';
     throw invalidField(field, `the runtime handler ${JSON.stringify(name)} has no user namespaces`);
   }

@@ -48,36 +48,40 @@ const CPU: readonly Row[] = [
   ),
 ];
 
-const bytesOf = (name: string, help: string, value: (figures: CgroupDetails) => number | undefined): Row =>
+const memoryGauge = (name: string, help: string, value: (figures: CgroupDetails) => number | undefined): Row =>
   gauge(`container_memory_${name}`, help, ({ figures }) => value(figures));
 
 const MEMORY: readonly Row[] = [
-  bytesOf('cache', 'Number of bytes of page cache memory.', ({ memoryDetails }) => memoryDetails.cacheBytes),
-  bytesOf('rss', 'Size of RSS in bytes.', ({ memory }) => memory.rssBytes),
-  bytesOf(
+  memoryGauge('cache', 'Number of bytes of page cache memory.', ({ memoryDetails }) => memoryDetails.cacheBytes),
+  memoryGauge('rss', 'Size of RSS in bytes.', ({ memory }) => memory.rssBytes),
+  memoryGauge(
     'kernel_usage',
     'Size of kernel memory allocated in bytes.',
     ({ memoryDetails }) => memoryDetails.kernelBytes,
   ),
-  bytesOf('mapped_file', 'Size of memory mapped files in bytes.', ({ memoryDetails }) => memoryDetails.mappedFileBytes),
-  bytesOf('swap', 'Container swap usage in bytes.', ({ swap }) => swap?.usageBytes ?? 0),
-  bytesOf(
+  memoryGauge(
+    'mapped_file',
+    'Size of memory mapped files in bytes.',
+    ({ memoryDetails }) => memoryDetails.mappedFileBytes,
+  ),
+  memoryGauge('swap', 'Container swap usage in bytes.', ({ swap }) => swap?.usageBytes ?? 0),
+  memoryGauge(
     'usage_bytes',
     'Current memory usage in bytes, including all memory regardless of when it was accessed',
     (each) => each.memory.usageBytes,
   ),
-  bytesOf(
+  memoryGauge(
     'max_usage_bytes',
     'Maximum memory usage recorded in bytes',
     ({ memoryDetails }) => memoryDetails.maxUsageBytes,
   ),
-  bytesOf('working_set_bytes', 'Current working set in bytes.', ({ memory }) => memory.workingSetBytes),
-  bytesOf(
+  memoryGauge('working_set_bytes', 'Current working set in bytes.', ({ memory }) => memory.workingSetBytes),
+  memoryGauge(
     'total_active_file_bytes',
     'Current total active file in bytes.',
     ({ memoryDetails }) => memoryDetails.activeFileBytes,
   ),
-  bytesOf(
+  memoryGauge(
     'total_inactive_file_bytes',
     'Current total inactive file in bytes.',
     ({ memoryDetails }) => memoryDetails.inactiveFileBytes,
@@ -104,7 +108,7 @@ const MEMORY: readonly Row[] = [
   ),
 ];
 
-const ofLayers = (name: string, help: string, value: (view: ContainerView) => number | undefined): Row => ({
+const layerGauge = (name: string, help: string, value: (view: ContainerView) => number | undefined): Row => ({
   name,
   help,
   type: MetricType.GAUGE,
@@ -115,7 +119,7 @@ const ofLayers = (name: string, help: string, value: (view: ContainerView) => nu
   },
 });
 
-const ofDevices = (name: string, help: string, value: (device: DeviceTraffic) => bigint): Row => ({
+const deviceCounter = (name: string, help: string, value: (device: DeviceTraffic) => bigint): Row => ({
   name,
   help,
   type: MetricType.COUNTER,
@@ -125,22 +129,22 @@ const ofDevices = (name: string, help: string, value: (device: DeviceTraffic) =>
 });
 
 const DISK: readonly Row[] = [
-  ofLayers('container_fs_inodes_free', 'Number of available Inodes', ({ layers }) => layers.inodesFree),
-  ofLayers('container_fs_inodes_total', 'Number of Inodes', ({ layers }) => layers.inodes),
-  ofLayers(
+  layerGauge('container_fs_inodes_free', 'Number of available Inodes', ({ layers }) => layers.inodesFree),
+  layerGauge('container_fs_inodes_total', 'Number of Inodes', ({ layers }) => layers.inodes),
+  layerGauge(
     'container_fs_limit_bytes',
     'Number of bytes that can be consumed by the container on this filesystem.',
     ({ layers }) => layers.capacityBytes,
   ),
-  ofLayers(
+  layerGauge(
     'container_fs_usage_bytes',
     'Number of bytes that are consumed by the container on this filesystem.',
     ({ layerBytes }) => layerBytes,
   ),
-  ofDevices('container_fs_reads_bytes_total', 'Cumulative count of bytes read', ({ readBytes }) => readBytes),
-  ofDevices('container_fs_reads_total', 'Cumulative count of reads completed', ({ reads }) => reads),
-  ofDevices('container_fs_writes_bytes_total', 'Cumulative count of bytes written', ({ writeBytes }) => writeBytes),
-  ofDevices('container_fs_writes_total', 'Cumulative count of writes completed', ({ writes }) => writes),
+  deviceCounter('container_fs_reads_bytes_total', 'Cumulative count of bytes read', ({ readBytes }) => readBytes),
+  deviceCounter('container_fs_reads_total', 'Cumulative count of reads completed', ({ reads }) => reads),
+  deviceCounter('container_fs_writes_bytes_total', 'Cumulative count of bytes written', ({ writeBytes }) => writeBytes),
+  deviceCounter('container_fs_writes_total', 'Cumulative count of writes completed', ({ writes }) => writes),
   {
     name: 'container_blkio_device_usage_total',
     help: 'Blkio Device bytes usage',

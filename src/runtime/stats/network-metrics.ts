@@ -4,7 +4,7 @@ import type { MetricRow } from './metric-row.ts';
 
 type Row = MetricRow<readonly InterfaceCounters[]>;
 
-const ofInterfaces = (name: string, help: string, value: (each: InterfaceCounters) => bigint): Row => ({
+const interfaceCounter = (name: string, help: string, value: (each: InterfaceCounters) => bigint): Row => ({
   name: `container_network_${name}_total`,
   help,
   type: MetricType.COUNTER,
@@ -15,26 +15,26 @@ const ofInterfaces = (name: string, help: string, value: (each: InterfaceCounter
 
 /** Metrics of a pod's network, which its containers share. */
 export const NETWORK_METRICS: readonly Row[] = [
-  ofInterfaces('receive_bytes', 'Cumulative count of bytes received', ({ received }) => received.bytes),
-  ofInterfaces('receive_packets', 'Cumulative count of packets received', ({ received }) => received.packets),
-  ofInterfaces(
+  interfaceCounter('receive_bytes', 'Cumulative count of bytes received', ({ received }) => received.bytes),
+  interfaceCounter('receive_packets', 'Cumulative count of packets received', ({ received }) => received.packets),
+  interfaceCounter(
     'receive_packets_dropped',
     'Cumulative count of packets dropped while receiving',
     ({ received }) => received.dropped,
   ),
-  ofInterfaces(
+  interfaceCounter(
     'receive_errors',
     'Cumulative count of errors encountered while receiving',
     ({ received }) => received.errors,
   ),
-  ofInterfaces('transmit_bytes', 'Cumulative count of bytes transmitted', ({ sent }) => sent.bytes),
-  ofInterfaces('transmit_packets', 'Cumulative count of packets transmitted', ({ sent }) => sent.packets),
-  ofInterfaces(
+  interfaceCounter('transmit_bytes', 'Cumulative count of bytes transmitted', ({ sent }) => sent.bytes),
+  interfaceCounter('transmit_packets', 'Cumulative count of packets transmitted', ({ sent }) => sent.packets),
+  interfaceCounter(
     'transmit_packets_dropped',
     'Cumulative count of packets dropped while transmitting',
     ({ sent }) => sent.dropped,
   ),
-  ofInterfaces(
+  interfaceCounter(
     'transmit_errors',
     'Cumulative count of errors encountered while transmitting',
     ({ sent }) => sent.errors,

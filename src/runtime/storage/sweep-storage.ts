@@ -7,7 +7,7 @@ interface SweepDeps {
   readonly fs: FileSystem;
   readonly mounts: Mounts;
   readonly layout: StorageLayout;
-  readonly use: LayerReferences;
+  readonly references: LayerReferences;
 }
 
 /** Removes incomplete items of killed processes. Idempotent, and safe while this process works. */
@@ -31,12 +31,12 @@ async function sweepUnfinished({ fs, mounts, layout }: SweepDeps): Promise<void>
 }
 
 /** A reboot unmounts without notice. */
-async function sweepViews({ fs, mounts, layout, use }: SweepDeps): Promise<void> {
+async function sweepViews({ fs, mounts, layout, references }: SweepDeps): Promise<void> {
   const mounted = new Set((await mounts.list()).map(({ target }) => target));
   for (const { name } of await fs.readDirectory(layout.views)) {
     const folder = `${layout.views}/${name}`;
     const hasTarget = (await fs.lstat(`${folder}/target`)) !== undefined;
     if (hasTarget && mounted.has(await fs.readText(`${folder}/target`))) continue;
-    if (!use.isClaimed(`views/${name}`)) await fs.removeTree(folder);
+    if (!references.isClaimed(`views/${name}`)) await fs.removeTree(folder);
   }
 }

@@ -51,7 +51,7 @@ function waitForStreams(session: SpdySession, expected: ReadonlySet<string>): Pr
   const found = new Map<StreamType, SpdyStream>();
   const collect = async (): Promise<never> => {
     for await (const stream of session.incoming) {
-      const type = streamTypeOf(stream);
+      const type = parseStreamType(stream);
       if (type === undefined || !expected.has(type) || found.has(type)) {
         void stream.reset();
         continue;
@@ -65,7 +65,7 @@ function waitForStreams(session: SpdySession, expected: ReadonlySet<string>): Pr
   return promise;
 }
 
-function streamTypeOf({ headers }: SpdyStream): StreamType | undefined {
+function parseStreamType({ headers }: SpdyStream): StreamType | undefined {
   const type = headers['streamtype']?.[0];
   return type === 'error' || type === 'stdin' || type === 'stdout' || type === 'stderr' || type === 'resize'
     ? type

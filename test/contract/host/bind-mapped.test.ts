@@ -1,4 +1,4 @@
-/** What every mount table promises of mounts that show mapped ids. */
+/** The contract of mounts with mapped ids. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
@@ -39,7 +39,7 @@ function bindMappedContract(
   make: (t: TestContext) => Promise<World>,
   skip: string | false = false,
 ): void {
-  test(`${name} mounts: a folder shows mapped ids, and is as before without the mount`, { skip }, async (t) => {
+  test(`${name} mounts: a folder shows mapped ids, and the old ones without the mount`, { skip }, async (t) => {
     const { fs, mounts, root } = await make(t);
     await fs.makeDirectory(`${root}/source`);
     await fs.writeFile(`${root}/source/file`, 'content');
@@ -57,7 +57,7 @@ function bindMappedContract(
     assert.deepEqual(await fs.readDirectory(`${root}/target`), []);
   });
 
-  test(`${name} mounts: what is mounted below comes along, and stays when the mapped one goes`, { skip }, async (t) => {
+  test(`${name} mounts: mounts below are included, and stay when the mapped one is unmounted`, { skip }, async (t) => {
     const { fs, mounts, root } = await make(t);
     await fs.makeDirectory(`${root}/source/below`);
     await mounts.mount({ source: `${root}/source`, target: `${root}/source`, flags: ['bind'] });
@@ -81,7 +81,7 @@ function bindMappedContract(
     assert.equal(await fs.readText(`${root}/target`), '');
   });
 
-  test(`${name} mounts: what is missing cannot be mapped`, { skip }, async (t) => {
+  test(`${name} mounts: a missing source cannot be mapped`, { skip }, async (t) => {
     const { mounts, root } = await make(t);
     await assert.rejects(mounts.bindMapped(`${root}/none`, `${root}/target`, ID_MAP), {
       name: 'MountError',
@@ -90,7 +90,7 @@ function bindMappedContract(
   });
 }
 
-/** Not every kernel and file system can; then the test says so. */
+/** Skips the test where the kernel or the filesystem does not support it. */
 async function cannotMap(work: () => Promise<void>, t: TestContext): Promise<boolean> {
   try {
     await work();

@@ -1,4 +1,4 @@
-/** What every source of cgroup figures promises; the real ones read trees of plain files, which are as the kernel's. */
+/** The contract of cgroup statistics; the real implementations read plain files with the kernel's content. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -121,7 +121,7 @@ async function treeOf(t: TestContext, files: Record<string, string>): Promise<st
 }
 
 function contract(name: string, makeStats: (t: TestContext) => Promise<CgroupStats>, figures: CgroupDetails): void {
-  test(`${name} cgroup stats: reads every figure, and leaves out what is not there`, async (t) => {
+  test(`${name} cgroup stats: reads every figure, and leaves out missing cgroups`, async (t) => {
     const stats = await makeStats(t);
     assert.deepEqual([...(await stats.details(['/none', PATH]))], [[PATH, figures]]);
     const usage = (await stats.usage([PATH, '/none'])).get(PATH);
@@ -157,14 +157,14 @@ const UNLIMITED: Record<string, [files: Record<string, string>, changed: Record<
 };
 
 for (const [version, [files, changed]] of Object.entries(UNLIMITED)) {
-  test(`linux ${version} cgroup stats: no limit is none`, async (t) => {
+  test(`linux ${version} cgroup stats: an absent limit is undefined`, async (t) => {
     const stats = await linuxWorld(t, { ...files, ...changed });
     const usage = (await stats.usage([PATH])).get(PATH);
     assert.deepEqual([usage?.memory.limitBytes, usage?.swap], [undefined, { usageBytes: 20 }]);
   });
 }
 
-test('linux v2 cgroup stats: a kernel without swap and pressure tells neither', async (t) => {
+test('linux v2 cgroup stats: a kernel without swap and pressure reports neither', async (t) => {
   const files = Object.entries(V2).filter(([path]) => !/swap|pressure/.test(path));
   const usage = (await (await linuxWorld(t, Object.fromEntries(files))).usage([PATH])).get(PATH);
   assert.deepEqual([usage?.swap, usage?.pressure], [undefined, undefined]);

@@ -1,4 +1,4 @@
-/** What every tree of control groups promises. */
+/** The contract of control groups. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,14 +13,14 @@ import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 
 interface CgroupsWorld {
   readonly cgroups: Cgroups;
-  /** A cgroup that is not there yet, and gone after the test. */
+  /** A cgroup that does not exist yet, and is removed after the test. */
   readonly path: string;
   /** Puts a new process into a cgroup. */
   start(path: string): Promise<{ readonly pid: number; end(): Promise<void> }>;
 }
 
 const MACHINE = '/sys/fs/cgroup';
-/** The tree that a machine with version 1 may have beside it: enough to prove version 2 on, but for its controllers. */
+/** The version 2 tree that a machine with version 1 may have: enough to test version 2, without its controllers. */
 const UNIFIED = `${MACHINE}/unified`;
 
 cgroupsContract('linux', linuxWorld(MACHINE, `${MACHINE}/pids`), unusable(MACHINE));
@@ -39,7 +39,7 @@ cgroupsContract('memory', async () => {
   };
 });
 
-/** Why the tests cannot run there; `false` when they can. */
+/** The reason to skip the tests, or `false`. */
 function unusable(root: string): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
   if (!existsSync(root)) return `there is no ${root}`;
@@ -87,7 +87,7 @@ function cgroupsContract(
   makeWorld: (t: TestContext) => Promise<CgroupsWorld>,
   skip: string | false = false,
 ): void {
-  test(`${name} cgroups: creates with parents, again is fine`, { skip }, async (t) => {
+  test(`${name} cgroups: creates with parents, repeatedly`, { skip }, async (t) => {
     const { cgroups, path } = await makeWorld(t);
     assert.equal(await cgroups.exists(path), false);
     await cgroups.create(`${path}/b/deep`);
@@ -99,7 +99,7 @@ function cgroupsContract(
     assert.deepEqual(await cgroups.children(`${path}/none`), []);
   });
 
-  test(`${name} cgroups: removes with everything below, again is fine`, { skip }, async (t) => {
+  test(`${name} cgroups: removes with everything below, repeatedly`, { skip }, async (t) => {
     const { cgroups, path } = await makeWorld(t);
     await cgroups.create(`${path}/a/b/c`);
     await cgroups.create(`${path}/kept`);
@@ -108,7 +108,7 @@ function cgroupsContract(
     assert.deepEqual(await cgroups.children(path), ['kept']);
   });
 
-  test(`${name} cgroups: one with processes below it stays until they are gone`, { skip }, async (t) => {
+  test(`${name} cgroups: one with processes below it stays until they have ended`, { skip }, async (t) => {
     const { cgroups, path, start } = await makeWorld(t);
     await cgroups.create(`${path}/a/b`);
     await cgroups.create(`${path}/a/empty`);
@@ -125,7 +125,7 @@ function cgroupsContract(
     assert.equal(await cgroups.exists(path), false);
   });
 
-  test(`${name} cgroups: huge pages that the machine does not count, or does not have, are no failure`, {
+  test(`${name} cgroups: limits of huge pages that the machine does not count or have are ignored`, {
     skip,
   }, async (t) => {
     const { cgroups, path } = await makeWorld(t);
@@ -133,7 +133,7 @@ function cgroupsContract(
     await cgroups.update(path, { hugePageLimits: { '2MB': 0, '3MB': 0 } });
   });
 
-  test(`${name} cgroups: there is nothing to update where there is no cgroup`, { skip }, async (t) => {
+  test(`${name} cgroups: updating a missing cgroup fails`, { skip }, async (t) => {
     const { cgroups, path } = await makeWorld(t);
     await assert.rejects(cgroups.update(path, { pidsLimit: 10 }), { name: 'FileSystemError', code: 'ENOENT' });
   });
@@ -177,7 +177,7 @@ test('linux cgroups v1: reaches the version 2 tree beside it', { skip: skipV1 ||
   const { cgroups, path } = await linuxWorld(MACHINE, `${MACHINE}/pids`)(t);
   await cgroups.create(path);
   assert.notEqual(await linuxFileSystem.stat(`${UNIFIED}${path}`), undefined);
-  // A runtime may have made one there alone.
+  // A runtime may have created one only there.
   await linuxFileSystem.makeDirectory(`${UNIFIED}${path}/only-here`);
   assert.deepEqual(await cgroups.children(path), ['only-here']);
 });

@@ -1,4 +1,4 @@
-/** What every clock promises, whether time is real or virtual. */
+/** The contract of clocks, real and virtual. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
@@ -26,7 +26,7 @@ clockContract('virtual', () => {
 });
 
 function clockContract(name: string, makeWorld: () => ClockWorld): void {
-  test(`${name} clock: a sleep ends after its time and not before`, async () => {
+  test(`${name} clock: a sleep ends after its time, not before`, async () => {
     const { clock, pass } = makeWorld();
     const start = clock.monotonic();
     await Promise.all([clock.sleep(20, never), pass(20)]);
@@ -34,7 +34,7 @@ function clockContract(name: string, makeWorld: () => ClockWorld): void {
     assert.ok(clock.monotonic() - start >= 19, `${clock.monotonic() - start} ms`);
   });
 
-  test(`${name} clock: sleeps end in the order in which they are due`, async () => {
+  test(`${name} clock: sleeps end by due time`, async () => {
     const { clock, pass } = makeWorld();
     const order: number[] = [];
     const sleeps = [60, 5, 30].map((ms) => clock.sleep(ms, never).then(() => order.push(ms)));
@@ -51,14 +51,14 @@ function clockContract(name: string, makeWorld: () => ClockWorld): void {
     await assert.rejects(clock.sleep(60_000, controller.signal), { message: 'enough' });
   });
 
-  test(`${name} clock: a sleep leaves nothing on the signal`, async () => {
+  test(`${name} clock: a sleep leaves no listener on the signal`, async () => {
     const { clock, pass } = makeWorld();
     const controller = new AbortController();
     await Promise.all([clock.sleep(1, controller.signal), pass(1)]);
     assert.equal(getEventListeners(controller.signal, 'abort').length, 0);
   });
 
-  test(`${name} clock: what is longer than a timer of Node.js does not end at once`, async () => {
+  test(`${name} clock: a sleep longer than Node's timers does not end at once`, async () => {
     const { clock, pass } = makeWorld();
     const controller = new AbortController();
     const deadline = clock.deadline(LONGER_THAN_A_TIMER_MS);
@@ -79,7 +79,7 @@ function clockContract(name: string, makeWorld: () => ClockWorld): void {
     assert.equal(deadline.aborted, true);
   });
 
-  test(`${name} clock: the wall clock tells milliseconds since 1970`, () => {
+  test(`${name} clock: the wall clock is in milliseconds since 1970`, () => {
     const { clock } = makeWorld();
     const year = new Date(clock.now()).getUTCFullYear();
     assert.ok(year >= 2026 && year < 2100, String(year));

@@ -1,4 +1,4 @@
-/** What every machine promises of programs that are born with a connection. */
+/** The contract of connected programs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectedPrograms } from '../../../src/host/connected-programs.ts';
@@ -28,7 +28,7 @@ for (const [name, programs] of [
 ] as const) {
   const start = () => programs.start({ program: '/bin/sh', args: SHELL, env: { WORD: 'hello' } });
 
-  test(`${name} connected program: talks over descriptor 3, and its end is told`, async () => {
+  test(`${name} connected program: communicates over descriptor 3, and its exit is reported`, async () => {
     const process = await start();
     assert.equal(await read(process.stream, 5), 'hello');
     await process.stream.write(new TextEncoder().encode('go on\n'));
@@ -44,7 +44,7 @@ for (const [name, programs] of [
     assert.equal(await read(process.stream, 1), '');
   });
 
-  test(`${name} connected program: what it started is killed after its own end too`, async () => {
+  test(`${name} connected program: its descendants are killed after its own exit too`, async () => {
     const process = await programs.start({ program: '/bin/sh', args: ORPHAN, env: {} });
     await process.stream.write(new TextEncoder().encode('go on\n'));
     assert.deepEqual(await process.exited, { exitCode: 3 });
@@ -53,7 +53,7 @@ for (const [name, programs] of [
     process.kill();
   });
 
-  test(`${name} connected program: one that is not there cannot start`, async () => {
+  test(`${name} connected program: a missing program cannot start`, async () => {
     const missing = programs.start({ program: '/no/such/program', args: [], env: {} });
     await assert.rejects(missing, { name: 'ProcessStartError', code: 'ENOENT' });
   });

@@ -1,4 +1,4 @@
-/** What every file system tells of devices. */
+/** The contract of filesystems for devices. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
@@ -14,7 +14,7 @@ devicesContract('memory', async () => {
 });
 
 function devicesContract(name: string, makeFileSystem: () => Promise<FileSystem>): void {
-  test(`${name} file system: tells which device a file stands for, and of others nothing`, async () => {
+  test(`${name} file system: stat() has the device numbers of devices only`, async () => {
     const fs = await makeFileSystem();
     const stat = await fs.stat('/dev/null');
     assert.deepEqual(

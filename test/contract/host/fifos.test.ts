@@ -1,4 +1,4 @@
-/** What every door to named pipes promises. */
+/** The contract of FIFOs. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -11,9 +11,9 @@ import { temporaryFolder } from './temporary-folder.ts';
 interface FifoWorld {
   readonly fifos: Fifos;
   readonly path: string;
-  /** Another program opens it for both directions … */
+  /** Opens the FIFO for reading and writing, as another program. */
   hold(): void;
-  /** … and closes it, having read what was written. */
+  /** Closes it; returns what was written. */
   release(): string;
 }
 
@@ -31,7 +31,7 @@ fifosContract('linux', async (t) => {
     },
     release: () => {
       const bytes = Buffer.alloc(100);
-      // At least our own mark is there, so that the read does not wait.
+      // Our own mark is in the FIFO, so that the read does not block.
       execFileSync('sh', ['-c', `printf . >${path}`]);
       const text = bytes.toString('utf8', 0, readSync(fd, bytes));
       closeSync(fd);
@@ -45,13 +45,13 @@ fifosContract('memory', async () => {
 });
 
 function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<FifoWorld>): void {
-  test(`${name} fifos: where there is none, it has ended, and nobody reads`, async (t) => {
+  test(`${name} fifos: a missing one has ended and has no reader`, async (t) => {
     const { fifos, path } = await makeWorld(t);
     await fifos.untilWritersClose(path, never);
     assert.equal(await fifos.write(path, 'x'), false);
   });
 
-  test(`${name} fifos: what is written reaches the holder, and its end is seen`, async (t) => {
+  test(`${name} fifos: data reaches the reader, and its close is noticed`, async (t) => {
     const { fifos, path, hold, release } = await makeWorld(t);
     hold();
     assert.equal(await fifos.write(path, 'hello\n'), true);
@@ -60,7 +60,7 @@ function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<Fifo
     assert.equal(await fifos.write(path, 'x'), false);
   });
 
-  test(`${name} fifos: the end comes while we wait`, async (t) => {
+  test(`${name} fifos: the close is noticed while waiting`, async (t) => {
     const { fifos, path, hold, release } = await makeWorld(t);
     hold();
     const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** What every file system promises, whether on disk or in memory. */
+/** The contract of filesystems, on disk and in memory. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
@@ -13,7 +13,7 @@ interface FilesWorld {
   readonly root: string;
 }
 
-/** The space of its file system is used up by `fill()` until `free()`. */
+/** `fill()` uses up the space of the filesystem until `free()`. */
 interface FillableWorld extends FilesWorld {
   fill(): Promise<void>;
   free(): Promise<void>;
@@ -60,13 +60,13 @@ fullDiskContract('memory', async () => {
   return { fs, root: '/data', fill: become('/data'), free: become(undefined) };
 });
 
-/** What a file system without space does. */
+/** The behaviour of a full filesystem. */
 function fullDiskContract(
   name: string,
   makeWorld: (t: TestContext) => Promise<FillableWorld>,
   skip: string | false = false,
 ): void {
-  test(`${name} file system: without space nothing changes, and what is there can be read and removed`, {
+  test(`${name} file system: without space nothing changes, and existing files can be read and removed`, {
     skip,
   }, async (t) => {
     const { fs, root, fill, free } = await makeWorld(t);
@@ -102,7 +102,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
   const text = (data: Uint8Array): string => new TextDecoder().decode(data);
 
-  test(`${name} file system: reads what was written`, async (t) => {
+  test(`${name} file system: reads written data`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, 'grüß');
     await fs.appendFile(`${root}/a`, bytes(' dich'));
@@ -112,7 +112,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     assert.equal(await fs.readText(`${root}/a`), 'short');
   });
 
-  test(`${name} file system: reads a range, shorter at the end, empty behind it`, async (t) => {
+  test(`${name} file system: reads a range, shorter at the end, empty beyond it`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, '0123456789');
     const ranges = [
@@ -126,7 +126,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
   });
 
   for (const write of ['writeAtomic', 'writeReplacing'] as const) {
-    test(`${name} file system: ${write}() replaces the file and leaves nothing else`, async (t) => {
+    test(`${name} file system: ${write}() replaces the file and leaves no other file`, async (t) => {
       const { fs, root } = await makeWorld(t);
       await fs[write](`${root}/a`, 'old', { mode: 0o600 });
       const before = await fs.stat(`${root}/a`);
@@ -138,7 +138,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
       assert.deepEqual(await fs.readDirectory(root), [{ name: 'a', kind: 'file' }]);
     });
 
-    test(`${name} file system: ${write}() that fails keeps what was there`, async (t) => {
+    test(`${name} file system: ${write}() that fails keeps the old content`, async (t) => {
       const { fs, root } = await makeWorld(t);
       await fs.makeDirectory(`${root}/folder`);
       await assert.rejects(fs[write](`${root}/folder`, 'x'), { name: 'FileSystemError', code: 'EISDIR' });
@@ -159,14 +159,14 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     assert.equal((await fs.stat(`${root}/a`))?.mode, 0o4750);
   });
 
-  test(`${name} file system: a folder cannot be made where a file is`, async (t) => {
+  test(`${name} file system: a folder cannot be created over a file`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, '');
     await assert.rejects(fs.makeDirectory(`${root}/a`), { code: 'EEXIST' });
     await assert.rejects(fs.makeDirectory(`${root}/a/b`), { code: 'ENOTDIR' });
   });
 
-  test(`${name} file system: folders are made beneath another, each with the mode`, async (t) => {
+  test(`${name} file system: folders are created beneath another, each with the mode`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/v/a`, 0o700);
     await fs.symbolicLink('a', `${root}/v/link`);
@@ -181,13 +181,13 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
   const ways: Record<string, { path: string; code?: string }> = {
     'a link upwards': { path: 'up/new', code: 'EXDEV' },
     'an absolute link': { path: 'absolute/new', code: 'EXDEV' },
-    'a link that leads nowhere': { path: 'nowhere/new', code: 'ENOTDIR' },
-    'a link that leads out to nothing': { path: 'lost/new' },
+    'a dangling link': { path: 'nowhere/new', code: 'ENOTDIR' },
+    'a dangling link to the outside': { path: 'lost/new' },
     'dots in the path': { path: '../new', code: 'EXDEV' },
     'a file': { path: 'file/new', code: 'ENOTDIR' },
   };
   for (const [what, { path, code }] of Object.entries(ways)) {
-    test(`${name} file system: no folder is made through ${what}`, async (t) => {
+    test(`${name} file system: no folder is created through ${what}`, async (t) => {
       const { fs, root } = await makeWorld(t);
       for (const folder of ['v', 'outside']) await fs.makeDirectory(`${root}/${folder}`);
       await fs.symbolicLink('../outside', `${root}/v/up`);
@@ -195,8 +195,8 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
       await fs.symbolicLink('none', `${root}/v/nowhere`);
       await fs.symbolicLink('../outside/none', `${root}/v/lost`);
       await fs.writeFile(`${root}/v/file`, '');
-      const refusal = { name: 'FileSystemError', ...(code && { code }) };
-      await assert.rejects(fs.makeDirectoryBeneath(`${root}/v`, path, 0o755), refusal);
+      const expected = { name: 'FileSystemError', ...(code && { code }) };
+      await assert.rejects(fs.makeDirectoryBeneath(`${root}/v`, path, 0o755), expected);
       assert.deepEqual(await fs.readDirectory(`${root}/outside`), []);
       assert.equal(await fs.stat(`${root}/new`), undefined);
     });
@@ -225,7 +225,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     ]);
   });
 
-  test(`${name} file system: nothing there is no failure for stat`, async (t) => {
+  test(`${name} file system: stat() of a missing path is undefined`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/file`, '');
     await fs.symbolicLink('nowhere', `${root}/link`);
@@ -252,7 +252,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     await assert.rejects(fs.readText(`${root}/loop`), { code: 'ELOOP' });
   });
 
-  test(`${name} file system: renames over what is there`, async (t) => {
+  test(`${name} file system: renames over an existing file`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, 'new');
     await fs.writeFile(`${root}/b`, 'old');
@@ -269,7 +269,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     assert.deepEqual(await fs.readDirectory(`${root}/e`), [{ name: 'full', kind: 'directory' }]);
   });
 
-  test(`${name} file system: failures carry the errno name`, async (t) => {
+  test(`${name} file system: errors have the errno name`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, '');
     const failures: Record<string, () => Promise<unknown>> = {
@@ -302,7 +302,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     ]);
   });
 
-  test(`${name} file system: removes one thing, and nothing when there is none`, async (t) => {
+  test(`${name} file system: removes one file, and ignores a missing one`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/d/e`);
     await fs.symbolicLink('d', `${root}/link`);
@@ -311,7 +311,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     assert.deepEqual(await fs.readDirectory(root), []);
   });
 
-  test(`${name} file system: removes a tree and follows no link`, async (t) => {
+  test(`${name} file system: removes a tree without following links`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/tree/a/b`);
     await fs.writeFile(`${root}/tree/a/b/file`, '');
@@ -334,7 +334,7 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     assert.deepEqual(await fs.readDirectory(root), []);
   });
 
-  test(`${name} file system: tells space and inodes`, async (t) => {
+  test(`${name} file system: reports space and inodes`, async (t) => {
     const { fs, root } = await makeWorld(t);
     const { capacityBytes, availableBytes } = await fs.usage(root);
     assert.ok(capacityBytes > 0 && availableBytes > 0 && availableBytes <= capacityBytes);

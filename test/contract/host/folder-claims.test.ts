@@ -1,4 +1,4 @@
-/** What every implementation of claims on folders promises. */
+/** The contract of folder claims. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ function folderClaimsContract(name: string, makeClaims: () => FolderClaims): voi
     await using _other = await claims.claim(await temporaryFolder(t), 'agent');
   });
 
-  test(`${name} folder claims: the rejection says what the folder is used for`, async (t) => {
+  test(`${name} folder claims: the error has the use of the folder`, async (t) => {
     const claims = makeClaims();
     const folder = await temporaryFolder(t);
     await using _ours = await claims.claim(folder, 'image command');
@@ -30,7 +30,7 @@ function folderClaimsContract(name: string, makeClaims: () => FolderClaims): voi
     await assert.rejects(claims.claim(folder, 'agent'), { message, holder: { pid, use: 'image command' } });
   });
 
-  test(`${name} folder claims: a folder that was given up can be claimed again`, async (t) => {
+  test(`${name} folder claims: a released folder can be claimed again`, async (t) => {
     const claims = makeClaims();
     const folder = await temporaryFolder(t);
     {

@@ -1,4 +1,4 @@
-/** What every network promises to who speaks gRPC. */
+/** The contract of gRPC connections. */
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import { constants, createServer, type ServerHttp2Stream } from 'node:http2';
@@ -25,7 +25,7 @@ function grpcContract(name: string, makeWorld: (t: TestContext) => Promise<Netwo
     return connection;
   }
 
-  test(`${name} grpc: carries messages both ways, one call after the other and side by side`, async (t) => {
+  test(`${name} grpc: carries messages both ways, in consecutive and concurrent calls`, async (t) => {
     const connection = await connected(t);
     const messages = [new Uint8Array(), Uint8Array.of(0, 255), new Uint8Array(300_000).fill(7)];
     const answers = await Promise.all(messages.map((message) => connection.call(request('/echo', message), never)));
@@ -35,28 +35,28 @@ function grpcContract(name: string, makeWorld: (t: TestContext) => Promise<Netwo
     );
   });
 
-  test(`${name} grpc: says who asks`, async (t) => {
+  test(`${name} grpc: sends the user agent`, async (t) => {
     const connection = await connected(t);
     const { message } = await connection.call(request('/agent'), never);
     assert.match(new TextDecoder().decode(message), /^me\/1/);
   });
 
-  test(`${name} grpc: a refusal is an answer`, async (t) => {
+  test(`${name} grpc: an error status is a response`, async (t) => {
     const connection = await connected(t);
-    const refusal = await connection.call(request('/refused'), never);
-    assert.deepEqual(refusal, { code: 7, details: 'grüß 100%', message: new Uint8Array() });
+    const response = await connection.call(request('/refused'), never);
+    assert.deepEqual(response, { code: 7, details: 'grüß 100%', message: new Uint8Array() });
     const { code, details } = await connection.call(request('/nothing'), never);
     assert.deepEqual([code, details], [12, 'The server does not implement the method /nothing']);
   });
 
-  test(`${name} grpc: says why a connection does not stand`, async (t) => {
+  test(`${name} grpc: rejects with the reason when it cannot connect`, async (t) => {
     const { network, closed, echo } = await makeWorld(t);
     await assert.rejects(network.grpc(closed, 'me', never), { name: 'NetworkError', code: 'ECONNREFUSED' });
     await assert.rejects(network.grpc({ host: 'localhost', port: 80 }, 'me', never), { code: 'ENOTFOUND' });
     await assert.rejects(network.grpc(echo, 'me', never), { name: 'NetworkError' });
   });
 
-  test(`${name} grpc: what does not come ends with the signal's reason`, async (t) => {
+  test(`${name} grpc: a pending call rejects with the signal's reason`, async (t) => {
     const { network, silent } = await makeWorld(t);
     const aborted = AbortSignal.abort(new Error('enough'));
     await assert.rejects(network.grpc(silent, 'me', aborted), { message: 'enough' });
@@ -70,12 +70,12 @@ function grpcContract(name: string, makeWorld: (t: TestContext) => Promise<Netwo
     assert.equal((await connection.call(request('/echo'), never)).code, 0);
   });
 
-  test(`${name} grpc: a connection that breaks fails its calls`, async (t) => {
+  test(`${name} grpc: a broken connection rejects its calls`, async (t) => {
     const connection = await connected(t);
     await assert.rejects(connection.call(request('/broken'), never), { name: 'NetworkError' });
   });
 
-  test(`${name} grpc: nobody is called on a connection that is closed`, async (t) => {
+  test(`${name} grpc: a closed connection rejects calls`, async (t) => {
     const connection = await connected(t);
     const answer = connection.call(request('/silent'), never);
     setImmediate(() => connection.close());
@@ -85,11 +85,11 @@ function grpcContract(name: string, makeWorld: (t: TestContext) => Promise<Netwo
   });
 }
 
-/** What comes of a call to a server that answers so. */
+/** The result of a call to a server with this response. */
 async function callTo(t: TestContext, answer: (stream: ServerHttp2Stream) => void) {
   const server = createServer();
   server.on('stream', (stream: ServerHttp2Stream) => {
-    stream.on('error', () => {}); // the client leaves when it has seen enough
+    stream.on('error', () => {}); // the client may disconnect early
     answer(stream);
   });
   server.listen(0, '127.0.0.1');
@@ -107,7 +107,7 @@ async function callTo(t: TestContext, answer: (stream: ServerHttp2Stream) => voi
 const GRPC = { ':status': 200, 'content-type': 'application/grpc' };
 
 const oddAnswers: Record<string, { answer: (stream: ServerHttp2Stream) => void; code: number; details: string }> = {
-  'a web page that is not there': {
+  'a missing web page': {
     answer: (stream) => {
       stream.respond({ ':status': 404, 'content-type': 'text/html' });
       stream.end('nothing here');
@@ -129,7 +129,7 @@ const oddAnswers: Record<string, { answer: (stream: ServerHttp2Stream) => void; 
     code: 14,
     details: 'unexpected HTTP status code received from server: 503 (Service Unavailable)',
   },
-  'a message that does not come to an end': {
+  'an endless message': {
     answer: (stream) => {
       stream.respond(GRPC);
       const more = (left: number): void => {
@@ -161,7 +161,7 @@ const oddAnswers: Record<string, { answer: (stream: ServerHttp2Stream) => void; 
 };
 
 for (const [name, { answer, code, details }] of Object.entries(oddAnswers)) {
-  test(`linux grpc: ${name} instead of an answer`, async (t) => {
+  test(`linux grpc: ${name} instead of a response`, async (t) => {
     const came = await callTo(t, answer);
     assert.deepEqual({ ...came, details: came.details.slice(0, details.length) }, { code, details });
   });
@@ -174,7 +174,7 @@ test('linux grpc: a call that the server resets', async (t) => {
   );
 });
 
-test('linux grpc: a server that takes connections and says nothing', async (t) => {
+test('linux grpc: a server that accepts connections and does not respond', async (t) => {
   const { network, silent } = await linuxNetworkWorld(t);
   const controller = new AbortController();
   const connection = network.grpc(silent, 'me', controller.signal);

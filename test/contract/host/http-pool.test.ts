@@ -1,4 +1,4 @@
-/** Exchanges that share connections. */
+/** The contract of HTTP pools. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, get, type RequestListener } from 'node:http';
@@ -13,10 +13,10 @@ import { certificateSkipReason } from './own-certificate.ts';
 
 const never = new AbortController().signal;
 
-/** How servers are asked, and those that the contract needs. */
+/** The pool and the servers that the contract needs. */
 interface PoolWorld {
   readonly network: Network;
-  /** As those of a `NetworkWorld`. */
+  /** As in `NetworkWorld`. */
   readonly echo: Way;
   readonly silent: Way;
 }
@@ -68,7 +68,7 @@ function poolContract(
   makeWorld: (t: TestContext) => Promise<PoolWorld>,
   skip: string | false = false,
 ): void {
-  test(`${name} pool: answers one after the other, and side by side`, { skip }, async (t) => {
+  test(`${name} pool: consecutive and concurrent exchanges`, { skip }, async (t) => {
     const { network, echo } = await makeWorld(t);
     using pool = network.pool();
     const ask = async (path: string): Promise<string> => {
@@ -79,7 +79,7 @@ function poolContract(
     assert.deepEqual(await Promise.all([ask('/2'), ask('/3')]), ['/2', '/3']);
   });
 
-  test(`${name} pool: a body of any method is told from what comes next`, { skip }, async (t) => {
+  test(`${name} pool: a body of any method is separated from the next request`, { skip }, async (t) => {
     const { network, echo } = await makeWorld(t);
     using pool = network.pool();
     for (const method of ['DELETE', 'PATCH', 'GET', 'PUT', 'POST'] as const) {
@@ -89,7 +89,7 @@ function poolContract(
     }
   });
 
-  test(`${name} pool: ends with the signal's reason, and goes on for others`, { skip }, async (t) => {
+  test(`${name} pool: an abort rejects with the signal's reason and does not affect others`, { skip }, async (t) => {
     const { network, silent, echo } = await makeWorld(t);
     using pool = network.pool();
     const enough = new AbortController();
@@ -99,7 +99,7 @@ function poolContract(
     assert.equal((await pool.request({ ...echo, method: 'GET', path: '/' }, never)).status, 202);
   });
 
-  test(`${name} pool: a closed one asks nobody, and lets go of who has not answered`, { skip }, async (t) => {
+  test(`${name} pool: a closed pool sends nothing, and rejects pending requests`, { skip }, async (t) => {
     const { network, silent, echo } = await makeWorld(t);
     const pool = network.pool();
     const response = pool.request({ ...silent, method: 'GET', path: '/' }, never);
@@ -110,11 +110,11 @@ function poolContract(
     await assert.rejects(late, { name: 'NetworkError', code: 'EPIPE' });
   });
 
-  test(`${name} pool: a connection that does not stand in time is given up`, { skip }, async (t) => {
+  test(`${name} pool: a connection that is not established in time is abandoned`, { skip }, async (t) => {
     const { network, echo } = await makeWorld(t);
     using pool = network.pool();
     const asked = { ...echo, method: 'GET', path: '/' } as const;
-    // By itself HTTP/2 is not asked for: a connection for one exchange gains nothing by it.
+    // Without a pool HTTP/2 is not used: it has no benefit for one exchange.
     const ways = echo.mayMultiplex ? [pool.request] : [network.request.bind(network), pool.request];
     for (const request of ways) {
       const late = request({ ...asked, connectUntil: AbortSignal.abort() }, never);
@@ -126,7 +126,7 @@ function poolContract(
     }
   });
 
-  test(`${name} pool: an answer that is left ends alone`, { skip }, async (t) => {
+  test(`${name} pool: leaving a response ends only that exchange`, { skip }, async (t) => {
     const { network, echo } = await makeWorld(t);
     using pool = network.pool();
     const ask = (path: string): Promise<HttpResponse> => pool.request({ ...echo, method: 'GET', path }, never);
@@ -137,7 +137,7 @@ function poolContract(
   });
 }
 
-test('linux pool: what may be repeated is asked again, what may not fails', async (t) => {
+test('linux pool: repeatable requests are retried, others fail', async (t) => {
   const { target, sockets } = await linuxServer(t, (_, response) => response.end('x'));
   using pool = linuxNetwork.pool();
   const ask = async (change: object): Promise<string> => {
@@ -149,7 +149,7 @@ test('linux pool: what may be repeated is asked again, what may not fails', asyn
   await assert.rejects(ask({}), { name: 'NetworkError' });
 });
 
-test('linux pool: goes through a proxy, which looks names up', async (t) => {
+test('linux pool: uses a proxy, which resolves names', async (t) => {
   const { target } = await linuxServer(t, (_, response) => response.end('behind'));
   const asked: string[] = [];
   const proxy = await linuxServer(t, (request, response) => {
@@ -184,14 +184,14 @@ async function linuxServer(t: TestContext, listener: RequestListener): Promise<C
   return { target: { host: '127.0.0.1', port }, sockets };
 }
 
-test('linux pool: exchanges that follow each other share a connection', async (t) => {
+test('linux pool: consecutive exchanges share a connection', async (t) => {
   const { target, sockets } = await linuxServer(t, (_, response) => response.end('x'.repeat(100_000)));
   using pool = linuxNetwork.pool();
   for (let left = 5; left > 0; left--) await textOf(await pool.request({ target, method: 'GET', path: '/' }, never));
   assert.equal(sockets.length, 1);
 });
 
-test('linux pool: a connection that the server has closed meanwhile is replaced', async (t) => {
+test('linux pool: a connection that the server has closed is replaced', async (t) => {
   const { target, sockets } = await linuxServer(t, (_, response) => response.end('x'));
   using pool = linuxNetwork.pool();
   for (let left = 5; left > 0; left--) {
@@ -200,7 +200,7 @@ test('linux pool: a connection that the server has closed meanwhile is replaced'
   }
 });
 
-test('linux network: an answer that is left ends its connection, also when nobody began to read it', async (t) => {
+test('linux network: leaving a response closes its connection, also before reading began', async (t) => {
   const { target, sockets } = await linuxServer(t, (_, response) => response.write('x'));
   using pool = linuxNetwork.pool();
   for (const { request } of [linuxNetwork, pool]) {

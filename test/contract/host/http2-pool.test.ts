@@ -1,4 +1,4 @@
-/** What a pool does with HTTP/2, where the server does as it likes: the rules of `Http2Connections`, one by one. */
+/** A pool with HTTP/2 and misbehaving servers: the rules of `Http2Connections`, one by one. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createProxy } from 'node:http';
@@ -44,14 +44,14 @@ function asker(pool: HttpPool, { way }: Http2Place) {
     pool.request({ ...way, method: 'GET', path: '/', ...change }, signal);
 }
 
-/** Answers of a frame server, by the number of the connection and of the exchange on it. */
+/** Responses of a frame server, by the number of the connection and of the exchange on it. */
 function script(t: TestContext, answers: (exchange: number, connection: FrameConnection, number: number) => void) {
   return startFrames(t, ({ type, stream }, connection, number) => {
     if (type === 'HEADERS') answers(stream, connection, number);
   });
 }
 
-/** What happens, in order, for a test to wait for. */
+/** The events in order; a test can wait for one. */
 class Events<T> {
   readonly #seen: T[] = [];
   #wake = (): void => {};
@@ -61,7 +61,7 @@ class Events<T> {
     this.#wake();
   }
 
-  /** The first that is meant, or the one with that number. */
+  /** The first matching event, or the one with that number. */
   async until(isMeant: (event: T) => boolean, number = 1): Promise<T> {
     for (;;) {
       const found = this.#seen.filter(isMeant)[number - 1];
@@ -95,13 +95,13 @@ test('HTTP/2 pool: all exchanges share one connection', { skip }, async (t) => {
   assert.deepEqual([open.length, place.sockets.length], [150, 1]);
 });
 
-test('HTTP/2 pool: a full connection gets another one beside it, and one is kept of those in vain', {
+test('HTTP/2 pool: a full connection gets a second one, and one idle connection is kept', {
   skip,
 }, async (t) => {
   const place = await startHttp2(t, echo, { settings: { maxConcurrentStreams: 2 } });
   using pool = openPool();
   const ask = asker(pool, place);
-  await textOf(await ask()); // the server has told its limit
+  await textOf(await ask()); // the server's SETTINGS have arrived
   const over = new AbortController();
   const held = await Promise.all(Array.from({ length: 5 }, () => ask({ path: '/endless' }, over.signal)));
   assert.equal(held.length, 5);
@@ -113,7 +113,7 @@ test('HTTP/2 pool: a full connection gets another one beside it, and one is kept
   assert.equal(place.sockets.length, 3);
 });
 
-test('HTTP/2 pool: a slow reader holds up its own answer, and no other', { skip }, async (t) => {
+test('HTTP/2 pool: a slow reader delays only its own response', { skip }, async (t) => {
   const taken = new Map<string | undefined, number>();
   const place = await startHttp2(t, (server) =>
     server.on('stream', (stream: ServerHttp2Stream, { ':path': path }) => {
@@ -139,7 +139,9 @@ test('HTTP/2 pool: a slow reader holds up its own answer, and no other', { skip 
   assert.equal(place.sockets.length, 1);
 });
 
-test('HTTP/2 pool: who aborts or leaves says so to the server, and the connection stays', { skip }, async (t) => {
+test('HTTP/2 pool: aborting or leaving an exchange resets its stream, and the connection stays', {
+  skip,
+}, async (t) => {
   const frames = new Events<Frame>();
   const place = await startFrames(t, (seen, connection) => {
     frames.add(seen);
@@ -167,7 +169,7 @@ const BREAKS: Readonly<Record<string, (connection: FrameConnection) => void>> = 
   'the connection is reset': ({ reset }) => reset(),
   'the server cancels it': ({ send }) => send(reset(1, CANCEL)),
   'the server fails': ({ send }) => send(reset(1, INTERNAL_ERROR)),
-  'the server has had enough of us': ({ send }) => send(goAway(1, ENHANCE_YOUR_CALM)),
+  'the server sends ENHANCE_YOUR_CALM': ({ send }) => send(goAway(1, ENHANCE_YOUR_CALM)),
   'the connection ends after a GOAWAY': ({ socket, send }) => {
     send(goAway(1));
     socket.end();
@@ -175,7 +177,7 @@ const BREAKS: Readonly<Record<string, (connection: FrameConnection) => void>> = 
 };
 
 for (const [what, breakOff] of Object.entries(BREAKS)) {
-  test(`HTTP/2 pool: an answer is not taken for whole when ${what}`, { skip }, async (t) => {
+  test(`HTTP/2 pool: a response is not complete when ${what}`, { skip }, async (t) => {
     const connections: FrameConnection[] = [];
     const place = await script(t, (_, connection) => {
       connections.push(connection);
@@ -190,7 +192,7 @@ for (const [what, breakOff] of Object.entries(BREAKS)) {
   });
 }
 
-test('HTTP/2 pool: an answer that is whole is not lost with its connection', { skip }, async (t) => {
+test('HTTP/2 pool: a complete response is not lost with its connection', { skip }, async (t) => {
   const place = await script(t, (exchange, { socket, send }) => {
     send(answered(exchange), ended(exchange, 'all'), goAway(exchange));
     socket.end();
@@ -198,12 +200,14 @@ test('HTTP/2 pool: an answer that is whole is not lost with its connection', { s
   using pool = openPool();
   const ask = asker(pool, place);
   const first = await ask({ method: 'POST' });
-  const second = await ask({ method: 'POST' }); // on another connection: the first is gone
+  const second = await ask({ method: 'POST' }); // on another connection: the first is closed
   assert.deepEqual([await textOf(first), await textOf(second)], ['all', 'all']);
   assert.equal(place.sockets.length, 2);
 });
 
-test('HTTP/2 pool: after a GOAWAY what was heard goes on, and what was not is asked elsewhere', { skip }, async (t) => {
+test('HTTP/2 pool: after a GOAWAY processed requests continue, and others are retried elsewhere', {
+  skip,
+}, async (t) => {
   const asked: string[] = [];
   let first: FrameConnection | undefined;
   const place = await script(t, (exchange, connection, number) => {
@@ -224,32 +228,32 @@ test('HTTP/2 pool: after a GOAWAY what was heard goes on, and what was not is as
   assert.deepEqual(asked, ['1 on 1', '3 on 1', '1 on 2', '3 on 2']);
 });
 
-test('HTTP/2 pool: what the server refuses unheard is asked again, but not for ever', { skip }, async (t) => {
-  let refusals = 2;
+test('HTTP/2 pool: refused streams are retried, but not forever', { skip }, async (t) => {
+  let resets = 2;
   let asked = 0;
   const place = await script(t, (exchange, { send }) => {
     asked++;
-    if (refusals-- > 0) send(reset(exchange, REFUSED_STREAM));
+    if (resets-- > 0) send(reset(exchange, REFUSED_STREAM));
     else send(answered(exchange), ended(exchange, 'x'));
   });
   using pool = openPool();
   const ask = asker(pool, place);
   assert.equal(await textOf(await ask({ method: 'POST', body: '{}' })), 'x');
   assert.equal(asked, 3);
-  refusals = Number.POSITIVE_INFINITY;
+  resets = Number.POSITIVE_INFINITY;
   await assert.rejects(ask(), { name: 'NetworkError' });
   assert.equal(asked, 10);
   assert.equal(place.sockets.length, 1);
 });
 
-test('HTTP/2 pool: a server that turns everybody away is left', { skip }, async (t) => {
+test('HTTP/2 pool: a server that refuses every connection is abandoned', { skip }, async (t) => {
   const place = await script(t, (_, { send }) => send(goAway(0)));
   using pool = openPool();
   await assert.rejects(asker(pool, place)({ method: 'POST' }), { name: 'NetworkError' });
   assert.equal(place.sockets.length, 7);
 });
 
-test('HTTP/2 pool: a kept connection that breaks costs a repeatable question nothing', { skip }, async (t) => {
+test('HTTP/2 pool: a repeatable request is retried when an idle connection breaks', { skip }, async (t) => {
   const asked: string[] = [];
   const place = await script(t, (exchange, { send, socket }, number) => {
     asked.push(`${exchange} on ${number}`);
@@ -264,14 +268,14 @@ test('HTTP/2 pool: a kept connection that breaks costs a repeatable question not
   assert.deepEqual(asked, ['1 on 1', '3 on 1', '1 on 2', '3 on 2', '1 on 3', '3 on 3']);
 });
 
-test('HTTP/2 pool: a new connection that breaks is the answer', { skip }, async (t) => {
+test('HTTP/2 pool: a request is rejected when a new connection breaks', { skip }, async (t) => {
   const place = await script(t, (_, { socket }) => socket.destroy());
   using pool = openPool();
   await assert.rejects(asker(pool, place)(), { name: 'NetworkError', code: 'ECONNRESET' });
   assert.equal(place.sockets.length, 1);
 });
 
-test('HTTP/2 pool: a server that is silent is asked for a sign, and left when it gives none', { skip }, async (t) => {
+test('HTTP/2 pool: a silent server gets a PING, and is abandoned without a response', { skip }, async (t) => {
   const frames = new Events<Frame>();
   const clock = new VirtualClock();
   const place = await startFrames(t, (seen, { send }, number) => {
@@ -284,7 +288,7 @@ test('HTTP/2 pool: a server that is silent is asked for a sign, and left when it
   const ask = asker(pool, place);
   assert.equal(await textOf(await ask()), 'of 1');
   const repeated = ask();
-  const silence = { name: 'NetworkError', code: 'ECONNRESET', message: 'the server is silent' };
+  const silence = { name: 'NetworkError', code: 'ECONNRESET', message: 'the server does not respond' };
   const failed = assert.rejects(ask({ method: 'POST', body: '{}' }), silence);
   await frames.until(({ stream }) => stream === 5);
   await clock.advance(45_000);
@@ -294,7 +298,7 @@ test('HTTP/2 pool: a server that is silent is asked for a sign, and left when it
   assert.equal(await textOf(await repeated), 'of 2');
 });
 
-test('HTTP/2 pool: a server that gives signs of life is waited for', { skip }, async (t) => {
+test('HTTP/2 pool: a server that responds to PING is kept', { skip }, async (t) => {
   const frames = new Events<Frame>();
   const clock = new VirtualClock();
   let waiting: FrameConnection | undefined;
@@ -302,7 +306,7 @@ test('HTTP/2 pool: a server that gives signs of life is waited for', { skip }, a
     const { type, isAck, stream, body } = seen;
     if (type === 'HEADERS' && stream === 1) connection.send(answered(1), ended(1, ''));
     if (type === 'HEADERS' && stream === 3) waiting = connection;
-    // A question of its own, which is answered when the client has read the answer to ours.
+    // The server's own PING: the client acknowledges it after it has read our acknowledgement.
     if (type === 'PING' && !isAck) connection.send(frame('PING', { isAck: true, body }), frame('PING', { body }));
     frames.add(seen);
   });
@@ -319,7 +323,7 @@ test('HTTP/2 pool: a server that gives signs of life is waited for', { skip }, a
   assert.equal(await textOf(await answer), 'at last');
 });
 
-test('HTTP/2 pool: also after a GOAWAY a silent server is left', { skip }, async (t) => {
+test('HTTP/2 pool: a silent server is abandoned after a GOAWAY too', { skip }, async (t) => {
   const frames = new Events<Frame & { readonly number: number }>();
   const clock = new VirtualClock();
   const place = await startFrames(t, (seen, { send }, number) => {
@@ -335,10 +339,12 @@ test('HTTP/2 pool: also after a GOAWAY a silent server is left', { skip }, async
   await clock.advance(45_000);
   await frames.until(({ number, type, isAck }) => number === 1 && type === 'SETTINGS' && !isAck);
   await clock.advance(15_000);
-  await assert.rejects(chunks.next(), { name: 'NetworkError', message: 'the server is silent' });
+  await assert.rejects(chunks.next(), { name: 'NetworkError', message: 'the server does not respond' });
 });
 
-test('HTTP/2 pool: a connection on its way is for all who wait, and ends with the last', { skip }, async (t) => {
+test('HTTP/2 pool: a connecting attempt is shared by all waiting requests, and ends with the last', {
+  skip,
+}, async (t) => {
   const inner = await startHttp2(t, echo);
   const door = new Events<Socket>();
   const held = createTcpServer((socket) => door.add(socket));
@@ -366,7 +372,7 @@ test('HTTP/2 pool: a connection on its way is for all who wait, and ends with th
   await once(late, 'close');
 });
 
-test('HTTP/2 pool: a server that speaks HTTP/1.1 alone is asked by that', { skip }, async (t) => {
+test('HTTP/2 pool: a server without HTTP/2 is used with HTTP/1.1', { skip }, async (t) => {
   const { certificate, key } = await ownPair(t);
   const server = createHttpsServer({ cert: certificate, key }, (request, response) => {
     response.end(`${request.httpVersion} ${request.url}`);
@@ -378,7 +384,7 @@ test('HTTP/2 pool: a server that speaks HTTP/1.1 alone is asked by that', { skip
   assert.equal(place.sockets.length, 2);
 });
 
-test('HTTP/2 pool: headers without end are refused, and the connection stays', { skip }, async (t) => {
+test('HTTP/2 pool: endless headers are rejected, and the connection stays', { skip }, async (t) => {
   const place = await startHttp2(t, (server) =>
     server.on('request', ({ url }, response) => {
       response.writeHead(200, { 'X-Long': 'x'.repeat(url === '/long' ? 20_000 : 10_000) }).end();
@@ -386,7 +392,7 @@ test('HTTP/2 pool: headers without end are refused, and the connection stays', {
   );
   using pool = openPool();
   const ask = asker(pool, place);
-  await textOf(await ask()); // the server knows our limits
+  await textOf(await ask()); // the server has our SETTINGS
   await assert.rejects(ask({ path: '/long' }), { name: 'NetworkError' });
   assert.equal((await ask()).headers['x-long']?.length, 10_000);
   assert.equal(place.sockets.length, 1);
@@ -420,7 +426,7 @@ test('HTTP/2 pool: goes through a proxy, which looks names up', { skip }, async 
   ]);
 });
 
-test('HTTP/2 pool: other TLS settings are another connection, and what goes on by the old ones does', {
+test('HTTP/2 pool: other TLS settings use another connection, and exchanges with the old ones continue', {
   skip,
 }, async (t) => {
   const place = await startHttp2(t, echo);
@@ -433,7 +439,7 @@ test('HTTP/2 pool: other TLS settings are another connection, and what goes on b
   await old.return?.();
 });
 
-test('HTTP/2 pool: a closed one ends what is being read', { skip }, async (t) => {
+test('HTTP/2 pool: closing ends responses that are being read', { skip }, async (t) => {
   const place = await startHttp2(t, echo);
   const pool = openPool();
   const { body } = await asker(pool, place)({ path: '/endless' });

@@ -8,11 +8,11 @@ import type { Echo } from './network-worlds.ts';
 import { makeCertificate, type Pair } from './own-certificate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** A server on loopback that is asked by HTTP/2. */
+/** An HTTP/2 server on loopback. */
 export interface Http2Place {
-  /** What every request to it begins with. */
+  /** The common part of every request to it. */
   readonly way: Pick<HttpRequest, 'scheme' | 'mayMultiplex' | 'tls'> & { readonly target: DialTarget };
-  /** Those that were ever made. */
+  /** All connections so far. */
   readonly sockets: readonly Socket[];
 }
 
@@ -20,7 +20,7 @@ export async function ownPair(t: TestContext): Promise<Pair> {
   return makeCertificate(await temporaryFolder(t), 'server');
 }
 
-/** Of Node.js itself. `serve` says what it does. */
+/** Node's own HTTP/2 server with the handler `serve`. */
 export async function startHttp2(
   t: TestContext,
   serve: (server: Http2SecureServer) => void,
@@ -46,7 +46,7 @@ export async function listen(t: TestContext, server: Server, authority: string):
   return { way: { target, scheme: 'https', mayMultiplex: true, tls: { authorities: [authority] } }, sockets };
 }
 
-/** As the echo of a `NetworkWorld`; `/endless` sends as fast as it is read, `/silent` nothing. */
+/** As the echo of a `NetworkWorld`; `/endless` sends as fast as it is read, `/silent` sends nothing. */
 export function echo(server: Http2SecureServer): void {
   server.on('request', async (request, response) => {
     const { method, url, headers } = request;
@@ -68,7 +68,7 @@ export function echo(server: Http2SecureServer): void {
 const TYPES = { 0: 'DATA', 1: 'HEADERS', 3: 'RST_STREAM', 4: 'SETTINGS', 6: 'PING', 7: 'GOAWAY' } as const;
 type FrameType = (typeof TYPES)[keyof typeof TYPES];
 
-/** What a client sent; streams are counted 1, 3, 5, … on each connection. */
+/** A frame of the client; stream ids are 1, 3, 5, … on each connection. */
 export interface Frame {
   readonly type: FrameType | undefined;
   readonly isAck: boolean;
@@ -76,17 +76,17 @@ export interface Frame {
   readonly body: Buffer;
 }
 
-/** The other end of one connection, by hand. */
+/** The server's end of one connection. */
 export interface FrameConnection {
   readonly socket: TLSSocket;
-  /** Ends the connection without a word. */
+  /** Resets the connection. */
   reset(): void;
   send(...frames: readonly Buffer[]): void;
 }
 
 /**
- * A server that does nothing but what a test says, to show a client what no orderly server does. Only the client's SETTINGS
- * are acknowledged.
+ * A server that sends only the frames of a test, to simulate misbehaviour. It acknowledges the client's SETTINGS and nothing
+ * else.
  */
 export async function startFrames(
   t: TestContext,
@@ -160,7 +160,7 @@ export const answered = (stream: number): Buffer => frame('HEADERS', { stream, b
 export const sent = (stream: number, body: string): Buffer => frame('DATA', { stream, body });
 export const ended = (stream: number, body: string): Buffer => frame('DATA', { stream, body, isEnd: true });
 export const reset = (stream: number, code: number): Buffer => frame('RST_STREAM', { stream, body: words(code) });
-/** Nothing after `lastStream` was heard. */
+/** Streams after `lastStream` were not processed. */
 export const goAway = (lastStream: number, code = 0): Buffer => frame('GOAWAY', { body: words(lastStream, code) });
 
 function words(...values: readonly number[]): Buffer {

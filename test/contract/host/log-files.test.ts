@@ -1,4 +1,4 @@
-/** What every file system promises to those who read and rotate logs, whether on disk or in memory. */
+/** The contract of filesystems for reading and rotating logs. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ logFilesContract('memory', async () => {
 });
 
 function logFilesContract(name: string, makeWorld: MakeWorld): void {
-  test(`${name} file system: an open file is read whatever becomes of its name`, async (t) => {
+  test(`${name} file system: an open file can be read after it is renamed or removed`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, '0123456789');
     await using file = await fs.openFile(`${root}/a`);
@@ -38,7 +38,7 @@ function logFilesContract(name: string, makeWorld: MakeWorld): void {
     assert.notEqual(inode, (await fs.stat(`${root}/a`))?.inode);
   });
 
-  test(`${name} file system: only a file is opened, through links if that is wanted`, async (t) => {
+  test(`${name} file system: only regular files are opened, through links only if requested`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, 'found');
     await fs.symbolicLink('a', `${root}/link`);
@@ -54,7 +54,7 @@ function logFilesContract(name: string, makeWorld: MakeWorld): void {
     }
   });
 
-  test(`${name} file system: renames to a name that is free, and to no other`, async (t) => {
+  test(`${name} file system: renames only to a free name`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, 'a');
     await fs.writeFile(`${root}/b`, 'b');
@@ -73,7 +73,7 @@ function logFilesContract(name: string, makeWorld: MakeWorld): void {
     });
   });
 
-  test(`${name} file system: compresses a file, over what was there, with its mode`, async (t) => {
+  test(`${name} file system: compresses a file, over an existing one, with its mode`, async (t) => {
     const { fs, root } = await makeWorld(t);
     const bytes = Buffer.from('a line of the log\n'.repeat(50_000));
     await fs.writeFile(`${root}/a`, bytes, { mode: 0o640 });
@@ -89,14 +89,14 @@ function logFilesContract(name: string, makeWorld: MakeWorld): void {
   });
 }
 
-test('linux file system: a pipe that nobody writes to holds nobody up', async (t) => {
+test('linux file system: opening a pipe without a writer does not block', async (t) => {
   const root = await temporaryFolder(t);
   execFileSync('mkfifo', [`${root}/pipe`]);
   await assert.rejects(linuxFileSystem.openFile(`${root}/pipe`), { name: 'FileSystemError', code: 'ENXIO' });
   await assert.rejects(linuxFileSystem.openFile('/dev/zero'), { code: 'ENXIO' });
 });
 
-test('linux file system: what is no regular file is not even opened', async (t) => {
+test('linux file system: other kinds of files are never opened', async (t) => {
   const root = await temporaryFolder(t);
   await linuxFileSystem.makeDirectory(`${root}/v`);
   execFileSync('mkfifo', [`${root}/v/pipe`]);

@@ -1,4 +1,4 @@
-/** What every mount table promises. */
+/** The contract of mounts. */
 import assert from 'node:assert/strict';
 import { mkdir, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
@@ -41,7 +41,7 @@ function mountsContract(
       .filter(({ target }) => target.startsWith(root))
       .map(({ target }) => target.slice(root.length));
 
-  test(`${name} mounts: a tmpfs hides what was there until it is unmounted`, { skip }, async (t) => {
+  test(`${name} mounts: a tmpfs hides the files below until it is unmounted`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { fs, mounts, root } = world;
     await fs.makeDirectory(`${root}/m`);
@@ -58,7 +58,7 @@ function mountsContract(
     assert.deepEqual(await targets(world), []);
   });
 
-  test(`${name} mounts: the youngest of several at one place is unmounted first`, { skip }, async (t) => {
+  test(`${name} mounts: the last of several mounts at one path is unmounted first`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { fs, mounts, root } = world;
     await fs.makeDirectory(`${root}/m`);
@@ -71,7 +71,7 @@ function mountsContract(
     assert.deepEqual(await fs.readDirectory(`${root}/m`), [{ name: 'first', kind: 'file' }]);
   });
 
-  test(`${name} mounts: a bind mount shows the same files, a read-only one takes none`, { skip }, async (t) => {
+  test(`${name} mounts: a bind mount shows the same files, a read-only one rejects writes`, { skip }, async (t) => {
     const { fs, mounts, root } = await makeWorld(t);
     for (const folder of ['source', 'same', 'read-only']) await fs.makeDirectory(`${root}/${folder}`);
     await mounts.mount({ source: `${root}/source`, target: `${root}/same`, flags: ['bind'] });
@@ -102,7 +102,7 @@ function mountsContract(
     assert.equal(await fs.readText(`${root}/b`), 'b');
   });
 
-  test(`${name} mounts: failures carry the errno name and the target`, { skip }, async (t) => {
+  test(`${name} mounts: errors have the errno name and the target`, { skip }, async (t) => {
     const { mounts, root } = await makeWorld(t);
     const target = `${root}/none`;
     const failure = { name: 'MountError', code: 'ENOENT', target };
@@ -111,13 +111,13 @@ function mountsContract(
     await assert.rejects(mounts.mount({ source: '', target: root, flags: ['remount', 'bind'] }), { code: 'EINVAL' });
   });
 
-  test(`${name} mounts: nothing to unmount is fine`, { skip }, async (t) => {
+  test(`${name} mounts: unmounting without a mount is not an error`, { skip }, async (t) => {
     const { mounts, root } = await makeWorld(t);
     await mounts.unmount(root);
     await mounts.unmount(`${root}/none`);
   });
 
-  test(`${name} mounts: one that carries another is busy, unless it goes lazily`, { skip }, async (t) => {
+  test(`${name} mounts: a mount with another one on it is busy, except for a lazy unmount`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { fs, mounts, root } = world;
     await fs.makeDirectory(`${root}/m`);
@@ -130,7 +130,7 @@ function mountsContract(
     assert.deepEqual(await targets(world), []);
   });
 
-  test(`${name} mounts: a target with spaces and other marks is told as it is`, { skip }, async (t) => {
+  test(`${name} mounts: a target with spaces and special characters is listed unescaped`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { fs, mounts, root } = world;
     const odd = '/a b\\c#ü';
@@ -139,7 +139,7 @@ function mountsContract(
     assert.deepEqual(await targets(world), [odd]);
   });
 
-  test(`${name} mounts: a target behind a link is told where it really is, and unmounted by either name`, {
+  test(`${name} mounts: a target behind a link is listed by its real path, and unmounted by either path`, {
     skip,
   }, async (t) => {
     const world = await makeWorld(t);
@@ -152,7 +152,7 @@ function mountsContract(
     assert.deepEqual(await targets(world), []);
   });
 
-  test(`${name} mounts: a place below a folder is bound, through links that stay there`, { skip }, async (t) => {
+  test(`${name} mounts: a path below a folder is bound, through links that stay inside`, { skip }, async (t) => {
     const { fs, mounts, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/v/a/b`);
     await fs.writeFile(`${root}/v/a/b/file`, 'seen');
@@ -164,7 +164,7 @@ function mountsContract(
     }
   });
 
-  test(`${name} mounts: a bound place is changed only when it is another`, { skip }, async (t) => {
+  test(`${name} mounts: an existing bind mount is replaced only when it differs`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { fs, mounts, root } = world;
     await fs.makeDirectory(`${root}/v/folder`);
@@ -189,7 +189,7 @@ function mountsContract(
     'a link upwards': { links: { out: '../secret' }, path: 'out' },
     'a link through a link': { links: { one: 'two', two: '../secret' }, path: 'one' },
     'a link in a folder': { links: { 'folder/out': '../../secret' }, path: 'folder/out' },
-    'a link to a folder whose name begins alike': { links: { out: '../volume-2' }, path: 'out' },
+    'a link to a folder whose name has the same prefix': { links: { out: '../volume-2' }, path: 'out' },
     'dots in the path': { links: {}, path: '../secret' },
     'a link to itself': { links: { loop: 'loop' }, path: 'loop', code: 'ELOOP' },
     nothing: { links: {}, path: 'none', code: 'ENOENT' },
@@ -208,9 +208,9 @@ function mountsContract(
   }
 
   const below: Record<string, (world: MountsWorld) => Promise<void>> = {
-    'another file system': ({ mounts, root }) =>
+    'another filesystem': ({ mounts, root }) =>
       mounts.mount({ source: 'tmpfs', target: `${root}/tree/a/m`, type: 'tmpfs' }),
-    'a bind mount of the same one': ({ mounts, root }) =>
+    'a bind mount of the same filesystem': ({ mounts, root }) =>
       mounts.mount({ source: `${root}/kept`, target: `${root}/tree/a/m`, flags: ['bind'] }),
   };
   for (const [what, mount] of Object.entries(below)) {
@@ -233,7 +233,7 @@ function mountsContract(
   }
 }
 
-test('linux mounts: nobody who swaps folders and links gets anything else bound', { skip: needsMounts }, async (t) => {
+test('linux mounts: swapping folders and links cannot bind anything else', { skip: needsMounts }, async (t) => {
   const { fs, mounts, root } = await linuxWorld(t);
   for (const folder of ['volume/a/b', 'volume/safe/b', 'secret/b']) await fs.makeDirectory(`${root}/${folder}`);
   await fs.writeFile(`${root}/secret/b/secret`, '');
@@ -256,7 +256,7 @@ test('linux mounts: nobody who swaps folders and links gets anything else bound'
   assert.deepEqual(await fs.readDirectory(`${root}/secret`), [{ name: 'b', kind: 'directory' }]);
 });
 
-/** Is a folder and links to other places in turn, as fast as it goes. */
+/** Alternates between a folder and links to other paths, as fast as possible. */
 async function swap(path: string, links: readonly string[], signal: AbortSignal): Promise<void> {
   const aside = `${path}.aside`;
   while (!signal.aborted) {
@@ -267,7 +267,7 @@ async function swap(path: string, links: readonly string[], signal: AbortSignal)
         await unlink(path);
         await rename(aside, path);
       } catch {
-        // What is tested has made a folder in between.
+        // The tested code has created a folder meanwhile.
         await rm(path, { recursive: true, force: true });
         await rm(aside, { recursive: true, force: true });
         await mkdir(`${path}/b`, { recursive: true });

@@ -1,4 +1,4 @@
-/** What everybody who makes namespaces promises. */
+/** The contract of namespaces. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
@@ -16,7 +16,7 @@ interface NamespacesWorld {
   readonly namespaces: Namespaces;
   readonly root: string;
   /** Makes the sysctl fail in the next `create`. */
-  readonly refuseSysctl: (path: string) => void;
+  readonly failSysctl: (path: string) => void;
 }
 
 const linuxNamespaces = createLinuxNamespaces();
@@ -29,7 +29,7 @@ namespacesContract(
       for (const { target } of ours) await linuxMounts.unmount(target, { lazy: true });
     });
     const world = { fs: linuxFileSystem, mounts: linuxMounts, namespaces: linuxNamespaces, root };
-    return { ...world, refuseSysctl: () => {} };
+    return { ...world, failSysctl: () => {} };
   },
   needsMounts,
 );
@@ -41,7 +41,7 @@ namespacesContract('memory', async () => {
     mounts,
     namespaces,
     root: '/data',
-    refuseSysctl: (path) => namespaces.errors.failNext('sysctl', 'ENOENT', path),
+    failSysctl: (path) => namespaces.errors.failNext('sysctl', 'ENOENT', path),
   };
 });
 
@@ -50,13 +50,13 @@ function namespacesContract(
   makeWorld: (t: TestContext) => Promise<NamespacesWorld>,
   skip: string | false = false,
 ): void {
-  const held = async ({ mounts, root }: NamespacesWorld): Promise<string[]> =>
+  const pinned = async ({ mounts, root }: NamespacesWorld): Promise<string[]> =>
     (await mounts.list())
       .filter(({ target, type }) => target.startsWith(root) && type === 'nsfs')
       .map(({ target }) => target.slice(root.length + 1))
       .sort();
 
-  test(`${name} namespaces: those that are asked for are held by their files until they are removed`, {
+  test(`${name} namespaces: requested namespaces are pinned by their files until they are removed`, {
     skip,
   }, async (t) => {
     const world = await makeWorld(t);
@@ -64,20 +64,20 @@ function namespacesContract(
     await namespaces.warmUp();
     const files = { network: `${root}/net`, ipc: `${root}/ipc`, uts: `${root}/uts` };
     await namespaces.create({ files, hostname: 'pod', sysctls: [['net/ipv4/ip_forward', '1']] });
-    assert.deepEqual(await held(world), ['ipc', 'net', 'uts']);
+    assert.deepEqual(await pinned(world), ['ipc', 'net', 'uts']);
     await assert.rejects(fs.removeTree(root), { code: 'EBUSY' });
     await namespaces.remove(Object.values(files));
-    assert.deepEqual([await held(world), await fs.readDirectory(root)], [[], []]);
+    assert.deepEqual([await pinned(world), await fs.readDirectory(root)], [[], []]);
   });
 
   test(`${name} namespaces: many at once, of one kind each`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const kinds = ['network', 'ipc', 'uts', 'network'] as const;
     await Promise.all(kinds.map((kind, i) => world.namespaces.create({ files: { [kind]: `${world.root}/${i}` } })));
-    assert.deepEqual(await held(world), ['0', '1', '2', '3']);
+    assert.deepEqual(await pinned(world), ['0', '1', '2', '3']);
   });
 
-  test(`${name} namespaces: those of a process are held`, { skip }, async (t) => {
+  test(`${name} namespaces: namespaces of a process are pinned`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { namespaces, root } = world;
     const files = {
@@ -88,37 +88,39 @@ function namespacesContract(
       user: `${root}/user`,
     };
     await namespaces.pin(process.pid, files);
-    assert.deepEqual(await held(world), ['ipc', 'net', 'pid', 'user', 'uts']);
+    assert.deepEqual(await pinned(world), ['ipc', 'net', 'pid', 'user', 'uts']);
     await namespaces.remove(Object.values(files));
-    assert.deepEqual(await held(world), []);
+    assert.deepEqual(await pinned(world), []);
   });
 
-  test(`${name} namespaces: a sysctl that does not work is named, and nothing is left`, { skip }, async (t) => {
+  test(`${name} namespaces: the error has the failed sysctl, and nothing is left`, { skip }, async (t) => {
     const world = await makeWorld(t);
-    world.refuseSysctl('net/none');
+    world.failSysctl('net/none');
     const files = { network: `${world.root}/net`, ipc: `${world.root}/ipc` };
     const failure = { name: 'NamespaceError', code: 'ENOENT', sysctl: 'net/none' };
     await assert.rejects(world.namespaces.create({ files, sysctls: [['net/none', '1']] }), failure);
-    assert.deepEqual([await held(world), await world.fs.readDirectory(world.root)], [[], []]);
+    assert.deepEqual([await pinned(world), await world.fs.readDirectory(world.root)], [[], []]);
   });
 
   const inTheWay: Record<string, { ipc: string; code: string }> = {
-    'a file that is there already': { ipc: 'taken', code: 'EEXIST' },
-    'a folder that is not there': { ipc: 'none/ipc', code: 'ENOENT' },
+    'a file that exists already': { ipc: 'taken', code: 'EEXIST' },
+    'a missing folder': { ipc: 'none/ipc', code: 'ENOENT' },
   };
   for (const [what, { ipc, code }] of Object.entries(inTheWay)) {
-    test(`${name} namespaces: nothing is left after the failure for ${what}`, { skip }, async (t) => {
+    test(`${name} namespaces: nothing is left after an error for ${what}`, { skip }, async (t) => {
       const world = await makeWorld(t);
       const { fs, namespaces, root } = world;
       await fs.writeFile(`${root}/taken`, '');
       const files = { network: `${root}/net`, ipc: `${root}/${ipc}` };
       await assert.rejects(namespaces.create({ files }), { name: 'NamespaceError', code });
       await assert.rejects(namespaces.pin(process.pid, files), { name: 'NamespaceError', code });
-      assert.deepEqual([await held(world), (await fs.readDirectory(root)).length], [[], 1]);
+      assert.deepEqual([await pinned(world), (await fs.readDirectory(root)).length], [[], 1]);
     });
   }
 
-  test(`${name} namespaces: what holds nothing, or is not there, is removed all the same`, { skip }, async (t) => {
+  test(`${name} namespaces: files without a namespace, and missing ones, are removed without an error`, {
+    skip,
+  }, async (t) => {
     const { fs, namespaces, root } = await makeWorld(t);
     await fs.writeFile(`${root}/empty`, '');
     await namespaces.remove([`${root}/empty`, `${root}/none`, `${root}/no/folder`]);

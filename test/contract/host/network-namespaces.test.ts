@@ -1,4 +1,4 @@
-/** What every access to other networks promises. */
+/** The contract of network namespaces. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,10 +14,10 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 interface World {
   readonly networks: NetworkNamespaces;
-  /** Holds a network with a loopback. */
+  /** The file of a network with a loopback. */
   readonly file: string;
   readonly missing: string;
-  /** Starts to send everything back, on a port of the loopback there. */
+  /** Starts an echo server on a loopback port of the network. */
   echo(): Promise<number>;
 }
 
@@ -78,14 +78,14 @@ async function memoryWorld(): Promise<World> {
 }
 
 function contract(name: string, makeWorld: (t: TestContext) => Promise<World>, skip: string | false): void {
-  test(`${name} network namespaces: shows the interfaces of each network that is there`, { skip }, async (t) => {
+  test(`${name} network namespaces: returns the interfaces of each existing network`, { skip }, async (t) => {
     const { networks, file, missing } = await makeWorld(t);
     const none = { bytes: 0n, packets: 0n, errors: 0n, dropped: 0n };
     const found = await networks.interfaces([missing, file]);
     assert.deepEqual([...found], [[file, [{ name: 'lo', received: none, sent: none }]]]);
   });
 
-  test(`${name} network namespaces: connects to who listens there`, { skip }, async (t) => {
+  test(`${name} network namespaces: connects to a listener in the network`, { skip }, async (t) => {
     const { networks, file, echo } = await makeWorld(t);
     const stream = await networks.connectLoopback(file, await echo(), never);
     await stream.write(new TextEncoder().encode('grüß'));
@@ -94,7 +94,7 @@ function contract(name: string, makeWorld: (t: TestContext) => Promise<World>, s
     stream.close();
   });
 
-  test(`${name} network namespaces: carries much, and each side of a connection ends by itself`, {
+  test(`${name} network namespaces: carries much data, and each side of a connection ends separately`, {
     skip,
   }, async (t) => {
     const { networks, file, echo } = await makeWorld(t);
@@ -102,13 +102,13 @@ function contract(name: string, makeWorld: (t: TestContext) => Promise<World>, s
     const sent = Buffer.from(Uint8Array.from({ length: 1_000_000 }, (_, index) => index % 251));
     const sending = stream.write(sent).then(() => stream.end());
     const received: Uint8Array[] = [];
-    for await (const chunk of stream.chunks) received.push(Uint8Array.from(chunk)); // it is good for this turn only
+    for await (const chunk of stream.chunks) received.push(Uint8Array.from(chunk)); // a chunk is valid until the next one is requested
     await sending;
     assert.ok(Buffer.concat(received).equals(sent));
     stream.close();
   });
 
-  test(`${name} network namespaces: says why a connection does not stand`, { skip }, async (t) => {
+  test(`${name} network namespaces: rejects with the reason when it cannot connect`, { skip }, async (t) => {
     const { networks, file, missing } = await makeWorld(t);
     const refused = { name: 'NetworkError', code: 'ECONNREFUSED' };
     await assert.rejects(networks.connectLoopback(file, 1, never), refused);
@@ -118,7 +118,7 @@ function contract(name: string, makeWorld: (t: TestContext) => Promise<World>, s
   });
 }
 
-test('linux network namespaces: the process stays where it is', { skip: notRoot }, async (t) => {
+test('linux network namespaces: the process stays in its own network', { skip: notRoot }, async (t) => {
   const { networks, file } = await linuxWorld(t);
   const network = (): Promise<string> => readlink('/proc/self/ns/net'); // of the main thread, seen from another
   const before = await network();

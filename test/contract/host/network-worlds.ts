@@ -21,26 +21,26 @@ export interface NetworkWorld {
   readonly fs: FileSystem;
   /** For socket files. */
   readonly root: string;
-  /** Answers 202 with the header `X-Answer: yes` and an `Echo` of the request as JSON; `/moved` with a redirect. */
+  /** Responds with 202, the header `X-Answer: yes` and an `Echo` of the request as JSON; to `/moved` with a redirect. */
   readonly echo: DialTarget;
-  /** Takes connections and never answers. */
+  /** Accepts connections and never responds. */
   readonly silent: DialTarget;
-  /** Nobody listens there. */
+  /** Without a listener. */
   readonly closed: DialTarget;
   /** WebSocket with the protocols `v2` and `v1`: sends every message back; the message `bye` closes. */
   readonly webSocketEcho: DialTarget;
-  /** WebSocket with the protocol `v1`: sends this many messages of 64 KiB as fast as they are taken, then closes. */
+  /** WebSocket with the protocol `v1`: sends this many messages of 64 KiB as fast as they are read, then closes. */
   webSocketFlood(count: number): Promise<DialTarget>;
   /**
    * gRPC: `/echo` sends the message back, `/agent` who asked, `/refused` code 7 with the text "grüß 100%", `/silent`
    * nothing, `/broken` ends the connection.
    */
   readonly grpc: DialTarget;
-  /** Leaves a socket file behind that nobody listens on. */
+  /** Leaves a stale socket file. */
   leaveStaleSocket(path: string): Promise<void>;
 }
 
-/** What the echo server saw. */
+/** The request that the echo server received. */
 export interface Echo {
   readonly method: string;
   readonly url: string;
@@ -76,7 +76,7 @@ export async function linuxNetworkWorld(t: TestContext): Promise<NetworkWorld> {
     root: await temporaryFolder(t),
     echo: await listen(linuxEcho()),
     silent: await listen(silent),
-    closed: { host: '127.0.0.1', port: 1 }, // the kernel gives it to nobody who asks for any
+    closed: { host: '127.0.0.1', port: 1 }, // never assigned as a free port
     grpc: await linuxGrpc(t),
     webSocketEcho: await webSocket((server) => server.on('connection', echoMessages)),
     webSocketFlood: (count) =>
@@ -103,7 +103,7 @@ function echoMessages(client: WebSocket): void {
   client.on('message', (data: Buffer) => (data.toString() === 'bye' ? client.close() : client.send(data)));
 }
 
-/** By the library that others speak gRPC with. */
+/** With the gRPC library. */
 async function linuxGrpc(t: TestContext): Promise<DialTarget> {
   const server = new Server();
   const method = (path: string) => ({
@@ -129,7 +129,7 @@ async function linuxGrpc(t: TestContext): Promise<DialTarget> {
       echo: ({ request }: Call, answer: Answer) => answer(null, request),
       agent: ({ metadata }: Call, answer: Answer) =>
         answer(null, new TextEncoder().encode(String(metadata.get('user-agent')[0]))),
-      refused: (_: Call, answer: Answer) => answer({ code: 7, details: REFUSAL }),
+      refused: (_: Call, answer: Answer) => answer({ code: 7, details: DENIED_DETAILS }),
       silent: () => {},
       broken: () => server.forceShutdown(),
     },
@@ -140,13 +140,13 @@ async function linuxGrpc(t: TestContext): Promise<DialTarget> {
   return { host: '127.0.0.1', port };
 }
 
-const REFUSAL = 'grüß 100%';
+const DENIED_DETAILS = 'grüß 100%';
 
 async function memoryGrpc({ path, message, userAgent }: Parameters<MemoryGrpcHandler>[0]): Promise<GrpcResponse> {
   const answer: GrpcResponse = { code: 0, details: '', message };
   if (path === '/echo') return answer;
   if (path === '/agent') return { ...answer, message: new TextEncoder().encode(userAgent) };
-  if (path === '/refused') return { code: 7, details: REFUSAL, message: new Uint8Array() };
+  if (path === '/refused') return { code: 7, details: DENIED_DETAILS, message: new Uint8Array() };
   if (path === '/silent') return new Promise(() => {});
   if (path === '/broken') throw new Error('the server ends');
   return { code: 12, details: `The server does not implement the method ${path}`, message: new Uint8Array() };

@@ -1,4 +1,4 @@
-/** What every network promises to who connects. */
+/** The contract of network clients. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -17,7 +17,7 @@ async function textOf({ body }: HttpResponse): Promise<string> {
 }
 
 function networkContract(name: string, makeWorld: (t: TestContext) => Promise<NetworkWorld>): void {
-  test(`${name} network: dials who listens`, async (t) => {
+  test(`${name} network: dials a listener`, async (t) => {
     const { network, echo } = await makeWorld(t);
     const controller = new AbortController();
     const connection = await network.dial(echo, controller.signal);
@@ -26,14 +26,14 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     connection.close();
   });
 
-  test(`${name} network: an address is its own, and localhost is this machine`, async (t) => {
+  test(`${name} network: an address resolves to itself, and localhost to this machine`, async (t) => {
     const { network } = await makeWorld(t);
     assert.deepEqual(await network.lookup('192.0.2.7', never), ['192.0.2.7']);
     assert.ok((await network.lookup('localhost', never)).some((address) => ['127.0.0.1', '::1'].includes(address)));
     await assert.rejects(network.lookup('localhost', AbortSignal.abort(new Error('enough'))), /enough/);
   });
 
-  test(`${name} network: says why a connection does not stand`, async (t) => {
+  test(`${name} network: rejects with the reason when it cannot connect`, async (t) => {
     const { network, closed, root } = await makeWorld(t);
     await assert.rejects(network.dial(closed, never), { name: 'NetworkError', code: 'ECONNREFUSED' });
     await assert.rejects(network.dial({ socketPath: `${root}/none` }, never), { code: 'ENOENT' });
@@ -48,7 +48,7 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     });
   });
 
-  test(`${name} network: nothing is dialled for an aborted signal`, async (t) => {
+  test(`${name} network: an aborted signal prevents the connect`, async (t) => {
     const { network, echo } = await makeWorld(t);
     const aborted = AbortSignal.abort(new Error('enough'));
     await assert.rejects(network.dial(echo, aborted), { message: 'enough' });
@@ -87,13 +87,13 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     );
   });
 
-  test(`${name} network: a redirect is an answer`, async (t) => {
+  test(`${name} network: a redirect is not followed`, async (t) => {
     const { network, echo } = await makeWorld(t);
     const response = await network.request({ target: echo, method: 'GET', path: '/moved' }, never);
     assert.deepEqual([response.status, response.headers['location'], await textOf(response)], [302, '/echo', '']);
   });
 
-  test(`${name} network: an answer that does not come ends with the signal's reason`, async (t) => {
+  test(`${name} network: a pending request rejects with the signal's reason`, async (t) => {
     const { network, silent } = await makeWorld(t);
     const controller = new AbortController();
     const response = network.request({ target: silent, method: 'GET', path: '/' }, controller.signal);
@@ -101,7 +101,7 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     await assert.rejects(response, { message: 'enough' });
   });
 
-  test(`${name} web socket: takes the first protocol that both speak, and carries messages`, async (t) => {
+  test(`${name} web socket: uses the first common protocol, and carries messages`, async (t) => {
     const { network, webSocketEcho } = await makeWorld(t);
     const request = { target: webSocketEcho, path: '/', protocols: ['v9', 'v2', 'v1'] };
     const connection = await network.webSocket(request, never);
@@ -124,7 +124,7 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     for await (const _ of connection.messages) assert.fail('there is no message');
   });
 
-  test(`${name} web socket: a server without one of the protocols is refused`, async (t) => {
+  test(`${name} web socket: a server without a common protocol is rejected`, async (t) => {
     const { network, webSocketEcho, echo } = await makeWorld(t);
     const strange = network.webSocket({ target: webSocketEcho, path: '/', protocols: ['v9'] }, never);
     await assert.rejects(strange, { name: 'NetworkError', code: 'EPROTO' });
@@ -132,7 +132,7 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     await assert.rejects(noWebSocket, { name: 'NetworkError', code: 'EPROTO' });
   });
 
-  test(`${name} web socket: a connection that stands ends with the signal`, async (t) => {
+  test(`${name} web socket: the signal closes an established connection`, async (t) => {
     const { network, webSocketEcho } = await makeWorld(t);
     const controller = new AbortController();
     const request = { target: webSocketEcho, path: '/', protocols: ['v1'] };
@@ -143,7 +143,7 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     await assert.rejects(connection.send(Uint8Array.of(1)), { code: 'EPIPE' });
   });
 
-  test(`${name} web socket: a slow reader gets every message, and those before the end`, async (t) => {
+  test(`${name} web socket: a slow reader gets every message before the end`, async (t) => {
     const { network, webSocketFlood } = await makeWorld(t);
     const target = await webSocketFlood(200);
     const connection = await network.webSocket({ target, path: '/', protocols: ['v1'] }, never);
@@ -156,7 +156,7 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
   });
 }
 
-test('memory network: a name that nobody knows is not found', async () => {
+test('memory network: an unknown name is not found', async () => {
   const { network } = await memoryNetworkWorld();
   await assert.rejects(network.lookup('name.invalid', never), { name: 'NetworkError', code: 'ENOTFOUND' });
 });

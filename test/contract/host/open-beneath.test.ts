@@ -24,7 +24,7 @@ const ways: Record<string, { path: string; text: string } | { path: string; code
   'a folder outside': { path: 'out/secret', code: 'EXDEV' },
   'dots in the path': { path: '../outside/secret', code: 'EXDEV' },
   'a folder': { path: 'folder', code: 'EISDIR' },
-  'nothing at all': { path: 'none', code: 'ENOENT' },
+  'a missing file': { path: 'none', code: 'ENOENT' },
 };
 
 for (const [name, makeWorld] of Object.entries(worlds)) {
@@ -41,8 +41,8 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
       await fs.symbolicLink(`${root}/outside/secret`, `${root}/v/absolute`);
       await fs.symbolicLink('../outside', `${root}/v/out`);
       if ('code' in way) {
-        const refusal = { name: 'FileSystemError', code: way.code, path: `${root}/v/${way.path}` };
-        return assert.rejects(fs.openFileBeneath(`${root}/v`, way.path), refusal);
+        const expected = { name: 'FileSystemError', code: way.code, path: `${root}/v/${way.path}` };
+        return assert.rejects(fs.openFileBeneath(`${root}/v`, way.path), expected);
       }
       await using file = await fs.openFileBeneath(`${root}/v`, way.path);
       const { size } = await file.stat();

@@ -1,4 +1,4 @@
-/** What every mount table promises of layers one above the other. */
+/** The contract of overlay mounts. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
@@ -47,7 +47,9 @@ function overlayContract(name: string, make: (t: TestContext) => Promise<World>,
     };
   }
 
-  test(`${name} overlay: the uppermost wins, marks hide, changes do not reach a lower one`, { skip }, async (t) => {
+  test(`${name} overlay: the uppermost layer wins, whiteouts hide, changes do not reach lower layers`, {
+    skip,
+  }, async (t) => {
     const world = await make(t);
     const { fs, mounts, root } = world;
     await mounts.mountOverlay({ ...(await layers(world)), target: `${root}/m` });
@@ -61,7 +63,7 @@ function overlayContract(name: string, make: (t: TestContext) => Promise<World>,
     assert.deepEqual(await fs.readDirectory(`${root}/m`), []);
   });
 
-  test(`${name} overlay: without an upper folder nothing can be changed`, { skip }, async (t) => {
+  test(`${name} overlay: without an upper folder the mount is read-only`, { skip }, async (t) => {
     const world = await make(t);
     const { fs, mounts, root } = world;
     const { lower } = await layers(world);
@@ -103,7 +105,7 @@ function overlayContract(name: string, make: (t: TestContext) => Promise<World>,
     assert.equal((await fs.readDirectory(`${root}/n`)).length, 2);
   });
 
-  test(`${name} overlay: failures carry the errno name and the target`, { skip }, async (t) => {
+  test(`${name} overlay: errors have the errno name and the target`, { skip }, async (t) => {
     const world = await make(t);
     const { mounts, root } = world;
     const { lower } = await layers(world);

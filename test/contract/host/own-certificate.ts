@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const OPENSSL = '/usr/bin/openssl';
 
-/** Why no certificates can be made here, for `{ skip }` of a test; `false` when they can. */
+/** The reason to skip tests that create certificates, or `false`. */
 export const certificateSkipReason = existsSync(OPENSSL) ? false : `there is no ${OPENSSL} to make certificates with`;
 
 export interface Pair {
@@ -13,7 +13,7 @@ export interface Pair {
   readonly key: string;
 }
 
-/** One that nobody else vouches for, of 127.0.0.1 and `server.example`. */
+/** A self-signed certificate for 127.0.0.1 and `server.example`. */
 export async function makeCertificate(folder: string, name: string): Promise<Pair> {
   const [keyFile, certFile] = [`${folder}/${name}.key`, `${folder}/${name}.pem`];
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];

@@ -1,4 +1,4 @@
-/** What every door to sockets with packets promises. */
+/** The contract of packet sockets. */
 import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 interface PacketWorld {
   readonly sockets: PacketSockets;
   readonly path: string;
-  /** Another program listens; `accept` takes the next one who has connected. */
+  /** Listens, as another program; `accept` returns the next connection. */
   listen(): { accept(): PacketConnection; close(): void };
 }
 
@@ -65,27 +65,30 @@ function packetsContract(name: string, makeWorld: (t: TestContext) => Promise<Pa
     test(`${name} packet sockets: ${title}`, async (t) => run(await makeWorld(t)));
   };
 
-  packetTest('nobody listens', async ({ sockets, path }) => {
+  packetTest('connecting without a listener fails', async ({ sockets, path }) => {
     await assert.rejects(sockets.connect(path, never), { name: 'NetworkError', code: 'ENOENT' });
     await assert.rejects(sockets.connect(path, AbortSignal.abort(new Error('enough'))), { message: 'enough' });
   });
 
-  packetTest('packets keep their bounds both ways, also when nobody reads yet', async ({ sockets, path, listen }) => {
-    const listener = listen();
-    const ours = await sockets.connect(path, never);
-    const theirs = listener.accept();
-    const sent = ['a', 'b'.repeat(8193), '', 'c', 'd'.repeat(32 * 1024)];
-    await Promise.all(sent.map((text) => ours.send(bytes(text))));
-    for (const text of sent) await theirs.send(bytes(text));
-    ours.end();
-    theirs.end();
-    await turn();
-    const expected = sent.filter((text) => text !== '');
-    assert.deepEqual(await Promise.all([all(theirs.packets), all(ours.packets)]), [expected, expected]);
-    for (const each of [ours, theirs, listener]) each.close();
-  });
+  packetTest(
+    'packets keep their boundaries both ways, also before they are read',
+    async ({ sockets, path, listen }) => {
+      const listener = listen();
+      const ours = await sockets.connect(path, never);
+      const theirs = listener.accept();
+      const sent = ['a', 'b'.repeat(8193), '', 'c', 'd'.repeat(32 * 1024)];
+      await Promise.all(sent.map((text) => ours.send(bytes(text))));
+      for (const text of sent) await theirs.send(bytes(text));
+      ours.end();
+      theirs.end();
+      await turn();
+      const expected = sent.filter((text) => text !== '');
+      assert.deepEqual(await Promise.all([all(theirs.packets), all(ours.packets)]), [expected, expected]);
+      for (const each of [ours, theirs, listener]) each.close();
+    },
+  );
 
-  packetTest('who sends no more still reads', async ({ sockets, path, listen }) => {
+  packetTest('reading continues after the end of sending', async ({ sockets, path, listen }) => {
     const listener = listen();
     const ours = await sockets.connect(path, never);
     const theirs = listener.accept();
@@ -100,7 +103,7 @@ function packetsContract(name: string, makeWorld: (t: TestContext) => Promise<Pa
     for (const each of [ours, listener]) each.close();
   });
 
-  packetTest('a slow reader slows the sender down, and loses nothing', async ({ sockets, path, listen }) => {
+  packetTest('a slow reader slows the sender down without loss', async ({ sockets, path, listen }) => {
     const listener = listen();
     const ours = await sockets.connect(path, never);
     const theirs = listener.accept();
@@ -110,12 +113,12 @@ function packetsContract(name: string, makeWorld: (t: TestContext) => Promise<Pa
       for (; sent < count; sent++) await theirs.send(bytes(`${sent} `.padEnd(8192, '.')));
       theirs.end();
     })();
-    // Until it gets no further: nobody reads.
+    // Until the sender is blocked: nothing is read.
     for (let before = -1, idle = 0; idle < 50; idle = sent === before ? idle + 1 : 0) {
       before = sent;
       await turn();
     }
-    assert.ok(sent < count, `${sent} were taken`);
+    assert.ok(sent < count, `${sent} were sent`);
     const texts = await all(ours.packets);
     await sending;
     assert.deepEqual(
@@ -125,7 +128,7 @@ function packetsContract(name: string, makeWorld: (t: TestContext) => Promise<Pa
     for (const each of [ours, theirs, listener]) each.close();
   });
 
-  packetTest('the end of the other side is seen, and who sends then is told', async ({ sockets, path, listen }) => {
+  packetTest('the close of the peer is noticed, and sending then fails', async ({ sockets, path, listen }) => {
     const listener = listen();
     const ours = await sockets.connect(path, never);
     listener.accept().close();
@@ -136,7 +139,7 @@ function packetsContract(name: string, makeWorld: (t: TestContext) => Promise<Pa
     listener.close();
   });
 
-  packetTest('our own end, too, also while something waits to be sent', async ({ sockets, path, listen }) => {
+  packetTest('our own close too, also with a pending send', async ({ sockets, path, listen }) => {
     const listener = listen();
     const ours = await sockets.connect(path, never);
     const theirs = listener.accept();
@@ -169,14 +172,14 @@ test('linux packet sockets: the path may be long, a name in it may not', async (
   await assert.rejects(linuxPacketSockets.connect(`/tmp/${'x'.repeat(120)}`, never), { code: 'ENAMETOOLONG' });
 });
 
-test('linux packet sockets: who listens with a full queue is waited for', async (t) => {
+test('linux packet sockets: connecting waits for a listener with a full backlog', async (t) => {
   const path = `${await temporaryFolder(t)}/socket`;
   const listener = listenOn(path, 0);
   const before = readdirSync('/proc/self/fd').length;
   const controller = new AbortController();
   const connecting = Array.from({ length: 5 }, () => linuxPacketSockets.connect(path, controller.signal));
   const theirs: PacketConnection[] = [];
-  // One is in the queue, the others wait, one after the other, for its place.
+  // One is in the backlog, the others wait one after the other.
   for (const each of connecting.slice(0, 4)) {
     const ours = await each;
     theirs.push(listener.accept());

@@ -1,4 +1,4 @@
-/** A process decides how deep and how wide its tree of processes is. `NODELET_TEST_PROCESSES=9000` makes larger ones. */
+/** Process trees of any depth and width are killed. `NODELET_TEST_PROCESSES=9000` tests larger ones. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -8,27 +8,27 @@ import type { RunningProgram } from '../../../src/host/processes.ts';
 
 const PERL = '/usr/bin/perl';
 const COUNT = Number(process.env['NODELET_TEST_PROCESSES'] ?? 200);
-/** Each process starts the next one and waits for it; the last one says so. Whatever happens, all end by themselves. */
+/** Each process starts the next one and waits for it; the last one reports it. All end by themselves after a while. */
 const CHAIN = `my $left = shift; $| = 1;
 while ($left-- > 0) { my $child = fork; defined $child or last; if ($child) { waitpid $child, 0; exit } }
 print "ready\\n"; sleep 60;`;
-/** The same, each process in a session of its own, so that no group has two of them. */
+/** The same, each process in its own session, so that no process group has two of them. */
 const SESSIONS = `use POSIX; ${CHAIN.replace('if ($child)', 'POSIX::setsid() if !$child; if ($child)')}`;
 /** One process starts all others. */
-const BROOD = `my $left = shift; $| = 1;
+const MANY_CHILDREN = `my $left = shift; $| = 1;
 while ($left-- > 0) { my $child = fork; defined $child or last; if (!$child) { sleep 60; exit } }
 print "ready\\n"; sleep 60;`;
 
 const CASES: Readonly<Record<string, string>> = {
   'a chain of processes': CHAIN,
   'a chain of sessions': SESSIONS,
-  'a process with many children': BROOD,
+  'a process with many children': MANY_CHILDREN,
 };
 
 const skip = existsSync(PERL) ? false : `not installed: ${PERL}`;
 
 for (const [name, text] of Object.entries(CASES)) {
-  test(`linux programs: ${name} is killed to the last one`, { skip, timeout: 120_000 }, async () => {
+  test(`linux programs: ${name} is killed completely`, { skip, timeout: 120_000 }, async () => {
     const script = `${text}# ${process.pid}`;
     const program = await started(script);
     assert.ok(processesOf(script).length > COUNT, 'the machine did not let it grow');
@@ -52,7 +52,7 @@ async function started(script: string): Promise<RunningProgram> {
   return assert.fail('the program ended early');
 }
 
-/** Those that run; zombies do not. */
+/** Running processes, without zombies. */
 function processesOf(script: string): readonly string[] {
   return readdirSync('/proc').filter((name) => {
     if (!/^\d+$/.test(name)) return false;

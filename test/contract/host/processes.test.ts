@@ -1,4 +1,4 @@
-/** What every way to start processes promises. */
+/** The contract of processes. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ processesContract('memory', async () => {
   return { processes, fs, root: '/data' };
 });
 
-/** As much of a shell as the scripts below need. */
+/** The part of a shell that the scripts below need. */
 async function memoryShell(context: ProgramContext): Promise<number> {
   for (const step of (context.args[1] ?? '').split('; ')) {
     const [word, ...rest] = step.split(' ');
@@ -50,18 +50,18 @@ async function memoryShell(context: ProgramContext): Promise<number> {
 }
 
 function processesContract(name: string, makeWorld: (t: TestContext) => Promise<ProcessesWorld>): void {
-  test(`${name} processes: a program reads its input, and its output and exit code are kept`, async (t) => {
+  test(`${name} processes: a program reads its input, and its output and exit code are returned`, async (t) => {
     const { processes } = await makeWorld(t);
     const finished = await processes.run({ ...shell('cat; echo oops >&2; exit 3'), input: 'hello' }, never);
     const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
     assert.deepEqual([finished.exitCode, text(finished.stdout), text(finished.stderr)], [3, 'hello', 'oops\n']);
   });
 
-  test(`${name} processes: one is found by its arguments and its environment`, async (t) => {
+  test(`${name} processes: a process is found by its arguments and its environment`, async (t) => {
     const { processes, fs, root } = await makeWorld(t);
     const mark = `mark-${process.pid}-${name}`;
     const env = { MARK: mark, PATH: '/usr/bin:/bin' };
-    // From when on it is ready it becomes no other program: the kernel shows nothing of one that is just becoming.
+    // After `ready` it does not exec again: /proc shows no arguments during execve(2).
     const script = `mkfifo ${root}/1000; echo ready; read x <${root}/1000`;
     const daemon = { program: '/bin/sh', args: ['-c', script], env, logFile: `${root}/log` };
     const { pid, startTime, exited } = await processes.startDaemon(daemon);
@@ -76,20 +76,20 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     assert.deepEqual(await processes.find(isMarked), []);
   });
 
-  test(`${name} processes: a program that does not read its input is fine`, async (t) => {
+  test(`${name} processes: a program may ignore its input`, async (t) => {
     const { processes } = await makeWorld(t);
     const { exitCode } = await processes.run({ ...shell('exit 0'), input: new Uint8Array(1024 * 1024) }, never);
     assert.equal(exitCode, 0);
   });
 
-  test(`${name} processes: the environment and the folder are those given`, async (t) => {
+  test(`${name} processes: the environment and the working folder are the given ones`, async (t) => {
     const { processes } = await makeWorld(t);
     const command = { ...shell('echo "$GREETING $PWD"'), env: { GREETING: 'hi' }, cwd: '/' };
     const { stdout } = await processes.run(command, never);
     assert.equal(new TextDecoder().decode(stdout), 'hi /\n');
   });
 
-  test(`${name} processes: what cannot start rejects`, async (t) => {
+  test(`${name} processes: a program that cannot start rejects`, async (t) => {
     const { processes, root } = await makeWorld(t);
     const failure = { name: 'ProcessStartError', code: 'ENOENT', program: '/no/such/program' };
     await assert.rejects(processes.run({ program: '/no/such/program', args: [] }, never), failure);
@@ -106,7 +106,7 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     await assert.rejects(processes.run(shell('exit 0'), controller.signal), { message: 'enough' });
   });
 
-  test(`${name} processes: who writes too much is killed`, async (t) => {
+  test(`${name} processes: a program with too much output is killed`, async (t) => {
     const { processes } = await makeWorld(t);
     for (const script of ['cat; exec sleep 1000', 'cat; cat; exec sleep 1000']) {
       const command = { ...shell(script), input: 'hello', maxOutputBytes: 4 };
@@ -119,7 +119,7 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     assert.equal(stdout.byteLength, 5);
   });
 
-  test(`${name} processes: a daemon writes behind what its log holds, and tells its exit code`, async (t) => {
+  test(`${name} processes: a daemon appends to its log, and its exit code is reported`, async (t) => {
     const { processes, fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/log`, 'earlier\n');
     const daemon = await processes.startDaemon({ ...shell('echo now; exit 4'), logFile: `${root}/log` });
@@ -129,13 +129,13 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     assert.equal(await processes.identify(daemon.pid), undefined);
   });
 
-  test(`${name} processes: a daemon is known by number and start time until it is killed`, async (t) => {
+  test(`${name} processes: a daemon is identified by pid and start time until it is killed`, async (t) => {
     const { processes, root } = await makeWorld(t);
     const daemon = await processes.startDaemon({ ...shell('exec sleep 1000'), logFile: `${root}/log` });
     const { pid, startTime } = daemon;
     assert.deepEqual(await processes.identify(pid), { pid, startTime });
 
-    // Another process with the same number is not meant.
+    // Another process with the same pid is not affected.
     await processes.kill({ pid, startTime: startTime + 1 }, 'SIGKILL');
     await processes.waitForExit({ pid, startTime: startTime + 1 }, never);
     assert.deepEqual(await processes.identify(pid), { pid, startTime });
@@ -159,13 +159,13 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     await processes.waitForExit(daemon, never);
   });
 
-  test(`${name} processes: there is no process with a number that nobody has`, async (t) => {
+  test(`${name} processes: an unused pid has no process`, async (t) => {
     const { processes } = await makeWorld(t);
     assert.equal(await processes.identify(2 ** 22 + 1), undefined);
   });
 }
 
-test('linux processes: waits for a process that somebody else started', async () => {
+test('linux processes: waits for a process that is not a child', async () => {
   const processes = createLinuxProcesses(process.env);
   const child = spawn('/bin/sleep', ['1000']);
   await once(child, 'spawn');
@@ -177,13 +177,13 @@ test('linux processes: waits for a process that somebody else started', async ()
   assert.equal(await processes.identify(identity.pid), undefined);
 });
 
-test('linux processes: arguments that are too long reject like anything else that cannot start', async () => {
+test('linux processes: arguments that are too long reject with a ProcessStartError', async () => {
   const processes = createLinuxProcesses(process.env);
   const run = processes.run({ program: '/bin/true', args: ['x'.repeat(4 * 1024 * 1024)] }, never);
   await assert.rejects(run, { name: 'ProcessStartError', code: 'E2BIG' });
 });
 
-test('linux processes: an aborted run takes along what the program started', async (t) => {
+test('linux processes: an aborted run kills the descendants too', async (t) => {
   const processes = createLinuxProcesses(process.env);
   const root = await temporaryFolder(t);
   const controller = new AbortController();
@@ -199,7 +199,7 @@ test('linux processes: an aborted run takes along what the program started', asy
   await processes.waitForExit(grandchild, never);
 });
 
-test('linux processes: a daemon has a session of its own and no terminal', async (t) => {
+test('linux processes: a daemon has its own session and no terminal', async (t) => {
   const processes = createLinuxProcesses(process.env);
   const logFile = `${await temporaryFolder(t)}/log`;
   const daemon = await processes.startDaemon({ ...shell('exec sleep 1000'), logFile });

@@ -1,4 +1,4 @@
-/** What every source of randomness promises. */
+/** The contract of random sources. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
@@ -20,7 +20,7 @@ function randomContract(name: string, makeRandom: () => Random): void {
     assert.equal(tenths.size, 10);
   });
 
-  test(`${name} random: as many bytes as asked for, others each time`, () => {
+  test(`${name} random: the requested number of bytes, different each time`, () => {
     const random = makeRandom();
     const [first, second] = [random.bytes(16), random.bytes(16)];
     assert.deepEqual([first.length, second.length, random.bytes(0).length], [16, 16, 0]);

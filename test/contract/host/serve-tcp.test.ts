@@ -1,4 +1,4 @@
-/** What every network promises to who serves HTTP on an address. */
+/** The contract of HTTP servers on TCP. */
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
@@ -15,7 +15,7 @@ serveTcpContract('memory', memoryNetworkWorld);
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 
-test('linux TCP server: 0.0.0.0 is every address, of IPv6 too', { skip: !hasIpv6 && 'needs IPv6' }, async (t) => {
+test('linux TCP server: 0.0.0.0 is every address, IPv6 included', { skip: !hasIpv6 && 'needs IPv6' }, async (t) => {
   const server = await linuxNetwork.serveTcp({ host: '0.0.0.0', port: 0 }, ok);
   t.after(() => server.close());
   for (const host of [HOST, '::1']) (await linuxNetwork.dial({ host, port: server.port }, never)).close();
@@ -35,7 +35,7 @@ function serveTcpContract(name: string, makeWorld: (t: TestContext) => Promise<N
     return { network, server, target, get };
   }
 
-  test(`${name} TCP server: hands over a request, and sends the answer`, async (t) => {
+  test(`${name} TCP server: passes a request to the handler, and sends its response`, async (t) => {
     const { network, target } = await served(t, async ({ method, path, query, body }) => {
       const text = Buffer.concat(await Array.fromAsync(body)).toString();
       return { status: 201, headers: { 'X-Kind': 'test' }, body: `${method} ${path} ${query.get('q')} ${text}` };
@@ -52,13 +52,13 @@ function serveTcpContract(name: string, makeWorld: (t: TestContext) => Promise<N
     assert.deepEqual([response.status, await textOf(response)], [500, 'no luck']);
   });
 
-  test(`${name} TCP server: takes no address from who listens there`, async (t) => {
+  test(`${name} TCP server: rejects an address that is in use`, async (t) => {
     const { network, target, get } = await served(t, ok);
     await assert.rejects(network.serveTcp(target, ok), { name: 'NetworkError', code: 'EADDRINUSE' });
     assert.equal(await textOf(await get('/')), 'ok');
   });
 
-  test(`${name} TCP server: closing ends what is being answered`, async (t) => {
+  test(`${name} TCP server: closing ends pending responses`, async (t) => {
     const asked = Promise.withResolvers<void>();
     const { server, get } = await served(t, () => {
       asked.resolve();

@@ -1,4 +1,4 @@
-/** What every network promises to who serves HTTPS. */
+/** The contract of HTTPS servers. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
@@ -6,7 +6,7 @@ import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import { memoryClientCertificate } from '../../../src/host/fake/memory-tls-server.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
 import type { HttpResponse, Network, TlsSettings } from '../../../src/host/network.ts';
-import type { TlsResponse, TlsHandler, TlsRequest, TlsServerSettings } from '../../../src/host/tls-server.ts';
+import type { TlsHandler, TlsRequest, TlsResponse, TlsServerSettings } from '../../../src/host/tls-server.ts';
 import { certificatesSkipReason, createAuthority } from '../../integration/cluster-certificates.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -14,10 +14,10 @@ type Identity = NonNullable<TlsServerSettings['identity']>;
 
 interface TlsWorld {
   readonly network: Network;
-  /** Two certificates for 127.0.0.1, each vouched for by `authorityOf` it. */
+  /** Two certificates for 127.0.0.1, each signed by its `authorityOf`. */
   readonly identities: readonly [Identity, Identity];
   readonly authorityOf: (identity: Identity) => string;
-  /** Who vouches for `guest`, and who does not. */
+  /** The authority of `guest`, and another one. */
   readonly clientAuthority: string;
   readonly otherAuthority: string;
   readonly guest: Identity;
@@ -93,7 +93,7 @@ for (const [name, makeWorld, skip] of [
   ['linux', linuxWorld, certificatesSkipReason()],
   ['memory', memoryWorld, false],
 ] as const) {
-  test(`${name} TLS server: tells what is asked for, and sends the answer`, { skip }, async (t) => {
+  test(`${name} TLS server: passes a request to the handler, and sends its response`, { skip }, async (t) => {
     const requests: TlsRequest[] = [];
     const { get } = await served(t, await makeWorld(t), async (request) => {
       requests.push(request);
@@ -109,7 +109,7 @@ for (const [name, makeWorld, skip] of [
     assert.deepEqual(request?.client, { kind: 'none' });
   });
 
-  test(`${name} TLS server: knows a client by its certificate, and tells who is not vouched for`, {
+  test(`${name} TLS server: identifies clients by certificate, and reports untrusted ones`, {
     skip,
   }, async (t) => {
     const world = await makeWorld(t);
@@ -136,13 +136,13 @@ for (const [name, makeWorld, skip] of [
     assert.equal(untrusted?.kind, 'untrusted');
   });
 
-  test(`${name} TLS server: asks no client for a certificate unless somebody vouches for them`, { skip }, async (t) => {
+  test(`${name} TLS server: asks clients for certificates only with client authorities`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { get } = await served(t, world, whoIsIt);
     assert.equal(await textOf(await get('/', { clientCertificates: [world.guest] })), 'none');
   });
 
-  test(`${name} TLS server: shows another certificate from the next connection on`, { skip }, async (t) => {
+  test(`${name} TLS server: uses a new certificate from the next connection on`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { server, get } = await served(t, world, whoIsIt);
     assert.equal((await get('/')).status, 200);
@@ -155,7 +155,7 @@ for (const [name, makeWorld, skip] of [
     assert.equal((await get('/')).status, 200);
   });
 
-  test(`${name} TLS server: without a certificate nobody gets an answer`, { skip }, async (t) => {
+  test(`${name} TLS server: without a certificate no handshake succeeds`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const server = await world.network.serveTls({ host: '127.0.0.1', port: 0 }, {}, whoIsIt);
     t.after(() => server.close());
@@ -166,7 +166,7 @@ for (const [name, makeWorld, skip] of [
     assert.equal((await world.network.request(asked, never)).status, 200);
   });
 
-  test(`${name} TLS server: makes a stream of a connection, or says why not`, { skip }, async (t) => {
+  test(`${name} TLS server: upgrades a connection to a stream, or responds with the reason`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { target, trusting } = await served(t, world, async ({ path, upgrade, headers }) => {
       if (path !== '/stream') return said(`not ${upgrade}`, 403);
@@ -210,7 +210,7 @@ for (const [name, makeWorld, skip] of [
     await assert.rejects(upgrade('/other'), { name: 'NetworkError', status: 403, bodyText: 'not SPDY/3.1' });
   });
 
-  test(`${name} TLS server: an address that is taken is refused`, { skip }, async (t) => {
+  test(`${name} TLS server: rejects an address that is in use`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { target } = await served(t, world, whoIsIt);
     await assert.rejects(world.network.serveTls(target, {}, whoIsIt), { name: 'NetworkError', code: 'EADDRINUSE' });

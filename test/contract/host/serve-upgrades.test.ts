@@ -1,4 +1,4 @@
-/** What every network promises to who serves connections that become something else than HTTP. */
+/** The contract of upgrade servers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
@@ -8,9 +8,9 @@ import { WebSocket } from 'ws';
 import type {
   ByteStream,
   HttpResponse,
+  IncomingUpgrade,
   Network,
   UpgradeHandler,
-  IncomingUpgrade,
   WebSocketConnection,
 } from '../../../src/host/network.ts';
 import type { UpgradeRejectedError } from '../../../src/host/upgrade-rejected-error.ts';
@@ -42,7 +42,7 @@ async function textOf({ body }: HttpResponse): Promise<string> {
 }
 
 function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Promise<NetworkWorld>): void {
-  test(`${name} upgrade server: decides by what is offered, and speaks the protocol that it chose`, async (t) => {
+  test(`${name} upgrade server: decides by the request, and uses the chosen protocol`, async (t) => {
     const { network } = await makeWorld(t);
     const offers: IncomingUpgrade[] = [];
     const { target } = await served(t, network, (offer) => {
@@ -64,7 +64,7 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     );
   });
 
-  test(`${name} upgrade server: a refusal is an HTTP answer`, async (t) => {
+  test(`${name} upgrade server: a rejection is an HTTP response`, async (t) => {
     const { network } = await makeWorld(t);
     const { target } = await served(t, network, ({ upgrade }) => ({
       kind: 'refuse',
@@ -81,15 +81,15 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     const answer = await network.request({ target, method: 'POST', path: '/', headers }, never);
     assert.deepEqual([answer.status, answer.headers['x-reason'], await textOf(answer)], [404, 'none', 'no SPDY/3.1']);
     const spdy = network.upgrade({ target, method: 'POST', path: '/', upgrade: 'SPDY/3.1' }, never);
-    const { bodyText: words, headers: told } = await spdy.then(
+    const { bodyText, headers: responseHeaders } = await spdy.then(
       () => assert.fail(),
       (error: UpgradeRejectedError) => error,
     );
-    assert.deepEqual([words, told['x-reason']], ['no SPDY/3.1', 'none']);
+    assert.deepEqual([bodyText, responseHeaders['x-reason']], ['no SPDY/3.1', 'none']);
     await assert.rejects(spdy, { name: 'NetworkError', code: 'EPROTO', message: /404.*no SPDY\/3\.1/ });
   });
 
-  test(`${name} upgrade server: what is accepted without being asked for is refused`, async (t) => {
+  test(`${name} upgrade server: an upgrade that was not requested is rejected`, async (t) => {
     const { network } = await makeWorld(t);
     const { target } = await served(t, network, () => ({
       kind: 'webSocket',
@@ -102,14 +102,14 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     await assert.rejects(spdy, { name: 'NetworkError', code: 'EPROTO', message: /400/ });
   });
 
-  test(`${name} upgrade server: a WebSocket is not made a stream of bytes`, async (t) => {
+  test(`${name} upgrade server: a WebSocket is not upgraded to a byte stream`, async (t) => {
     const { network } = await makeWorld(t);
     const { target } = await served(t, network, () => ({ kind: 'stream', serve: () => assert.fail() }));
     const refused = network.webSocket({ target, path: '/', protocols: ['v4'] }, never);
     await assert.rejects(refused, { name: 'NetworkError', code: 'EPROTO' });
   });
 
-  test(`${name} upgrade server: makes a stream of bytes of a connection, each side of which ends by itself`, async (t) => {
+  test(`${name} upgrade server: upgrades a connection to a byte stream whose sides end separately`, async (t) => {
     const { network } = await makeWorld(t);
     const offers: IncomingUpgrade[] = [];
     const { target } = await served(t, network, (offer) => {
@@ -135,7 +135,7 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     );
   });
 
-  test(`${name} upgrade server: a stream ends by its client's signal, or with the server`, async (t) => {
+  test(`${name} upgrade server: a stream ends with the client's signal, or with the server`, async (t) => {
     const { network } = await makeWorld(t);
     const streams: ByteStream[] = [];
     const serve = (stream: ByteStream): void => void streams.push(stream);
@@ -152,7 +152,7 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     await assert.rejects(network.upgrade(request, client.signal), { message: 'gone' });
   });
 
-  test(`${name} upgrade server: sees a client go of whom it reads nothing`, async (t) => {
+  test(`${name} upgrade server: notices the disconnect of a client that it does not read from`, async (t) => {
     const { network } = await makeWorld(t);
     const serving = Promise.withResolvers<WebSocketConnection>();
     const serve = (connection: WebSocketConnection): void => serving.resolve(connection);
@@ -180,13 +180,13 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     const connection = await network.webSocket({ target, path: '/', protocols: ['v4'] }, never);
     const ended = connection.messages[Symbol.asyncIterator]().next();
     await server.close();
-    await ended.catch(() => {}); // a connection that is cut may be an end or a failure
+    await ended.catch(() => {}); // a severed connection may show as an end or an error
     await assert.rejects(async () => serverSide?.send(Uint8Array.of(1)), { code: 'EPIPE' });
     await assert.rejects(network.dial(target, never), { code: 'ECONNREFUSED' });
   });
 }
 
-test('linux upgrade server: says goodbye with the code of a normal end, which clients of Kubernetes wait for', async (t) => {
+test('linux upgrade server: closes with the code of a normal closure, which Kubernetes clients expect', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const { target } = await served(t, network, () => ({
     kind: 'webSocket',
@@ -198,7 +198,7 @@ test('linux upgrade server: says goodbye with the code of a normal end, which cl
   assert.equal(code, 1000);
 });
 
-test('linux upgrade server: gives out the bytes that came with the request, and answers as the client spelled it', async (t) => {
+test('linux upgrade server: passes on the bytes that came with the request, and keeps the spelling of the client', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const { target } = await served(t, network, () => ({
     kind: 'stream',
@@ -213,7 +213,7 @@ test('linux upgrade server: gives out the bytes that came with the request, and 
   assert.equal(text, 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: sPdY/3.1\r\n\r\nearly');
 });
 
-test('linux upgrade server: takes the names of Kubernetes that are no tokens', async (t) => {
+test('linux upgrade server: accepts Kubernetes protocol names that are not tokens', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const name = 'SPDY/3.1+portforward.k8s.io';
   const { target } = await served(t, network, ({ protocols: [protocol = ''] }) => ({
@@ -232,7 +232,7 @@ test('linux upgrade server: takes the names of Kubernetes that are no tokens', a
   answer.stream.close();
 });
 
-test('linux upgrade server: a string goes as text, bytes as binary', async (t) => {
+test('linux upgrade server: a string is sent as text, bytes as binary', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const serve = async (connection: WebSocketConnection): Promise<void> => {
     await connection.send('grüß');
@@ -254,7 +254,7 @@ test('linux upgrade server: a string goes as text, bytes as binary', async (t) =
   ]);
 });
 
-test('linux upgrade server: a client that asks for answers and does not read them is cut off', async (t) => {
+test('linux upgrade server: a client that does not read its pongs is disconnected', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const serve = (): void => {};
   const { target } = await served(t, network, () => ({ kind: 'webSocket', protocol: '', serve }));
@@ -269,7 +269,7 @@ test('linux upgrade server: a client that asks for answers and does not read the
   await assert.rejects(flood(), { code: 'EPIPE' });
 });
 
-test('linux upgrade server: who is refused and does not hang up is cut off', async (t) => {
+test('linux upgrade server: a rejected client that does not close is disconnected', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const { target } = await served(t, network, () => ({ kind: 'refuse', status: 404, message: '' }));
   const client = createConnection({ ...target, allowHalfOpen: true });
@@ -284,13 +284,13 @@ test('linux upgrade server: who is refused and does not hang up is cut off', asy
   }
 });
 
-test('linux upgrades: a server that refuses and keeps the connection is heard to the end', async (t) => {
+test('linux upgrades: the whole response of a server that rejects and keeps the connection is read', async (t) => {
   const { network, echo: target } = await linuxNetworkWorld(t);
   const refused = network.upgrade({ target, method: 'POST', path: '/exec', upgrade: 'SPDY/3.1' }, never);
   await assert.rejects(refused, { name: 'NetworkError', status: 202, bodyText: /"url":"\/exec"/ });
 });
 
-test('linux upgrade server: answers pings, by which clients of Kubernetes see that it is there', async (t) => {
+test('linux upgrade server: responds to pings, which Kubernetes clients use as keep-alive', async (t) => {
   const { network } = await linuxNetworkWorld(t);
   const { target } = await served(t, network, () => ({ kind: 'webSocket', protocol: '', serve: () => {} }));
   const client = new WebSocket(`ws://${target.host}:${target.port}/`);

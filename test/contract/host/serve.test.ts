@@ -1,4 +1,4 @@
-/** What every network promises to who serves on a socket file. */
+/** The contract of HTTP servers on socket files. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { HttpHandler, HttpResponse, HttpServer } from '../../../src/host/network.ts';
@@ -35,7 +35,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     };
   }
 
-  test(`${name} server: hands over a request, and sends the answer`, async (t) => {
+  test(`${name} server: passes a request to the handler, and sends its response`, async (t) => {
     const { network, serve, socketPath } = await makeWorld(t);
     await serve(async ({ method, path, query, body }) => {
       let text = '';
@@ -48,7 +48,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await textOf(response), 'PUT /a/b x y content');
   });
 
-  test(`${name} server: the file has its mode and goes with the server`, async (t) => {
+  test(`${name} server: the file has its mode and is removed with the server`, async (t) => {
     const { fs, root, serve, socketPath, get } = await makeWorld(t);
     const server = await serve(ok);
     const stat = await fs.lstat(socketPath);
@@ -59,7 +59,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await assert.rejects(get('/'), { code: 'ENOENT' });
   });
 
-  test(`${name} server: does not take a socket from who listens, nor the place of a file`, async (t) => {
+  test(`${name} server: replaces neither a socket with a listener nor a file`, async (t) => {
     const { network, fs, root, serve, socketPath, get } = await makeWorld(t);
     await serve(ok);
     await assert.rejects(serve(ok), { name: 'NetworkError', code: 'EADDRINUSE' });
@@ -70,7 +70,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal((await fs.readDirectory(root)).length, 2, socketPath);
   });
 
-  test(`${name} server: takes the place of a socket that nobody listens on`, async (t) => {
+  test(`${name} server: replaces a stale socket`, async (t) => {
     const { network, serve, socketPath, leaveStaleSocket, get } = await makeWorld(t);
     await leaveStaleSocket(socketPath);
     await assert.rejects(network.dial({ socketPath }, never), { code: 'ECONNREFUSED' });
@@ -78,7 +78,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await textOf(await get('/')), 'ok');
   });
 
-  test(`${name} server: of many who want the place of such a socket at once one gets it`, async (t) => {
+  test(`${name} server: exactly one of many concurrent servers replaces a stale socket`, async (t) => {
     const { serve, socketPath, leaveStaleSocket, get } = await makeWorld(t);
     await leaveStaleSocket(socketPath);
     const claims = Array.from({ length: 20 }, (_, index) => serve(async () => ({ status: 200, body: `${index}` })));
@@ -89,7 +89,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await textOf(await get('/')), String(won[0]));
   });
 
-  test(`${name} server: leaves a file alone that is no longer its own`, async (t) => {
+  test(`${name} server: does not remove a file that was replaced`, async (t) => {
     const { fs, serve, socketPath, get } = await makeWorld(t);
     const first = await serve(ok);
     await fs.remove(socketPath);
@@ -99,13 +99,13 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await textOf(await get('/')), 'second');
   });
 
-  test(`${name} server: needs the folder`, async (t) => {
+  test(`${name} server: fails without the folder`, async (t) => {
     const { network, root } = await makeWorld(t);
     const listening = network.serve({ socketPath: `${root}/none/socket`, mode: 0o600 }, ok);
     await assert.rejects(listening, { name: 'NetworkError', code: 'ENOENT' });
   });
 
-  test(`${name} server: a handler that fails is a 500 with its text`, async (t) => {
+  test(`${name} server: a handler's error is a 500 with its text`, async (t) => {
     const { serve, get } = await makeWorld(t);
     await serve(async () => {
       throw new Error('no luck');
@@ -114,7 +114,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.deepEqual([response.status, await textOf(response)], [500, 'no luck']);
   });
 
-  test(`${name} server: a stream arrives piece by piece, and its end is the end`, async (t) => {
+  test(`${name} server: a stream arrives chunk by chunk, and ends with its last chunk`, async (t) => {
     const { serve, get } = await makeWorld(t);
     const seen: string[] = [];
     let go = Promise.withResolvers<void>();
@@ -128,12 +128,12 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await serve(async () => ({ status: 200, body: pieces() }));
     for await (const chunk of (await get('/')).body) {
       seen.push(new TextDecoder().decode(chunk));
-      go.resolve(); // the next piece is made only now
+      go.resolve(); // the next chunk is created only now
     }
     assert.deepEqual(seen, ['one', 'two']);
   });
 
-  test(`${name} server: sees that the client is gone, who sees its own reason`, async (t) => {
+  test(`${name} server: notices a disconnect of the client, which gets its own reason`, async (t) => {
     const { serve, get } = await makeWorld(t);
     const gone = Promise.withResolvers<void>();
     await serve(async ({ signal }) => {
@@ -154,7 +154,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await gone.promise;
   });
 
-  test(`${name} server: closing ends what is being answered`, async (t) => {
+  test(`${name} server: closing ends pending responses`, async (t) => {
     const { serve, get } = await makeWorld(t);
     const gone = Promise.withResolvers<void>();
     const server = await serve(async ({ signal }) => {
@@ -172,7 +172,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await gone.promise;
   });
 
-  test(`${name} server: a body that streams is taken as it comes, as fast as it is read`, async (t) => {
+  test(`${name} server: a streamed body is received as fast as it is read`, async (t) => {
     const { network, serve, socketPath } = await makeWorld(t);
     await serve(async ({ body }) => {
       let bytes = 0;
@@ -186,7 +186,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await textOf(await network.request(request, never)), `${100 * 65_536}`);
   });
 
-  test(`${name} server: may answer before it has read a body that streams, which is left then`, async (t) => {
+  test(`${name} server: may respond before it has read a streamed body, which is then abandoned`, async (t) => {
     const { network, serve, socketPath } = await makeWorld(t);
     const left = Promise.withResolvers<void>();
     await serve(async ({ body }) => {
@@ -206,7 +206,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await left.promise;
   });
 
-  test(`${name} server: sees a body that streams break off, and the client its own reason`, async (t) => {
+  test(`${name} server: notices an interrupted streamed body, and the client gets its own reason`, async (t) => {
     const { network, serve, socketPath } = await makeWorld(t);
     const [begun, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     await serve(async ({ body }) => {
@@ -228,7 +228,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await seen.promise, 'broken off');
   });
 
-  test(`${name} server: an answer that fails in its middle does not look whole`, async (t) => {
+  test(`${name} server: a response that fails midway is not complete`, async (t) => {
     const { serve, get } = await makeWorld(t);
     async function* broken() {
       yield 'half';
@@ -238,7 +238,7 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await assert.rejects(textOf(await get('/')));
   });
 
-  test(`${name} server: is idle when the last answer has been sent`, async (t) => {
+  test(`${name} server: is idle when the last response has been sent`, async (t) => {
     const { serve, get } = await makeWorld(t);
     const go = Promise.withResolvers<void>();
     const order: string[] = [];

@@ -1,4 +1,4 @@
-/** What every maker of keys promises. */
+/** The contract of signing keys. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemorySigningKeys } from '../../../src/host/fake/memory-signing-keys.ts';
@@ -12,14 +12,14 @@ signingKeysContract('linux', () => linuxSigningKeys);
 signingKeysContract('memory', () => new MemorySigningKeys(new SeededRandom(7)));
 
 function signingKeysContract(name: string, makeKeys: () => SigningKeys): void {
-  test(`${name} signing keys: each is another`, async () => {
+  test(`${name} signing keys: each is different`, async () => {
     const keys = makeKeys();
     const [one, two] = [await keys.generate(), await keys.generate()];
     assert.notDeepEqual(one.publicKey, two.publicKey);
     assert.notEqual(one.pem, two.pem);
   });
 
-  test(`${name} signing keys: a signature is known to its own key, and holds for its own data`, async () => {
+  test(`${name} signing keys: a signature is valid only for its key and data`, async () => {
     const keys = makeKeys();
     const [one, two] = [await keys.generate(), await keys.generate()];
     const signature = one.sign(DATA);
@@ -28,7 +28,7 @@ function signingKeysContract(name: string, makeKeys: () => SigningKeys): void {
     assert.ok(!two.isSignature(signature, DATA));
   });
 
-  test(`${name} signing keys: what is written down is read again, also from between other blocks`, async () => {
+  test(`${name} signing keys: a key is read from its PEM, also between other blocks`, async () => {
     const key = await makeKeys().generate();
     const beside = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
     for (const text of [key.pem, `${beside}${key.pem}${beside}`]) {
@@ -46,7 +46,7 @@ test('memory signing keys: the same seed makes the same keys and signatures', as
   assert.deepEqual(await sample(), await sample());
 });
 
-test('what is no key is refused without being shown', () => {
+test('an invalid key is rejected without being shown', () => {
   const broken = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
   for (const text of ['', 'secret', broken]) {
     assert.throws(

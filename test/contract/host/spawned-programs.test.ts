@@ -1,4 +1,4 @@
-/** What every way to start a program with its streams, or one that goes on by itself, promises. */
+/** The contract of programs with streams, and of monitors. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -25,7 +25,7 @@ spawnContract('memory', async () => {
   return processes;
 });
 
-/** As much of a shell as the scripts below need. */
+/** The part of a shell that the scripts below need. */
 async function memoryShell(context: ProgramContext): Promise<number> {
   for (const step of (context.args[1] ?? '').split('; ')) {
     if (step === 'cat') {
@@ -46,17 +46,17 @@ async function all(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<Processes>): void {
-  test(`${name} programs: input, both outputs and the exit code, also when they are read late`, async (t) => {
+  test(`${name} programs: input, both outputs and the exit code, also when read late`, async (t) => {
     const processes = await makeProcesses(t);
     const program = await processes.spawn(shell('cat; echo oops >&2; exit 3'));
     await program.write(new TextEncoder().encode('hello'));
     program.closeInput();
     assert.equal(await program.exited, 3);
     assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['hello', 'oops\n']);
-    await program.write(new TextEncoder().encode('nobody reads this'));
+    await program.write(new TextEncoder().encode('unread'));
   });
 
-  test(`${name} programs: one that is killed ends with its outputs`, async (t) => {
+  test(`${name} programs: a killed program ends with its outputs`, async (t) => {
     const processes = await makeProcesses(t);
     const program = await processes.spawn(shell('exec sleep 1000'));
     assert.deepEqual(await processes.identify(program.pid), { pid: program.pid, startTime: program.startTime });
@@ -67,7 +67,7 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
     await processes.killTree(program);
   });
 
-  test(`${name} programs: one without a terminal has none to resize`, async (t) => {
+  test(`${name} programs: a program without a terminal cannot be resized`, async (t) => {
     const processes = await makeProcesses(t);
     const program = await processes.spawn(shell('exec sleep 1000'));
     assert.equal(await processes.resizeTerminal(program, { width: 100, height: 40 }), false);
@@ -75,14 +75,14 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
     await program.exited;
   });
 
-  test(`${name} programs: signals have numbers`, async (t) => {
+  test(`${name} programs: signals can be given as numbers`, async (t) => {
     const processes = await makeProcesses(t);
     const program = await processes.spawn(shell('exec sleep 1000', 'outputOnly'));
     await processes.kill(program, 10);
     assert.equal(await program.exited, 138);
   });
 
-  test(`${name} programs: what cannot start rejects`, async (t) => {
+  test(`${name} programs: a program that cannot start rejects`, async (t) => {
     const processes = await makeProcesses(t);
     const failure = { name: 'ProcessStartError', code: 'ENOENT', program: '/no/such/program' };
     const command = { program: '/no/such/program', args: [], env: {} };
@@ -90,19 +90,19 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
     await assert.rejects(processes.startMonitor({ ...command, cwd: '/' }, never), failure);
   });
 
-  test(`${name} programs: a monitor speaks and goes on`, async (t) => {
+  test(`${name} programs: a monitor writes its line and continues`, async (t) => {
     const processes = await makeProcesses(t);
     const monitor = { ...shell('echo oops >&2; echo ready >&3; exit 0'), cwd: '/' };
     assert.equal((await processes.startMonitor(monitor, never)).line, 'ready');
   });
 
-  test(`${name} programs: a monitor that ends without a word is told, with its complaint`, async (t) => {
+  test(`${name} programs: a monitor that ends without a line has its stderr in the result`, async (t) => {
     const processes = await makeProcesses(t);
     const monitor = { ...shell('echo oops >&2; exit 1'), cwd: '/' };
     assert.deepEqual(await processes.startMonitor(monitor, never), { line: '', stderr: 'oops\n' });
   });
 
-  test(`${name} programs: nobody waits for a silent monitor when the signal aborts`, async (t) => {
+  test(`${name} programs: an abort ends the wait for a silent monitor`, async (t) => {
     const processes = await makeProcesses(t);
     const controller = new AbortController();
     const start = processes.startMonitor({ ...shell('exec sleep 1000'), cwd: '/' }, controller.signal);
@@ -121,7 +121,7 @@ test('linux programs: a terminal echoes, has a size, and ends its input like Ctr
   assert.deepEqual([output.replaceAll('\r', '').replaceAll('^D\b\b', ''), errors, exitCode], ['go\n40 100\n', '', 5]);
 });
 
-test('linux programs: somebody else may resize a terminal, whichever of its streams it is', async () => {
+test('linux programs: another process may resize a terminal, through any of its streams', async () => {
   const processes = createLinuxProcesses(process.env);
   for (const redirect of ['', '0</dev/null', '0</dev/null 1>/dev/null']) {
     const script = `exec ${redirect}; echo ready >&2; read x <&2; stty size <&2 >&2; exec sleep 1000 ${redirect}`;
@@ -141,7 +141,7 @@ test('linux programs: somebody else may resize a terminal, whichever of its stre
   }
 });
 
-test('linux programs: one that was to send its terminal and does not is told by its words', async (t) => {
+test('linux programs: a program that does not send its terminal has its stderr in the result', async (t) => {
   const processes = createLinuxProcesses(process.env);
   const terminalSocket = `${await temporaryFolder(t)}/door`;
   const command = { ...shell('echo oops >&2; exit 3', 'terminal'), terminalSocket };
@@ -155,7 +155,7 @@ test('linux programs: one that was to send its terminal and does not is told by 
   assert.equal(await linuxFileSystem.stat(`${terminalSocket}2`), undefined);
 });
 
-test('linux programs: a program may run from a copy that nobody can write to', async () => {
+test('linux programs: a program may run from a sealed copy', async () => {
   const processes = createLinuxProcesses(process.env);
   for (let round = 0; round < 2; round++) {
     const script = 'exec 3>>/proc/$$/exe; echo not reached';
@@ -166,7 +166,7 @@ test('linux programs: a program may run from a copy that nobody can write to', a
   }
 });
 
-test('linux programs: a terminal that nobody reads does not hold us up', async () => {
+test('linux programs: an unread terminal does not block', async () => {
   const processes = createLinuxProcesses(process.env);
   const program = await processes.spawn(shell('stty raw; exec sleep 1000', 'terminal'));
   const write = program.write(new Uint8Array(1024 * 1024));
@@ -175,7 +175,7 @@ test('linux programs: a terminal that nobody reads does not hold us up', async (
   await write;
 });
 
-test('linux programs: what is typed ahead while a program does not read is not lost', async (t) => {
+test('linux programs: input that a program does not read yet is not lost', async (t) => {
   const processes = createLinuxProcesses(process.env);
   const gate = `${await temporaryFolder(t)}/gate`;
   const script = `mkfifo ${gate}; stty raw -echo; echo ready; read go <${gate}; exec cat`;
@@ -198,7 +198,7 @@ test('linux programs: what is typed ahead while a program does not read is not l
   await program.kill();
 });
 
-test('linux programs: a tree is killed with the groups of all in it', async (t) => {
+test('linux programs: a tree is killed with the process groups of all its processes', async (t) => {
   const processes = createLinuxProcesses(process.env);
   const root = await temporaryFolder(t);
   const inner = `sleep 1000 & echo $! >${root}/grandchild; touch ${root}/ready; wait`;
@@ -211,7 +211,7 @@ test('linux programs: a tree is killed with the groups of all in it', async (t) 
   assert.equal(await program.exited, 137);
 });
 
-test('linux programs: the outputs can be opened by their names', async () => {
+test('linux programs: the outputs can be opened as /dev/stdout and /dev/stderr', async () => {
   const processes = createLinuxProcesses(process.env);
   const program = await processes.spawn(shell('echo out > /dev/stdout; echo err > /dev/stderr', 'outputOnly'));
   assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['out\n', 'err\n']);

@@ -1,4 +1,4 @@
-/** What every network promises of byte streams on a socket file. */
+/** The contract of byte streams on socket files. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { ByteStream } from '../../../src/host/network.ts';
@@ -32,7 +32,7 @@ function streamContract(name: string, makeNetwork: (t: TestContext) => Promise<N
     client.close();
   });
 
-  test(`${name} stream: the end of one side is the end of the other`, async (t) => {
+  test(`${name} stream: the close of one side ends the other`, async (t) => {
     const { connect, accepted } = await makeWorld(t);
     const client = await connect();
     const server = await accepted;
@@ -41,7 +41,7 @@ function streamContract(name: string, makeNetwork: (t: TestContext) => Promise<N
     await assert.rejects(server.write(new Uint8Array([1])), { name: 'NetworkError', code: 'EPIPE' });
   });
 
-  test(`${name} stream: each side ends by itself`, async (t) => {
+  test(`${name} stream: each side ends separately`, async (t) => {
     const { connect, accepted } = await makeWorld(t);
     const client = await connect();
     const server = await accepted;
@@ -58,7 +58,7 @@ function streamContract(name: string, makeNetwork: (t: TestContext) => Promise<N
     server.close();
   });
 
-  test(`${name} stream: what is being written goes before the end`, async (t) => {
+  test(`${name} stream: pending writes precede the end`, async (t) => {
     const { connect, accepted } = await makeWorld(t);
     const client = await connect();
     const server = await accepted;
@@ -83,7 +83,7 @@ function streamContract(name: string, makeNetwork: (t: TestContext) => Promise<N
     await assert.rejects(connect(), { name: 'NetworkError', code: 'ENOENT' });
   });
 
-  test(`${name} stream: a second server finds the place taken`, async (t) => {
+  test(`${name} stream: a second server is rejected`, async (t) => {
     const { network, socketPath } = await makeWorld(t);
     const second = network.serveStream({ socketPath, mode: 0o600 }, () => {});
     await assert.rejects(second, { name: 'NetworkError', code: 'EADDRINUSE' });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** A folder that is gone after the test; `tidy` runs just before. */
+/** A folder that is removed after the test; `tidy` runs just before. */
 export async function temporaryFolder(
   t: TestContext,
   tidy?: (folder: string) => Promise<void>,
@@ -18,10 +18,10 @@ export async function temporaryFolder(
   return folder;
 }
 
-/** Why a test that needs the superuser cannot run here; `false` when it can. */
+/** The reason to skip a test that needs root, or `false`. */
 export const needsRoot: string | false = process.getuid?.() === 0 ? false : 'needs root';
 
-/** Why mounts cannot be tried here; `false` when they can. A superuser in a container often lacks the capability. */
+/** The reason to skip a test that mounts, or `false`. Root in a container often has no CAP_SYS_ADMIN. */
 export const needsMounts: string | false = hasCapability(21) ? false : 'needs CAP_SYS_ADMIN';
 
 function hasCapability(bit: number): boolean {

@@ -1,4 +1,4 @@
-/** Whom a request trusts, and who it says it is. */
+/** The contract of TLS settings of requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
@@ -15,11 +15,11 @@ const never = new AbortController().signal;
 
 interface TlsWorld {
   readonly network: Network;
-  /** Its certificate is vouched for by `authority`. */
+  /** Its certificate is signed by `authority`. */
   readonly server: DialTarget;
-  /** The same, and it lets in only `guest`. */
+  /** The same, and it accepts only `guest`. */
   readonly guarded: DialTarget;
-  /** Speaks no TLS. */
+  /** Without TLS. */
   readonly plain: DialTarget;
   readonly authority: string;
   readonly guest: Pair;
@@ -76,7 +76,7 @@ async function memoryTlsWorld(): Promise<TlsWorld> {
   return { network, server: at(1), guarded: at(2), plain: at(3), authority: 'A', ...people };
 }
 
-/** The same, asked by HTTP/2. */
+/** The same with HTTP/2. */
 async function linuxHttp2World(t: TestContext): Promise<TlsWorld> {
   const world = await linuxTlsWorld(t);
   const network: Network = { ...linuxNetwork, pool: () => multiplexing(linuxNetwork.pool()) };
@@ -94,7 +94,7 @@ tlsContract('linux HTTP/2', linuxHttp2World, certificateSkipReason);
 tlsContract('memory', memoryTlsWorld, false);
 
 function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWorld>, skip: string | false): void {
-  test(`${name} TLS: an authority that is named is trusted, and no other`, { skip }, async (t) => {
+  test(`${name} TLS: only a given authority is trusted`, { skip }, async (t) => {
     const { network, server, authority, stranger } = await makeWorld(t);
     assert.equal(await ask(network, server, { authorities: [authority] }), 'in');
     for (const tls of [undefined, {}, { authorities: [stranger.certificate] }]) {
@@ -102,14 +102,14 @@ function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWor
     }
   });
 
-  test(`${name} TLS: a pool tells settings apart`, { skip }, async (t) => {
+  test(`${name} TLS: a pool separates connections by settings`, { skip }, async (t) => {
     const { network, server, authority } = await makeWorld(t);
     using pool = network.pool();
     assert.equal(await ask(pool, server, { authorities: [authority] }), 'in');
     await assert.rejects(ask(pool, server, undefined), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test(`${name} TLS: client certificates are shown until one is taken`, { skip }, async (t) => {
+  test(`${name} TLS: client certificates are tried until one is accepted`, { skip }, async (t) => {
     const { network, guarded, authority, guest, stranger } = await makeWorld(t);
     const authorities = [authority];
     assert.equal(await ask(network, guarded, { authorities, clientCertificates: [guest] }), 'in');
@@ -119,13 +119,13 @@ function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWor
     await assert.rejects(alone, { name: 'NetworkError' });
   });
 
-  test(`${name} TLS: authorities can be all that is trusted`, { skip }, async (t) => {
+  test(`${name} TLS: authorities can be exclusive`, { skip }, async (t) => {
     const { network, server, authority } = await makeWorld(t);
     assert.equal(await ask(network, server, { authorities: [authority], isExclusive: true }), 'in');
     await assert.rejects(ask(network, server, { isExclusive: true }), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test(`${name} TLS: a certificate has to be of whom is meant`, { skip }, async (t) => {
+  test(`${name} TLS: a certificate must have the server's name`, { skip }, async (t) => {
     const { network, server, authority } = await makeWorld(t);
     const tls = { authorities: [authority] };
     assert.equal(await ask(network, server, { ...tls, serverName: '127.0.0.1' }), 'in');
@@ -133,13 +133,13 @@ function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWor
     await assert.rejects(other, { name: 'NetworkError', code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 
-  test(`${name} TLS: who does not speak it breaks the protocol`, { skip }, async (t) => {
+  test(`${name} TLS: a server without TLS is a protocol error`, { skip }, async (t) => {
     const { network, plain } = await makeWorld(t);
     await assert.rejects(ask(network, plain, undefined), { name: 'NetworkError', code: 'EPROTO' });
   });
 }
 
-test('linux TLS: a pool keeps connections to whom is meant by a name', { skip: certificateSkipReason }, async (t) => {
+test('linux TLS: a pool keeps connections to a server name', { skip: certificateSkipReason }, async (t) => {
   const { server, authority, connections } = await linuxTlsWorld(t);
   using pool = linuxNetwork.pool();
   const tls = { authorities: [authority], serverName: 'server.example' };
@@ -147,7 +147,7 @@ test('linux TLS: a pool keeps connections to whom is meant by a name', { skip: c
   assert.equal(connections(), 1);
 });
 
-test('linux TLS: a certificate that is none fails the request', async (t) => {
+test('linux TLS: an invalid certificate fails the request', async (t) => {
   const target = (await linuxNetworkWorld(t)).echo;
   const tls = { clientCertificates: [{ certificate: 'none', key: 'none' }] };
   await assert.rejects(ask(linuxNetwork, target, tls), { name: 'NetworkError', code: /^ERR_OSSL/ });

@@ -14,7 +14,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const OPENSSL = '/usr/bin/openssl';
 const skip = existsSync(OPENSSL) ? false : `there is no ${OPENSSL} to make a certificate with`;
 
-test('linux network: a certificate that nobody vouches for is refused, unless it is not looked at', {
+test('linux network: a self-signed certificate is rejected, unless verification is skipped', {
   skip,
 }, async (t) => {
   const folder = await temporaryFolder(t);

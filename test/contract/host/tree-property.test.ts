@@ -1,4 +1,4 @@
-/** Whatever is put into a folder, in whatever order: nothing outside changes, and both worlds come to the same. */
+/** Any members in any order leave the outside unchanged, and give the same tree on disk and in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -52,7 +52,7 @@ async function carryOut(fs: FileSystem, root: string, steps: readonly Step[]): P
   }
   assert.equal(await fs.readText(`${outside}/a/b`), 'secret');
   assert.equal((await fs.stat(`${outside}/a/b`))?.mode, 0o644);
-  // What a put that failed leaves is nobody's business: its folder is removed.
+  // What a failed put leaves is not specified: its folder is removed.
   return failed === undefined ? members : { failed };
 }
 
@@ -65,7 +65,9 @@ function contentOf(each: Exclude<Step, { act: 'remove' }> | Step, outside: strin
   return { kind: 'file', size: 0, content: (async function* () {})() };
 }
 
-test('trees: any order of members leaves the outside alone, on disk as in memory', { skip: needsRoot }, async (t) => {
+test('trees: any order of members leaves the outside unchanged, on disk and in memory', {
+  skip: needsRoot,
+}, async (t) => {
   const folder = await temporaryFolder(t);
   let run = 0;
   await fc.assert(

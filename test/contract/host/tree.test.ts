@@ -1,4 +1,4 @@
-/** What every file system promises of whole trees, on disk and in memory. */
+/** The contract of whole file trees, on disk and in memory. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ async function makeWorld(fs: FileSystem, folder: string): Promise<World> {
 }
 
 const plain: TreeAttributes = { mode: 0o644, uid: 0, gid: 0, modifiedMs: 1_000_000_000_000 };
-/** What `shown` tells of a member that is put with `plain`. */
+/** The result of `shown` for a member that is put with `plain`. */
 const plainShown = { mode: plain.mode, uid: 0, gid: 0 };
 const folder: TreeAttributes & TreeContent = { ...plain, mode: 0o755, kind: 'directory' };
 
@@ -67,7 +67,7 @@ function treeContract(
 ): void {
   const options = { skip };
 
-  test(`${name} trees: what was put is read, every attribute of it`, options, async (t) => {
+  test(`${name} trees: members are read with every attribute that was put`, options, async (t) => {
     const { fs, root } = await make(t);
     const xattrs = new Map([['user.note', new TextEncoder().encode('kept')]]);
     await using writer = await fs.writeTree(root);
@@ -121,14 +121,14 @@ function treeContract(
       ],
       want: { a: { ...plainShown, kind: 'directory' }, 'a/b': 'x' },
     },
-    'a folder keeps what it holds': {
+    'a folder keeps its content': {
       put: [
         ['a/b', file('x')],
         ['a', { kind: 'directory' }],
       ],
       want: { a: { ...plainShown, kind: 'directory' }, 'a/b': 'x' },
     },
-    'a link leads to a place inside': {
+    'a link is resolved inside the folder': {
       put: [
         ['real', { kind: 'directory' }],
         ['way', { kind: 'symlink', target: '/real' }],
@@ -140,7 +140,7 @@ function treeContract(
         way: { ...plainShown, mode: 0o777, kind: 'symlink', target: '/real' },
       },
     },
-    'a file replaces a link, not what it leads to': {
+    'a file replaces a link, not its target': {
       put: [
         ['real', file('kept')],
         ['way', { kind: 'symlink', target: 'real' }],
@@ -189,11 +189,11 @@ function treeContract(
       links: { one: 'two', two: '../../../../outside' },
       act: (writer) => writer.put('one/secret', { ...plain, ...file('changed') }),
     },
-    'a link in the last place': {
+    'a link as the last name': {
       links: { secret: 'OUTSIDE/secret' },
       act: (writer) => writer.put('secret', { ...plain, ...file('changed') }),
     },
-    'a folder in the place of a link': {
+    'a folder that replaces a link': {
       links: { out: 'OUTSIDE' },
       act: async (writer) => {
         await writer.put('out', folder);
@@ -235,7 +235,7 @@ function treeContract(
     });
   }
 
-  test(`${name} trees: missing folders are made and told until they are put`, options, async (t) => {
+  test(`${name} trees: missing folders are created and implied until they are put`, options, async (t) => {
     const world = await make(t);
     const { fs, root } = world;
     await using writer = await fs.writeTree(root);
@@ -246,7 +246,7 @@ function treeContract(
     assert.deepEqual([(await fs.stat(`${root}/a`))?.mode, (await fs.stat(`${root}/a/b`))?.mode], [0o700, 0o755]);
   });
 
-  test(`${name} trees: a folder that is removed and comes back is a new one`, options, async (t) => {
+  test(`${name} trees: a folder that is removed and put again is a new one`, options, async (t) => {
     const world = await make(t);
     await using writer = await world.fs.writeTree(world.root);
     await writer.put('a/b/file', { ...plain, ...file('old') });
@@ -260,7 +260,7 @@ function treeContract(
     assert.equal(await world.fs.readText(`${world.root}/a/b/file`), 'new');
   });
 
-  test(`${name} trees: folders have their times when all is there`, options, async (t) => {
+  test(`${name} trees: folders have their times after finish()`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
     await writer.put('a', { ...folder, modifiedMs: 1_234_000 });
@@ -270,7 +270,7 @@ function treeContract(
     assert.equal((await fs.stat(`${root}/a/file`))?.modifiedMs, plain.modifiedMs);
   });
 
-  test(`${name} trees: a file with two names takes its space once; nothing there takes none`, options, async (t) => {
+  test(`${name} trees: a file with two links counts once; a missing folder uses nothing`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
     const empty = await fs.treeUsage(root, never);
@@ -283,7 +283,7 @@ function treeContract(
     assert.deepEqual(await fs.treeUsage(`${root}/none`, never), { bytes: 0, inodes: 0 });
   });
 
-  test(`${name} trees: a content that fails makes the put fail`, options, async (t) => {
+  test(`${name} trees: an error of the content rejects the put`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
     const content = (async function* () {
@@ -294,7 +294,7 @@ function treeContract(
     await assert.rejects(fs.writeTree(`${root}/none`), { name: 'FileSystemError', code: 'ENOENT' });
   });
 
-  test(`${name} trees: names that are no UTF-8 are kept to the byte, and go away`, options, async (t) => {
+  test(`${name} trees: names that are not UTF-8 are kept byte for byte, and can be removed`, options, async (t) => {
     const { fs, root } = await make(t);
     const [odd, other] = ['a\udcff', 'a\udcfe'];
     await using writer = await fs.writeTree(root);
@@ -317,7 +317,7 @@ function treeContract(
     assert.equal(await fs.lstat(root), undefined);
   });
 
-  test(`${name} trees: a file with holes has its content where it belongs`, options, async (t) => {
+  test(`${name} trees: a file with holes has its content at its offsets`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
     const extents = [
@@ -330,13 +330,13 @@ function treeContract(
     await assert.rejects(writer.put('b', endless), { name: 'FileSystemError', code: 'EFBIG' });
   });
 
-  test(`${name} trees: what gives way to another member is told while it is still there`, options, async (t) => {
+  test(`${name} trees: onReplace is called before a member is replaced`, options, async (t) => {
     const { fs, root } = await make(t);
-    const told: unknown[] = [];
+    const replaced: unknown[] = [];
     await using files = await fs.openTree(root);
     await using writer = await fs.writeTree(root, {
       onReplace: async (path, kind) => {
-        told.push([path, kind, kind === 'file' ? await textOf(files, path) : '']);
+        replaced.push([path, kind, kind === 'file' ? await textOf(files, path) : '']);
       },
     });
     await writer.put('a', { ...plain, ...file('first') });
@@ -348,7 +348,7 @@ function treeContract(
     await writer.put('a/x', { ...plain, ...file('') });
     await writer.put('a', { ...plain, kind: 'symlink', target: 'b' });
     await writer.put('a', { ...plain, kind: 'fifo' });
-    assert.deepEqual(told, [
+    assert.deepEqual(replaced, [
       ['a', 'file', 'first'],
       ['a', 'file', 'second'],
       ['a', 'directory', ''],
@@ -356,7 +356,7 @@ function treeContract(
     ]);
   });
 
-  test(`${name} trees: files are read through links that lead to places inside`, options, async (t) => {
+  test(`${name} trees: files are read through links that are resolved inside`, options, async (t) => {
     const { fs, root, outside } = await make(t);
     await using writer = await fs.writeTree(root);
     await writer.put('real/file', { ...plain, ...file('0123456789') });
@@ -370,7 +370,7 @@ function treeContract(
     await assert.rejects(textOf(files, 'out'), { name: 'FileSystemError', code: 'ENOENT' });
     await assert.rejects(textOf(files, 'real'), { name: 'FileSystemError', code: 'EISDIR' });
     await assert.rejects(textOf(files, 'pipe'), { name: 'FileSystemError', code: 'ENXIO' });
-    // Of a device without a driver, which is opened, the kernel says ENODEV: to open one may do something already.
+    // Opening a device without a driver would fail with ENODEV: devices must not be opened.
     await assert.rejects(textOf(files, 'device'), { name: 'FileSystemError', code: 'ENXIO' });
     await assert.rejects(fs.openTree(`${root}/none`), { name: 'FileSystemError', code: 'ENOENT' });
   });
@@ -406,22 +406,29 @@ function treeContract(
     assert.equal(await fs.lstat(root), undefined);
   });
 
-  test(`${name} trees: a chain of 2,000 folders is counted, read, given to a group and removed`, options, async (t) => {
-    const { fs, root } = await make(t);
-    await using writer = await fs.writeTree(root);
-    const deep = Array.from({ length: 2000 }, () => 'd').join('/');
-    await writer.put(deep, folder);
-    assert.equal((await fs.treeUsage(root, never)).inodes, 2001);
-    const members = await Array.fromAsync(fs.readTree(root, never), ({ path }) => path);
-    assert.deepEqual([members.length, members.at(-1)], [2001, deep]);
-    await fs.setTreeGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
-    const given = await Array.fromAsync(fs.readTree(root, never), ({ node }) => `${node.gid} ${node.mode.toString(8)}`);
-    assert.deepEqual([...new Set(given)], ['7 2775']);
-    await fs.removeTree(root);
-    assert.equal(await fs.lstat(root), undefined);
-  });
+  test(
+    `${name} trees: a chain of 2,000 folders is counted, read, changed to a group and removed`,
+    options,
+    async (t) => {
+      const { fs, root } = await make(t);
+      await using writer = await fs.writeTree(root);
+      const deep = Array.from({ length: 2000 }, () => 'd').join('/');
+      await writer.put(deep, folder);
+      assert.equal((await fs.treeUsage(root, never)).inodes, 2001);
+      const members = await Array.fromAsync(fs.readTree(root, never), ({ path }) => path);
+      assert.deepEqual([members.length, members.at(-1)], [2001, deep]);
+      await fs.setTreeGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
+      const given = await Array.fromAsync(
+        fs.readTree(root, never),
+        ({ node }) => `${node.gid} ${node.mode.toString(8)}`,
+      );
+      assert.deepEqual([...new Set(given)], ['7 2775']);
+      await fs.removeTree(root);
+      assert.equal(await fs.lstat(root), undefined);
+    },
+  );
 
-  test(`${name} trees: a tree is given to a group, links themselves`, options, async (t) => {
+  test(`${name} trees: the group of a tree is changed, links themselves included`, options, async (t) => {
     const { fs, root, outside } = await make(t);
     await using writer = await fs.writeTree(root);
     await writer.put('', folder);
@@ -440,7 +447,7 @@ function treeContract(
     assert.deepEqual(await fs.stat(`${outside}/secret`), before);
   });
 
-  test(`${name} trees: the root is emptied by its removal, and stays`, options, async (t) => {
+  test(`${name} trees: removing the root empties it`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
     await writer.put('a/b/c', { ...plain, ...file('') });
@@ -462,7 +469,7 @@ function treeContract(
     assert.equal((await fs.stat(`${root}/file`))?.kind, 'file');
   });
 
-  test(`${name} trees: a name or a path that the kernel does not take is refused`, options, async (t) => {
+  test(`${name} trees: a name or a path that is too long is rejected`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
     for (const path of ['x'.repeat(256), 'é'.repeat(128), `${'d/'.repeat(2100)}x`]) {
@@ -472,7 +479,7 @@ function treeContract(
   });
 }
 
-/** Of the machine without a promise each: 150,000 of them take a while. */
+/** Creates files without a promise each: 150,000 of them take a while. */
 async function makeEntry(fs: FileSystem, kind: 'file' | 'directory', path: string): Promise<void> {
   if (fs !== linuxFileSystem) await (kind === 'file' ? fs.writeFile(path, '') : fs.makeDirectory(path));
   else if (kind === 'file') writeFileSync(path, '');

@@ -1,4 +1,4 @@
-/** What every file system promises to who watches it. */
+/** The contract of filesystem watches. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -21,7 +21,7 @@ watchContract('memory', async () => {
 });
 
 function watchContract(name: string, makeWorld: (t: TestContext) => Promise<WatchWorld>): void {
-  /** Watches until the test is over; the first look is taken. */
+  /** Watches until the test ends; the first event has been consumed. */
   async function startWatching(t: TestContext, fs: FileSystem, path: string) {
     const controller = new AbortController();
     t.after(() => controller.abort());
@@ -30,7 +30,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     return { looks, controller };
   }
 
-  /** Looks again until it is as expected: one change may be told as several. */
+  /** Checks after each event until the state is as expected: one change may cause several events. */
   async function until(looks: AsyncIterator<void>, isThere: () => Promise<boolean>): Promise<void> {
     do assert.equal((await looks.next()).done, false);
     while (!(await isThere()));
@@ -46,7 +46,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     'a mode': (fs, root) => fs.changeMode(`${root}/old`, 0o600),
   };
   for (const [what, change] of Object.entries(changes)) {
-    test(`${name} watch of a folder: tells of ${what}`, async (t) => {
+    test(`${name} watch of a folder: reports ${what}`, async (t) => {
       const { fs, root } = await makeWorld(t);
       await fs.writeFile(`${root}/old`, '');
       await fs.makeDirectory(`${root}/folder`);
@@ -57,7 +57,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     });
   }
 
-  test(`${name} watch of a file: goes on when another file takes its place, and when it is gone for a while`, async (t) => {
+  test(`${name} watch of a file: continues when the file is replaced, and when it is missing for a while`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, '1');
     const { looks } = await startWatching(t, fs, `${root}/a`);
@@ -71,7 +71,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     await until(looks, async () => (await fs.stat(`${root}/a`)) !== undefined);
   });
 
-  test(`${name} watch of a file: does not tell of its neighbours`, async (t) => {
+  test(`${name} watch of a file: does not report other files of the folder`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/a`, '1');
     const { looks } = await startWatching(t, fs, `${root}/a`);
@@ -83,7 +83,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     assert.equal((await look).done, false);
   });
 
-  test(`${name} watch: many changes that nobody looked at are told as few`, async (t) => {
+  test(`${name} watch: many unread changes are coalesced`, async (t) => {
     const { fs, root } = await makeWorld(t);
     const { looks, controller } = await startWatching(t, fs, root);
     for (let i = 0; i < 50; i++) await fs.writeFile(`${root}/${i}`, 'x');
@@ -95,7 +95,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     assert.ok(count < 50, `${count} looks`);
   });
 
-  test(`${name} watch: ends when the signal aborts and leaves nothing on it`, async (t) => {
+  test(`${name} watch: ends when the signal aborts and leaves no listener`, async (t) => {
     const { fs, root } = await makeWorld(t);
     const { looks, controller } = await startWatching(t, fs, root);
     const look = looks.next();
@@ -106,7 +106,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     assert.equal((await late.next()).done, true);
   });
 
-  /** Changes, and the files that these have removed. */
+  /** Changes, and the files that they removed. */
   const removals: Record<string, readonly [(fs: FileSystem, root: string) => Promise<void>, ...string[]]> = {
     'a file that is removed': [(fs, root) => fs.remove(`${root}/a`), 'a'],
     'a file that is removed and written again': [
@@ -158,7 +158,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     }
   }
 
-  test(`${name} watchRemovals: a folder that goes tells of its files first, and then fails`, async (t) => {
+  test(`${name} watchRemovals: a removed folder reports its files first, and then fails`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/folder`);
     await fs.writeFile(`${root}/folder/a`, '1');
@@ -169,7 +169,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     await assert.rejects(looks.next(), { name: 'FileSystemError', code: 'ENOENT' });
   });
 
-  test(`${name} watch: fails when there is nothing, or no longer`, async (t) => {
+  test(`${name} watch: fails when the path does not exist, or not any more`, async (t) => {
     const { fs, root } = await makeWorld(t);
     const signal = new AbortController().signal;
     const missing = fs.watch(`${root}/none`, signal)[Symbol.asyncIterator]();

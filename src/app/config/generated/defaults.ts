@@ -1,7 +1,7 @@
 // Generated from compat/ by tools/generate-config.ts; change those and run 'make generate'.
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 
-/** What an empty KubeletConfiguration stands for. */
+/** The defaults of an empty KubeletConfiguration. */
 export const KUBELET_DEFAULTS = {
   "address": "0.0.0.0",
   "authentication": {
@@ -120,7 +120,7 @@ export const KUBELET_DEFAULTS = {
   "volumeStatsAggPeriod": "1m0s"
 } satisfies KubeletConfiguration;
 
-/** Defaults that only stand while a feature gate is on: path → gate. */
+/** Defaults that apply only while a feature gate is on: path → gate. */
 export const GATED_DEFAULTS: Readonly<Record<string, string>> = {
   "crashLoopBackOff.maxContainerRestartPeriod": "KubeletCrashLoopBackOffMax",
   "imagePullCredentialsVerificationPolicy": "KubeletEnsureSecretPulledImages"

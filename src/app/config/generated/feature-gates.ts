@@ -3,15 +3,15 @@
 export interface FeatureGateSpec {
   readonly stage: 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED';
   readonly default: boolean;
-  /** It cannot be set to anything but its default. */
+  /** It can only be set to its default. */
   readonly locked: boolean;
   /** A node agent reads it. */
   readonly node: boolean;
-  /** It must not be on while one of these is off. */
+  /** The gates that must be on while it is. */
   readonly needs: readonly string[];
 }
 
-/** Every feature gate that kubelet takes, in alphabetical order. */
+/** Every feature gate of kubelet, in alphabetical order. */
 export const FEATURE_GATES: ReadonlyMap<string, FeatureGateSpec> = new Map<string, FeatureGateSpec>([
   ['APIResponseCompression', { stage: "BETA", default: true, locked: false, node: false, needs: [] }],
   ['APIServerIdentity', { stage: "BETA", default: true, locked: false, node: false, needs: [] }],

@@ -1,9 +1,9 @@
 // Generated from compat/ by tools/generate-config.ts; change those and run 'make generate'.
 
-/** How a flag's value is written. */
+/** The syntax of a flag's value. */
 export type FlagKind = 'bool' | 'duration' | 'int32' | 'int64' | 'ip' | 'labels' | 'level' | 'map' | 'mapByLess' | 'mapOfBool' | 'mapOfOne' | 'multimap' | 'quantity' | 'reservedMemory' | 'string' | 'strings' | 'taints' | 'version' | 'vmodule';
 
-/** What has a meaning of its own, apart from KubeletConfiguration. */
+/** The properties of flags without a field of KubeletConfiguration. */
 export type OwnFlag = 'bootstrapKubeconfig' | 'certDir' | 'cloudProvider' | 'config' | 'configDir' | 'exitOnLockContention' | 'ignoreEvictionInAllocatable' | 'help' | 'hostnameOverride' | 'housekeepingIntervalMs' | 'imageCredentialProviderBinDir' | 'imageCredentialProviderConfig' | 'kubeconfig' | 'lockFile' | 'maximumDeadContainers' | 'maximumDeadContainersPerContainer' | 'minimumContainerTtlMs' | 'nodeIp' | 'nodeLabels' | 'rootDir' | 'runtimeCgroups' | 'version';
 
 export type FlagMeaning =
@@ -15,13 +15,13 @@ export interface FlagSpec {
   /** Without dashes. */
   readonly name: string;
   readonly kind: FlagKind;
-  /** As it would be written; empty when there is none. */
+  /** In the syntax of the flag; empty without a default. */
   readonly default: string;
   readonly meaning: FlagMeaning;
   readonly words: string;
 }
 
-/** Every flag that kubelet takes, in alphabetical order. */
+/** Every flag of kubelet, in alphabetical order. */
 export const FLAGS: readonly FlagSpec[] = [
   { name: "address", kind: "ip", default: "0.0.0.0", meaning: { class: "field", path: ["address"] }, words: "IP address that the kubelet's server listens on" },
   { name: "allowed-unsafe-sysctls", kind: "strings", default: "", meaning: { class: "field", path: ["allowedUnsafeSysctls"] }, words: "sysctls, or patterns ending in *, that pods may set although they are not safe" },
@@ -91,7 +91,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "image-gc-high-threshold", kind: "int32", default: "85", meaning: { class: "field", path: ["imageGCHighThresholdPercent"] }, words: "percentage of disk usage above which images are removed" },
   { name: "image-gc-low-threshold", kind: "int32", default: "80", meaning: { class: "field", path: ["imageGCLowThresholdPercent"] }, words: "percentage of disk usage down to which images are removed" },
   { name: "image-service-endpoint", kind: "string", default: "", meaning: { class: "field", path: ["imageServiceEndpoint"] }, words: "socket of the image service, when it is not the runtime's" },
-  { name: "kernel-memcg-notification", kind: "bool", default: "", meaning: { class: "field", path: ["kernelMemcgNotification"] }, words: "let the kernel tell about memory thresholds" },
+  { name: "kernel-memcg-notification", kind: "bool", default: "", meaning: { class: "field", path: ["kernelMemcgNotification"] }, words: "use kernel notifications for memory thresholds" },
   { name: "kube-api-burst", kind: "int32", default: "100", meaning: { class: "field", path: ["kubeAPIBurst"] }, words: "requests to the API server at once beyond --kube-api-qps" },
   { name: "kube-api-content-type", kind: "string", default: "application/vnd.kubernetes.protobuf", meaning: { class: "field", path: ["contentType"] }, words: "content type of requests to the API server" },
   { name: "kube-api-qps", kind: "int32", default: "50", meaning: { class: "field", path: ["kubeAPIQPS"] }, words: "requests a second to the API server" },
@@ -109,7 +109,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "log-text-split-stream", kind: "bool", default: "", meaning: { class: "field", path: ["logging", "options", "text", "splitStream"] }, words: "text logs: errors to stderr, the rest to stdout" },
   { name: "logging-format", kind: "string", default: "text", meaning: { class: "field", path: ["logging", "format"] }, words: "text or json" },
   { name: "machine-id-file", kind: "string", default: "/etc/machine-id,/var/lib/dbus/machine-id", meaning: { class: "none" }, words: "files that may hold the machine id" },
-  { name: "make-iptables-util-chains", kind: "bool", default: "true", meaning: { class: "field", path: ["makeIPTablesUtilChains"] }, words: "keep the iptables chains that tell others where rules belong" },
+  { name: "make-iptables-util-chains", kind: "bool", default: "true", meaning: { class: "field", path: ["makeIPTablesUtilChains"] }, words: "keep the iptables chains that mark where other programs add rules" },
   { name: "manifest-url", kind: "string", default: "", meaning: { class: "field", path: ["staticPodURL"] }, words: "address of further pods to run" },
   { name: "manifest-url-header", kind: "multimap", default: "", meaning: { class: "field", path: ["staticPodURLHeader"] }, words: "header of requests to --manifest-url, as name:value" },
   { name: "max-open-files", kind: "int64", default: "1000000", meaning: { class: "field", path: ["maxOpenFiles"] }, words: "files that the kubelet may hold open" },

@@ -9,13 +9,13 @@ export type FieldKind =
 
 export interface FieldSchema {
   readonly type: FieldKind;
-  /** Zero is a value of its own; otherwise zero and absence are the same, and the default takes its place. */
+  /** Zero is a value; otherwise zero means absence, and the default applies. */
   readonly explicitZero: boolean;
 }
 
 export type StructName = 'KubeletConfiguration' | 'KubeletAuthentication' | 'KubeletX509Authentication' | 'KubeletWebhookAuthentication' | 'KubeletAnonymousAuthentication' | 'KubeletAuthorization' | 'KubeletWebhookAuthorization' | 'MemorySwapConfiguration' | 'LoggingConfiguration' | 'VModuleItem' | 'FormatOptions' | 'OutputRoutingOptions' | 'ShutdownGracePeriodByPodPriority' | 'CrashLoopBackOffConfig' | 'MemoryReservation' | 'Taint' | 'TracingConfiguration' | 'UserNamespaces';
 
-/** Every struct that KubeletConfiguration reaches: field → what it holds. */
+/** Every struct that KubeletConfiguration reaches: field → its type. */
 export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema>>> = {
   KubeletConfiguration: new Map<string, FieldSchema>([
     ['enableServer', { type: { kind: "bool" }, explicitZero: true }],
@@ -215,7 +215,7 @@ export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchem
   ]),
 };
 
-/** Where KubeletConfiguration holds a duration. */
+/** The paths of durations in KubeletConfiguration. */
 export const DURATION_PATHS = [
   'syncFrequency',
   'fileCheckFrequency',

@@ -7,7 +7,7 @@ export type DurationText = string;
 export type QuantityText = string;
 
 /**
- * kubelet.config.k8s.io/v1beta1 as it stands in files. What has a default is always there once the defaults are in;
+ * kubelet.config.k8s.io/v1beta1 as in files. Fields with a default are always present after defaulting;
  * of the rest, absence is Go's zero.
  */
 export interface KubeletConfiguration {

@@ -77,7 +77,7 @@ test('version 1 writes the period again when the kernel accepts it only after th
   assert.equal(await fs.readText('/cg/cpu/a/cpu.cfs_period_us'), '10000');
 });
 
-test('version 1 tells a period that the kernel does not take at all', async () => {
+test('version 1 rejects a period that the kernel does not accept at all', async () => {
   const fs = await cgroupFiles({ '/cg/cpu/a/cpu.shares': '1024' });
   fs.errors.failNext('writeFile', 'EINVAL', '/cg/cpu/a/cpu.cfs_period_us');
   await assert.rejects(cgroupV1(fs, '/cg').update('/a', { cpuPeriodMicroseconds: 1 }), { code: 'EINVAL' });

@@ -1,6 +1,6 @@
 /**
  * posix_spawn(3) of glibc: the new process shares our memory until it runs the program. Node.js forks instead, which copies
- * all page tables and makes every page fault once more, on the main thread.
+ * all page tables, so that every page must be copied or mapped again, on the main thread.
  */
 import { ProcessStartError } from '../../processes.ts';
 import { closeDescriptor, newPipe } from './descriptor-calls.ts';

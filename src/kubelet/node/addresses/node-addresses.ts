@@ -37,7 +37,7 @@ export function nodeAddresses(
   return [...internal.map((address) => ({ type: 'InternalIP', address })), hostname];
 }
 
-/** The value of the annotation that passes `--node-ip` to a cloud controller; `undefined` if there is none. */
+/** The value of the annotation that passes `--node-ip` to a cloud controller; `undefined` without `--node-ip`. */
 export function providedIps(settings: AddressSettings): string | undefined {
   const specified = givenIps(settings).filter((ip) => !isUnspecified(ip));
   return settings.isCloudExternal && specified.length > 0 ? specified.join(',') : undefined;

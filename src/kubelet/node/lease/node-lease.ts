@@ -73,7 +73,7 @@ export class NodeLease {
         await this.#renew(signal);
       } catch (error) {
         if (signal.aborted) return;
-        log.warn('cannot renew the lease of the node, will try again', { error });
+        log.warn('cannot renew the node lease, retrying', { error });
       }
       await clock.sleep(periodMs * (1 + JITTER * random.fraction()), signal).catch(() => undefined);
     }
@@ -86,7 +86,7 @@ export class NodeLease {
         return await this.#update(this.#latest, signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#deps.log.info('cannot renew the lease of the node as it was last seen', { error });
+        this.#deps.log.info('cannot renew the cached node lease', { error });
       }
     }
     const { lease, isNew } = await this.#ensure(signal);
@@ -104,7 +104,7 @@ export class NodeLease {
         return;
       } catch (error) {
         if (signal.aborted || attempt === UPDATE_TRIES) throw error;
-        log.debug('cannot renew the lease of the node', { attempt, error });
+        log.debug('cannot renew the node lease', { attempt, error });
         if (isApiError(error, 'Conflict')) ({ lease: current } = await this.#ensure(signal));
       }
     }
@@ -116,14 +116,14 @@ export class NodeLease {
    */
   async #ensure(signal: AbortSignal): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
     const { clock, log } = this.#deps;
-    const pause = new ExponentialBackoff(RETRY);
+    const backoff = new ExponentialBackoff(RETRY);
     for (;;) {
       try {
         return await this.#find(signal);
       } catch (error) {
         signal.throwIfAborted();
-        const waitMs = pause.next(0);
-        log.warn('cannot get or make the lease of the node, will try again', { waitMs, error });
+        const waitMs = backoff.next(0);
+        log.warn('cannot get or create the node lease, retrying', { waitMs, error });
         await clock.sleep(waitMs, signal);
       }
     }
@@ -148,7 +148,7 @@ export class NodeLease {
       base && isOwned(base)
         ? undefined
         : await api.get(nodeKey(this.#settings.nodeName), signal).catch((error: unknown) => {
-            log.warn('cannot get the node that the lease belongs to', { error });
+            log.warn('cannot get the node that owns the lease', { error });
             return undefined;
           });
     return renewedLease(base, node, this.#settings, clock.now());

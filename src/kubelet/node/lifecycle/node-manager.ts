@@ -40,31 +40,31 @@ export interface NodeManager {
 
 /** Registers the node, then maintains its status and its lease. */
 export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps): NodeManager {
-  const { cache: own = new NodeCache(settings.nodeName) } = deps;
+  const { cache = new NodeCache(settings.nodeName) } = deps;
   return {
-    run: (signal) => runNode(settings, own, deps, signal),
-    current: () => own.current,
-    synced: own.synced,
+    run: (signal) => runNode(settings, cache, deps, signal),
+    current: () => cache.current,
+    synced: cache.synced,
     async refresh(signal) {
       const node = await deps.api.get(nodeKey(settings.nodeName), signal).catch(() => undefined);
-      if (node) own.onObserved(node);
+      if (node) cache.onObserved(node);
     },
   };
 }
 
-async function runNode(settings: NodeSettings, own: NodeCache, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
+async function runNode(settings: NodeSettings, cache: NodeCache, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
   const { readiness, gatherer } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> =>
     composeNode(before, await gatherer.gather(until), settings);
-  const status = new NodeStatusWriter(settings, { ...deps, cache: own, compose, recordEvents: (news) => recorder.recordAll(news) });
+  const status = new NodeStatusWriter(settings, { ...deps, cache, compose, recordEvents: (events) => recorder.recordAll(events) });
   const unsubscribe = readiness.subscribe(() => status.updateSoon());
   const live = async (until: AbortSignal): Promise<void> => {
-    const { registration, news } = await registered(settings, compose, deps, until);
-    if (registration.kind !== 'absent') own.onObserved(registration.node);
-    recorder.recordAll([...news, ...readyEvents(registration, settings)]);
+    const { registration, events } = await registered(settings, compose, deps, until);
+    if (registration.kind !== 'absent') cache.onObserved(registration.node);
+    recorder.recordAll([...events, ...readyEvents(registration, settings)]);
     const lease = new NodeLease(settings, deps);
-    await runAllOrAbort([(each) => own.watch(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
+    await runAllOrAbort([(each) => cache.watch(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
   };
   try {
     // The first status should have the runtime's actual state, not that it was never queried.
@@ -82,16 +82,16 @@ async function registered(
   compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>,
   deps: NodeManagerDeps,
   signal: AbortSignal,
-): Promise<{ readonly registration: Registration; readonly news: readonly NodeEvent[] }> {
-  let news: readonly NodeEvent[] = [];
+): Promise<{ readonly registration: Registration; readonly events: readonly NodeEvent[] }> {
+  let events: readonly NodeEvent[] = [];
   const composeInitial = async (): Promise<Node> => {
     const composed = await compose(initialNode(settings), signal);
-    news = composed.events;
+    events = composed.events;
     return composed.node;
   };
   const { machineId } = await deps.gatherer.identity();
   const registration = await registerNode({ ...settings, machineId }, composeInitial, deps, signal);
-  return { registration, news };
+  return { registration, events };
 }
 
 /** kubelet creates its node before it is ready, so a node that is created ready gets the `NodeReady` event too. */
@@ -110,8 +110,8 @@ class NodeEventRecorder {
     this.#events = events;
   }
 
-  recordAll(news: readonly NodeEvent[]): void {
-    for (const { type, reason, message } of news) {
+  recordAll(events: readonly NodeEvent[]): void {
+    for (const { type, reason, message } of events) {
       if (reason === 'Rebooted' && this.#hasRecordedReboot) continue;
       this.#hasRecordedReboot ||= reason === 'Rebooted';
       this.#events.record(type, reason, message);

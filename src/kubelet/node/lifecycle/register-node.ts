@@ -39,22 +39,22 @@ export async function registerNode(
   signal: AbortSignal,
 ): Promise<Registration> {
   const { clock, log } = deps;
-  const pause = new ExponentialBackoff(RETRY);
+  const backoff = new ExponentialBackoff(RETRY);
   const claim = new NodeClaim(settings, deps);
   for (;;) {
     try {
       const answer = await attempt(settings, compose, claim, deps, signal);
       if (answer.kind !== 'taken') return answer;
-      log.warn('another machine is alive under the name of this node, waiting for the end of its lease', {
+      log.warn('another machine uses this node name, waiting for its lease to expire', {
         node: settings.nodeName,
         machineId: answer.machineId,
         leaseLeftMs: answer.leftMs,
       });
     } catch (error) {
       signal.throwIfAborted();
-      log.warn('cannot register the node, will try again', { node: settings.nodeName, error });
+      log.warn('cannot register the node, retrying', { node: settings.nodeName, error });
     }
-    await clock.sleep(pause.next(0), signal);
+    await clock.sleep(backoff.next(0), signal);
   }
 }
 

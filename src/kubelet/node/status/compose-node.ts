@@ -35,10 +35,10 @@ const PROVIDED_IP = 'alpha.kubernetes.io/provided-node-ip';
 /** The wanted node object, based on the API server's. Fields of other writers are kept. */
 export function composeNode(before: Node, view: NodeInputs, settings: NodeSettings): ComposedNode {
   const status = before.status ?? {};
-  const { addresses, errors: faults } = composedAddresses(settings, view.addresses, status.addresses);
+  const { addresses, errors } = composedAddresses(settings, view.addresses, status.addresses);
   const resources = nodeResources(view.machine, settings, status);
   const notReadyReasons = [...view.notReadyReasons, ...missingCapacities(resources, settings)];
-  const { conditions, events: news } = nodeConditions(status.conditions ?? [], { ...view, notReadyReasons });
+  const { conditions, events } = nodeConditions(status.conditions ?? [], { ...view, notReadyReasons });
   const { features = status.features, handlers } = view.runtime;
   const composed: NodeStatus = {
     ...status,
@@ -56,9 +56,9 @@ export function composeNode(before: Node, view: NodeInputs, settings: NodeSettin
     node: { ...before, metadata: composedMetadata(before, settings), status: composed },
     events: [
       ...rebootEvents(status.nodeInfo, view, settings),
-      ...news.map((each) => nodeStatusEvent(settings.nodeName, each)),
+      ...events.map((each) => nodeStatusEvent(settings.nodeName, each)),
     ],
-    errors: faults,
+    errors,
   };
 }
 

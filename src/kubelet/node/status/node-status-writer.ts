@@ -23,7 +23,7 @@ export interface NodeStatusDeps {
   readonly cache: NodeCache;
   /** Returns the wanted node, based on the API server's. */
   readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
-  readonly recordEvents: (news: readonly NodeEvent[]) => void;
+  readonly recordEvents: (events: readonly NodeEvent[]) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -73,28 +73,28 @@ export class NodeStatusWriter {
         if (signal.aborted) return;
         const message =
           attempt < TRIES
-            ? 'cannot update the status of the node, will try again'
-            : 'cannot update the status of the node for now';
+            ? 'cannot update the node status, retrying'
+            : 'cannot update the node status';
         log.warn(message, { attempt, error });
       }
     }
   }
 
   async #update(attempt: number, signal: AbortSignal): Promise<void> {
-    const { api, cache: own, compose, recordEvents: tell, log, clock } = this.#deps;
+    const { api, cache, compose, recordEvents, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
     // After an error the cached node may be outdated: request it.
-    const known = attempt === 1 ? own.current : undefined;
+    const known = attempt === 1 ? cache.current : undefined;
     const before = known ?? (await api.get(key, signal));
-    const { node, events: news, errors: faults } = await compose(before, signal);
-    for (const fault of faults) log.warn('cannot tell all of the status of the node', { fault });
+    const { node, events, errors } = await compose(before, signal);
+    for (const error of errors) log.warn('cannot compute part of the node status', { error });
     this.#recordSchedulability(before);
-    const isNews = hasNodeChanged(before, node);
-    if (!isNews && !this.#isOverdue()) return;
-    this.#extraMs = isNews || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
-    own.onObserved(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
+    const isChanged = hasNodeChanged(before, node);
+    if (!isChanged && !this.#isOverdue()) return;
+    this.#extraMs = isChanged || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
+    cache.onObserved(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
     this.#reportedMs = clock.monotonic();
-    tell(news);
+    recordEvents(events);
   }
 
   #isOverdue(): boolean {

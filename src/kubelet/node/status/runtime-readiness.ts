@@ -55,7 +55,7 @@ export class RuntimeReadiness {
   /** Why the node is not ready, with kubelet's messages in kubelet's order. Empty: it is. */
   notReadyReasons(): readonly string[] {
     const { runtime, network } = this.#errors;
-    return [this.#heartbeatError(), runtime, network].filter((trouble) => trouble !== undefined);
+    return [this.#heartbeatError(), runtime, network].filter((reason) => reason !== undefined);
   }
 
   /** Returns the function that ends the subscription. */
@@ -70,12 +70,12 @@ export class RuntimeReadiness {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const pause = new ExponentialBackoff(NOT_READY);
+    const backoff = new ExponentialBackoff(NOT_READY);
     while (!signal.aborted) {
       await this.check(signal);
       const isReady = this.notReadyReasons().length === 0;
-      if (isReady) pause.reset();
-      await this.#timer.wait(isReady ? READY_MS : pause.next(0), signal);
+      if (isReady) backoff.reset();
+      await this.#timer.wait(isReady ? READY_MS : backoff.next(0), signal);
     }
   }
 
@@ -85,7 +85,7 @@ export class RuntimeReadiness {
     } catch (error) {
       if (signal.aborted) return;
       this.#knowsVersion = false;
-      this.#deps.log.warn('cannot ask the runtime for its status', { error });
+      this.#deps.log.warn('cannot get the runtime status', { error });
     }
     const now = [this.notReadyReasons(), this.#runtime];
     if (isDeepStrictEqual(this.#notified, now)) return;

@@ -45,7 +45,7 @@ const cases: Record<string, Case> = {
     config: ofHost,
     warnings: [missingClusterDns],
   },
-  'adds no cluster domain when there is none': {
+  'adds no cluster domain when it is empty': {
     settings: { clusterDomain: '' },
     config: { ...ofCluster, searches: ['example.com'] },
   },
