@@ -34,7 +34,7 @@ const WORDS: readonly RetiredWord[] = [
   { pattern: /^(wish|wishes|wished)$/, instead: 'request' },
   { pattern: /^promised$/, instead: 'allocated' },
   { pattern: /^(hears|heard)$/, instead: 'is notified of, receives' },
-  { pattern: /^(goodbye|mood|riddle|afresh|hitherto|thereof|therein|wherein)$/, instead: 'plain words' },
+  { pattern: /^(mood|riddle|afresh|hitherto|thereof|therein|wherein)$/, instead: 'plain words' },
 ];
 
 /** Matched against the whole line. */

@@ -86,7 +86,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
 
 /** Creates kubelet's HTTPS server on :10250. `run` serves until the signal aborts and rejects if it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
-  const { host, log, settings, view, runtime, reviews, certificate, onListening: listening } = parts;
+  const { host, log, settings, view, runtime, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
@@ -96,13 +96,22 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     ['syncloop', parts.syncLoopUnhealthyReason],
   ]);
   const handler = createKubeletApi({
-    ...{ view, runtime, fs, clock, network, log },
-    ...{ splitStreams, tunnels, debugging, configuration, checks },
+    view,
+    runtime,
+    fs,
+    clock,
+    network,
+    log,
+    splitStreams,
+    tunnels,
+    debugging,
+    configuration,
+    checks,
     build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
     authenticate: createAuthenticate(authentication, reviewDeps),
     authorize: createAuthorize(authorization, { ...reviewDeps, nodeName: view.nodeName }),
   });
-  const serving = { network, fs, log, certificate, ...(listening && { listening }) };
+  const serving = { network, fs, log, certificate, ...(onListening && { onListening }) };
   return { run: (signal) => serveKubeletApi(settings.address, handler, serving, signal) };
 }
 

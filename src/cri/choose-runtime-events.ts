@@ -1,8 +1,7 @@
 import { type ContainerdEventsOptions, containerdEvents } from './containerd-events.ts';
 import { hasCode } from './cri-error.ts';
 import { criEvents } from './cri-events.ts';
-import type { RuntimeEvents } from './runtime-events.ts';
-import { withFallback } from './with-fallback.ts';
+import type { RuntimeEvent, RuntimeEvents } from './runtime-events.ts';
 
 export interface ChooseOptions extends Omit<ContainerdEventsOptions, 'endpoint'> {
   /** Absent for a runtime in this process. */
@@ -38,4 +37,28 @@ async function isServed(events: RuntimeEvents, signal: AbortSignal): Promise<boo
     if (hasCode(error, 'Unimplemented')) return false;
     throw error;
   }
+}
+
+/**
+ * Uses the first event source that the runtime serves. A server may answer other calls before it reports this one as
+ * unimplemented, so a source that yielded `subscribed` may still fail. Then the next source takes over, and yields
+ * `subscribed` again.
+ */
+export function withFallback(sources: readonly RuntimeEvents[]): RuntimeEvents {
+  let remaining = sources;
+  return {
+    async *watch(signal): AsyncGenerator<RuntimeEvent, void, void> {
+      for (;;) {
+        const [source, ...others] = remaining;
+        if (source === undefined) return;
+        try {
+          yield* source.watch(signal);
+          return;
+        } catch (error) {
+          if (!hasCode(error, 'Unimplemented') || others.length === 0) throw error;
+          remaining = others;
+        }
+      }
+    },
+  };
 }

@@ -31,7 +31,9 @@ export interface ContainerInputDeps extends PullSecretDeps, ContainerFilesDeps, 
 }
 
 /** Prepares the image, the environment sources and the mounts of a starting container. */
-export function createContainerInputs(deps: ContainerInputDeps): Pick<StartDeps, 'ensureImage' | 'envSources' | 'mounts'> {
+export function createContainerInputs(
+  deps: ContainerInputDeps,
+): Pick<StartDeps, 'ensureImage' | 'envSources' | 'mounts'> {
   // Pull secrets are read once per sync, for all containers that it starts, as in kubelet.
   const secrets = new WeakMap<ContainerStartContext, Promise<readonly LoginSource[]>>();
   const readSecrets = (context: ContainerStartContext, signal: AbortSignal): Promise<readonly LoginSource[]> => {

@@ -12,7 +12,7 @@ const STARTS = 'src/kubelet/sync/start-containers.ts';
 const STOP = 'src/kubelet/sync/stop-pod.ts';
 const ACTIONS = 'src/kubelet/sync/compute-pod-actions.ts';
 const REMOVAL = 'src/kubelet/sync/plan-removal.ts';
-const PROBE = 'src/kubelet/probes/check-probe.ts';
+const TCP_PROBE = 'src/kubelet/probes/check-tcp.ts';
 const HTTP_PROBE = 'src/kubelet/probes/check-http.ts';
 const GRPC_PROBE = 'src/kubelet/probes/check-grpc.ts';
 const IMAGES_IN_USE = 'src/kubelet/gc/images-in-use.ts';
@@ -94,9 +94,9 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     'a refused connection passes a probe',
-    PROBE,
-    "return { kind: 'failure', output: dialFailureText(",
-    "return { kind: 'success', output: dialFailureText(",
+    TCP_PROBE,
+    "return { kind: 'failure', output: dialErrorText(",
+    "return { kind: 'success', output: dialErrorText(",
   ),
   mutation(
     'an HTTP error passes a probe',
@@ -108,7 +108,7 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'images in use are removed',
     IMAGES_IN_USE,
-    'namesOf(each).some((name) => names.has(name))',
+    'imageNames(each).some((name) => names.has(name))',
     'names.has(each.pinned ? each.id : "")',
   ),
   mutation('every pod may use every image', JUDGE_IMAGE, 'if (known.nodePodsAccessible) return', 'if (known) return'),

@@ -21,8 +21,8 @@ export async function imageCommand(options: ImageOptions, context: CommandContex
   requireRootOnLinux(context);
   const { host, env, pid, terminal } = context;
   const registryConfigDirs = options.verb === 'pull' ? options.registryConfigDirs : undefined;
-  const waiting = (text: string): void => void terminal.stderr.write(`nodelet image: ${text}\n`).catch(() => {});
-  const places = { ...options, host, env, pid, waiting, registryConfigDirs };
+  const onWaiting = (text: string): void => void terminal.stderr.write(`nodelet image: ${text}\n`).catch(() => {});
+  const places = { ...options, host, env, pid, onWaiting, registryConfigDirs };
   const work = await imageWork(options, context);
   return untilInterrupted(context, interruptedText(options.verb), (signal) =>
     withImages(places, (images) => work(images, signal), signal),

@@ -11,8 +11,9 @@ import { supportedFieldsHandler } from './supported-fields-handler.ts';
 import { sysctlHandler } from './sysctl-handler.ts';
 
 /**
- * All admit handlers in kubelet's order; the first rejection decides. A new handler is one file and one line here. The
- * operating system comes before the supported fields: a pod of another system is rejected for that reason.
+ * All admit handlers; the first rejection decides. A new handler is one file and one entry here. The order is kubelet's,
+ * except that the operating system comes first: a pod of another system is rejected for that reason, not for
+ * unsupported fields.
  */
 const ADMIT_HANDLERS: readonly PodAdmitHandler[] = [
   operatingSystemHandler,

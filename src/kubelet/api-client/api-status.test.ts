@@ -5,15 +5,15 @@ import { errorFromResponse } from './api-status.ts';
 const status = (fields: object): string => JSON.stringify({ kind: 'Status', apiVersion: 'v1', ...fields });
 
 const cases: Record<string, { given: [number, Record<string, string>, string]; error: object }> = {
-  'takes the reason and the words of a Status': {
+  'uses the reason and the message of a Status': {
     given: [404, {}, status({ reason: 'NotFound', code: 404, message: 'pods "a" not found' })],
     error: { reason: 'NotFound', message: 'pods "a" not found', retryAfterMs: undefined },
   },
-  'knows both names of a version that is too old': {
+  'accepts both reasons for a version that is too old': {
     given: [410, {}, status({ reason: 'Gone', code: 410, message: 'too old' })],
     error: { reason: 'Expired', message: 'too old' },
   },
-  'takes a Status that came too late for a server that is away': {
+  'maps a timeout to Unavailable': {
     given: [504, {}, status({ reason: 'Timeout', code: 504, message: 'm', details: { retryAfterSeconds: 1 } })],
     error: { reason: 'Unavailable', retryAfterMs: 1000 },
   },
@@ -21,26 +21,26 @@ const cases: Record<string, { given: [number, Record<string, string>, string]; e
     given: [429, { 'retry-after': '3' }, status({ reason: 'TooManyRequests', code: 429, message: 'm' })],
     error: { reason: 'TooManyRequests', retryAfterMs: 3000 },
   },
-  'goes by the code where the reason is unknown or missing': {
+  'uses the code if the reason is unknown or missing': {
     given: [409, {}, status({ reason: 'New', message: 'm' })],
     error: { reason: 'Conflict', message: 'm' },
   },
-  'shows nothing of what is no Status': {
+  'does not show a body that is not a Status': {
     given: [502, {}, '<html>secret</html>'],
     error: { reason: 'Unavailable', message: 'the server answered with status 502' },
   },
-  'takes whatever else the server refuses for a bad request': {
+  'maps other client errors to BadRequest': {
     given: [415, {}, ''],
     error: { reason: 'BadRequest', message: 'the server answered with status 415' },
   },
-  'takes whatever else the server fails with for its own error': {
+  'maps other server errors to InternalError': {
     given: [500, {}, '{}'],
     error: { reason: 'InternalError', message: 'the server answered with status 500' },
   },
 };
 
 for (const [name, { given, error }] of Object.entries(cases)) {
-  test(`errorOfAnswer() ${name}`, () => {
+  test(`errorFromResponse() ${name}`, () => {
     const { reason, message, retryAfterMs } = errorFromResponse(...given);
     assert.deepEqual({ reason, message, retryAfterMs, ...error }, { reason, message, retryAfterMs });
   });

@@ -29,7 +29,7 @@ const calls: Partial<
 };
 
 for (const verb of ['get', 'list', 'create', 'update', 'patch', 'delete'] as const) {
-  test(`a ${verb} without an answer fails in the end`, async () => {
+  test(`a ${verb} without a response fails in the end`, async () => {
     const { clock, server, api, life } = setUp();
     const { seconds = 0, call = async () => undefined } = calls[verb] ?? {};
     server.faults.next(verb, { kind: 'hang' });
@@ -41,14 +41,14 @@ for (const verb of ['get', 'list', 'create', 'update', 'patch', 'delete'] as con
   });
 }
 
-test('an answer in time comes through, and so do the server’s own errors', async () => {
+test('a response in time is returned, and so are the server’s errors', async () => {
   const { api, life } = setUp();
   const created = await api.create(key, pod, life.signal);
   assert.equal((await api.get(key, life.signal)).metadata.uid, created.metadata.uid);
   await assert.rejects(api.create(key, pod, life.signal), { reason: 'AlreadyExists' });
 });
 
-test('a caller who gives up gets his own reason', async () => {
+test('a caller that aborts gets its own reason', async () => {
   const { clock, server, api, life } = setUp();
   server.faults.next('get', { kind: 'hang' });
   const answer = api.get(key, life.signal).catch((error: unknown) => error);
@@ -56,7 +56,7 @@ test('a caller who gives up gets his own reason', async () => {
   assert.equal(await clock.runUntil(answer), 'enough');
 });
 
-test('a watch without a word ends quietly after five to ten minutes', async () => {
+test('a silent watch ends without an error after five to ten minutes', async () => {
   const { clock, server, api, life } = setUp();
   server.faults.next('watch', { kind: 'hang' });
   const events: unknown[] = [];

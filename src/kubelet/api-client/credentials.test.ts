@@ -21,7 +21,7 @@ async function setUp(user: ClientUser, cluster: Partial<ClusterAddress> = {}) {
   return { ...host, credentials, warnings, current: () => credentials.current(never) };
 }
 
-test('what is given is shown, and stays the same', async () => {
+test('configured credentials are presented, and stay the same object', async () => {
   const { credentials, current } = await setUp({ token: { token: 't' } }, { tlsServerName: 'api' });
   const identity = await current();
   assert.deepEqual(identity, { authorization: 'Bearer t', tls: { serverName: 'api' } });
@@ -29,17 +29,17 @@ test('what is given is shown, and stays the same', async () => {
   assert.equal(await current(), identity);
 });
 
-test('a name and a password go together', async () => {
+test('user name and password are sent together', async () => {
   const { current } = await setUp({ password: { username: 'a', password: 'b:c' } });
   assert.equal((await current()).authorization, `Basic ${btoa('a:b:c')}`);
 });
 
-test('whom is trusted is nobody else', async () => {
+test('only the configured authority is trusted', async () => {
   const { current } = await setUp({}, { authority: { pem: 'CA' } });
   assert.deepEqual(await current(), { authorization: undefined, tls: { authorities: ['CA'], isExclusive: true } });
 });
 
-test('a file with a token is read again when it has changed, and no more than once a second', async () => {
+test('a token file is read again after a change, at most once a second', async () => {
   const { current, fs, clock } = await setUp({ token: { file: '/etc/token' } });
   await assert.rejects(current(), { code: 'ENOENT' });
   await fs.writeFile('/etc/token', ' one\n');
@@ -54,7 +54,7 @@ test('a file with a token is read again when it has changed, and no more than on
   assert.equal(await current(), second);
 });
 
-test('a token that the server refuses is read again at once', async () => {
+test('a token that the server rejects is read again at once', async () => {
   const { credentials, current, fs } = await setUp({ token: { file: '/etc/token' } });
   await fs.writeFile('/etc/token', 'one');
   const first = await current();
@@ -63,11 +63,11 @@ test('a token that the server refuses is read again at once', async () => {
   const second = await current();
   assert.equal(second.authorization, 'Bearer other');
   await fs.writeFile('/etc/token', 'third');
-  credentials.onUnauthorized(first); // of before
+  credentials.onUnauthorized(first); // an older identity
   assert.equal(await current(), second);
 });
 
-test('what a file said last holds while it says nothing', async () => {
+test('the last value of a file is used while it is empty', async () => {
   const { current, fs, clock, warnings } = await setUp({ token: { file: '/etc/token' } });
   await fs.writeFile('/etc/token', 'one');
   const first = await current();
@@ -79,7 +79,7 @@ test('what a file said last holds while it says nothing', async () => {
   assert.equal(warnings.length, 2);
 });
 
-test('a certificate and its key change together', async () => {
+test('certificate and key change together', async () => {
   const files = { certificate: { file: '/etc/c' }, key: { file: '/etc/k' } };
   const { current, fs, clock } = await setUp({ certificate: files });
   await fs.writeFile('/etc/c', PAIR_ONE.certificate);
@@ -96,7 +96,7 @@ test('a certificate and its key change together', async () => {
   assert.deepEqual((await current()).tls, { clientCertificates: [PAIR_TWO] });
 });
 
-test('one file can have both, as kubelet-client-current.pem does', async () => {
+test('one file can contain both, as kubelet-client-current.pem', async () => {
   const file = { file: '/etc/both' };
   const { current, fs } = await setUp({ certificate: { certificate: file, key: file } });
   const both = PAIR_ONE.certificate + PAIR_ONE.key;
@@ -113,7 +113,7 @@ const PLUGIN: ExecPlugin = {
   cluster: { server: 'https://10.0.0.1:6443', config: null },
 };
 
-/** A plugin that writes these one after the other. */
+/** A plugin with these outputs, one after the other. */
 async function withPlugin(...answers: (object | string)[]) {
   const world = await setUp({ plugin: PLUGIN }, { authority: { pem: 'CA' } });
   const runs: { args: readonly string[]; env: Readonly<Record<string, string>> }[] = [];
@@ -128,7 +128,7 @@ async function withPlugin(...answers: (object | string)[]) {
 
 const BASE = { kind: 'ExecCredential', apiVersion: PLUGIN.apiVersion };
 
-test('a plugin is told what it may know, and asked once for all', async () => {
+test('a plugin gets the cluster information, and runs once for all callers', async () => {
   const { current, runs } = await withPlugin({ token: 't' });
   const [one, other] = await Promise.all([current(), current()]);
   assert.equal(one.authorization, 'Bearer t');
@@ -142,7 +142,7 @@ test('a plugin is told what it may know, and asked once for all', async () => {
   });
 });
 
-test('a plugin is asked again when what it said has expired, or is refused', async () => {
+test('a plugin runs again after its credential has expired or was rejected', async () => {
   const expirationTimestamp = '2026-01-01T00:01:00Z';
   const { credentials, current, clock } = await withPlugin(
     { token: 'a', expirationTimestamp },
@@ -158,15 +158,15 @@ test('a plugin is asked again when what it said has expired, or is refused', asy
   assert.deepEqual([third.authorization, third.tls.clientCertificates], [undefined, [PAIR_ONE]]);
 });
 
-test('a plugin is not asked where something else says who we are', async () => {
+test('a plugin does not run if other credentials are configured', async () => {
   const { current, processes } = await setUp({ plugin: PLUGIN, token: { token: 't' } });
   processes.install('who', async () => assert.fail('it is asked'));
   assert.equal((await current()).authorization, 'Bearer t');
 });
 
 const faults: Record<string, { answer: object | string; message: string }> = {
-  'what is no JSON': { answer: 'secret', message: 'decoding stdout: not a JSON object' },
-  'another version': {
+  'output that is not JSON': { answer: 'secret', message: 'decoding stdout: not a JSON object' },
+  'a different version': {
     answer: JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1beta1' }),
     message:
       'exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin returned version client.authentication.k8s.io/v1beta1',
@@ -177,13 +177,13 @@ const faults: Record<string, { answer: object | string; message: string }> = {
 };
 
 for (const [name, { answer, message }] of Object.entries(faults)) {
-  test(`of a plugin that says ${name} nothing is taken`, async () => {
+  test(`a plugin with ${name} is rejected`, async () => {
     const { current } = await withPlugin(answer);
     await assert.rejects(current(), { name: 'CredentialError', message });
   });
 }
 
-test('a plugin that fails or is missing is named', async () => {
+test('a plugin that fails or is missing is named in the error', async () => {
   const { current, processes, warnings } = await setUp({ plugin: PLUGIN });
   await assert.rejects(current(), { message: 'exec: executable who not found\n\nget it' });
   processes.install('who', async ({ stderr }) => {

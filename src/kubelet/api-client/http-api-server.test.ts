@@ -20,7 +20,7 @@ interface World {
   readonly rate?: RequestRateLimit;
 }
 
-/** A client and the server that it asks, at 10.0.0.1. */
+/** A client and its server at 10.0.0.1. */
 function setUp(http: MemoryHttpHandler, { user = {}, server = 'http://10.0.0.1:80', rate }: World = {}) {
   const host = createMemoryHost();
   const config = { cluster: { server, insecureSkipVerify: false }, user };
@@ -56,7 +56,7 @@ async function bodyOf({ body }: MemoryRequest): Promise<unknown> {
   return text === '' ? undefined : JSON.parse(text);
 }
 
-test('a request says what is wanted, by whom, and of what program', async () => {
+test('a request has path, credentials and user agent', async () => {
   const { api, asked } = setUp(async () => json(POD), {
     user: { token: { token: 't' } },
     server: 'http://10.0.0.1/k8s',
@@ -71,7 +71,7 @@ test('a request says what is wanted, by whom, and of what program', async () => 
   ]);
 });
 
-test('what the server has noted of who wrote what is left out', async () => {
+test('managed fields are removed', async () => {
   const noted = { ...POD, metadata: { ...POD.metadata, managedFields: [{ manager: 'kubectl' }] } };
   const { api } = setUp(async () => json(noted));
   assert.deepEqual(await api.get(KEY, never), POD);
@@ -115,7 +115,7 @@ test('each verb has its method, path and body', async () => {
   assert.deepEqual(types.slice(1, 3), ['application/json', 'application/strategic-merge-patch+json']);
 });
 
-test('a list is put together from its pages', async () => {
+test('a list is assembled from its pages', async () => {
   const answers = [page(['a', 'b'], 'next one'), page(['c'])];
   const { api, asked } = setUp(async () => answers.shift() ?? page([]));
   const { items, resourceVersion } = await api.list({ resource: 'pods', fieldSelector: 'spec.nodeName=box' }, never);
@@ -129,7 +129,7 @@ test('a list is put together from its pages', async () => {
   );
 });
 
-test('a list whose rest is forgotten is read anew as a whole', async () => {
+test('a list with an expired continue token is read again as a whole', async () => {
   const answers = [page(['a'], 'next'), statusOf(410, 'Expired'), page(['b', 'c'], '', '12')];
   const { api, asked } = setUp(async () => answers.shift() ?? page([]));
   const { items, resourceVersion } = await api.list({ resource: 'nodes' }, never);
@@ -137,7 +137,7 @@ test('a list whose rest is forgotten is read anew as a whole', async () => {
   assert.equal(asked[2]?.url, 'GET /api/v1/nodes');
 });
 
-test('a server that asks for a moment is given it, one that asks for more is left to the caller', async () => {
+test('a short delay that the server asks for is awaited, a longer one is left to the caller', async () => {
   const answers = [statusOf(429, 'TooManyRequests', { 'Retry-After': '1' }), json(POD)];
   const { api, clock } = setUp(
     async () => answers.shift() ?? statusOf(503, 'ServiceUnavailable', { 'Retry-After': '30' }),
@@ -151,14 +151,14 @@ test('a server that asks for a moment is given it, one that asks for more is lef
   });
 });
 
-test('a server that asks for moment after moment is given up', async () => {
+test('a server that keeps asking for delays is given up', async () => {
   const { api, clock, asked } = setUp(async () => statusOf(429, 'TooManyRequests', { 'Retry-After': '1' }));
   const failure = clock.runUntil(api.get(KEY, never).catch((error: unknown) => error));
   assert.equal((await failure) instanceof Error, true);
   assert.equal(asked.length, 10);
 });
 
-test('a server that nobody reaches is unavailable, and nothing secret is told of it', async () => {
+test('an unreachable server is Unavailable, and the error contains no secrets', async () => {
   const { api, listener } = setUp(async () => json(POD), { user: { token: { token: 'secret' } } });
   listener.close();
   await assert.rejects(api.get(KEY, never), {
@@ -167,7 +167,7 @@ test('a server that nobody reaches is unavailable, and nothing secret is told of
   });
 });
 
-test('an answer that is none is an error without a word of it', async () => {
+test('an invalid response is an error that does not quote it', async () => {
   const { api } = setUp(async () => ({ status: 200, body: '{"data":{"password":"secret"' }));
   await assert.rejects(api.get({ ...KEY, resource: 'secrets' }, never), (error: Error) => {
     assert.ok(!`${error.stack} ${error.cause}`.includes('secret"'));
@@ -175,7 +175,7 @@ test('an answer that is none is an error without a word of it', async () => {
   });
 });
 
-test('the rate is limited, but not that of watches', async () => {
+test('the rate is limited, except for watches', async () => {
   const { api, clock } = setUp(async ({ query }) => (query.has('watch') ? { status: 200, body: '' } : json(POD)), {
     rate: { qps: 1, burst: 1 },
   });
@@ -187,7 +187,7 @@ test('the rate is limited, but not that of watches', async () => {
   assert.equal(clock.monotonic(), 1_000);
 });
 
-test('requests at a rate of their own do not wait for others, nor these for them', async () => {
+test('requests with a separate rate limit do not wait for others', async () => {
   const { api, clock } = setUp(async () => json(POD), { rate: { qps: 1, burst: 1 } });
   const events = api.atRate({ qps: 2, burst: 1 });
   await api.get(KEY, never);
@@ -199,7 +199,7 @@ test('requests at a rate of their own do not wait for others, nor these for them
   assert.equal(clock.monotonic(), 1000);
 });
 
-test('a token that is refused is read again, and the request repeated once', async () => {
+test('a rejected token is read again, and the request repeated once', async () => {
   const { api, fs, asked } = setUp(
     async ({ headers }) =>
       headers.some(([, value]) => value === 'Bearer new') ? json(POD) : statusOf(401, 'Unauthorized'),
@@ -212,12 +212,12 @@ test('a token that is refused is read again, and the request repeated once', asy
   assert.deepEqual(await api.get(KEY, never), POD);
 });
 
-test('a server is looked for at each of its addresses, and anew when it is at none', async () => {
+test('all addresses of a server are tried, and looked up again if none works', async () => {
   const { api, network } = setUp(async () => json(POD), { server: 'http://api.example' });
   network.names.set('api.example', ['10.0.0.9', '10.0.0.1']);
   assert.deepEqual(await api.get(KEY, never), POD);
   network.names.set('api.example', ['10.0.0.2']);
-  assert.deepEqual(await api.get(KEY, never), POD); // it was there the last time
+  assert.deepEqual(await api.get(KEY, never), POD); // the last working address
   network.errors.failNext('request', 'ECONNREFUSED', '10.0.0.1:80');
   network.listen({ host: '10.0.0.2', port: 80 }, { http: async () => json({ ...POD, kind: 'Other' }) });
   network.errors.failNext('request', 'ECONNREFUSED', '10.0.0.9:80');
@@ -225,7 +225,7 @@ test('a server is looked for at each of its addresses, and anew when it is at no
   assert.equal((await api.get(KEY, never)).kind, 'Other');
 });
 
-/** A watch that tells nothing until it ends; the signal aborts when the client is gone. */
+/** A watch without events; the signal aborts when the client is gone. */
 function silentWatch(signal: AbortSignal): ServerResponse {
   const body = async function* (): AsyncGenerator<string> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -233,7 +233,7 @@ function silentWatch(signal: AbortSignal): ServerResponse {
   return { status: 200, body: body() };
 }
 
-test('who becomes another ends his watches, and they go on by the new name', async () => {
+test('a changed identity ends watches, which resume with the new one', async () => {
   const file = { file: '/pair' };
   const user = { certificate: { certificate: file, key: file } };
   const { api, fs, clock } = setUp(
@@ -251,7 +251,7 @@ test('who becomes another ends his watches, and they go on by the new name', asy
   assert.deepEqual(await watching, []);
 });
 
-test('a server that has not answered twice is asked over new connections', async () => {
+test('after two requests without a response new connections are used', async () => {
   const { api, clock } = setUp(async ({ query, signal }) => {
     if (query.has('watch')) return silentWatch(signal);
     return new Promise(() => {});

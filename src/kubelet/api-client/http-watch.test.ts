@@ -43,7 +43,7 @@ async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array>
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-test('a watch asks for bookmarks, for its end in some minutes, and goes on from its version', async () => {
+test('a watch requests bookmarks and a timeout, and starts from its version', async () => {
   const { urls, watch } = setUp('');
   await watch();
   assert.match(
@@ -53,7 +53,7 @@ test('a watch asks for bookmarks, for its end in some minutes, and goes on from 
 });
 
 for (const size of [1, 2, 3, 64, 100_000]) {
-  test(`a watch tells everything that comes in pieces of ${size} bytes, and ends quietly`, async () => {
+  test(`a watch delivers all events in chunks of ${size} bytes, and ends without an error`, async () => {
     const text = [line('ADDED', '6'), line('BOOKMARK', '8'), line('MODIFIED', '9'), line('DELETED', '10')].join('');
     const { told, watch } = setUp(inPieces(text, size));
     await watch();
@@ -61,7 +61,7 @@ for (const size of [1, 2, 3, 64, 100_000]) {
   });
 }
 
-test('a watch tells a very large object', async () => {
+test('a watch delivers a very large object', async () => {
   const { told, watch } = setUp(
     inPieces(line('ADDED', '6', { annotations: { large: 'x'.repeat(3_000_000) } }), 16_384),
   );
@@ -70,13 +70,13 @@ test('a watch tells a very large object', async () => {
 });
 
 const ends: Record<string, { body: string; status?: number; reason: string }> = {
-  'a version that is too old, at once': { body: error(410, 'Expired'), reason: 'Expired' },
-  'the same in the words of another server': { body: error(410, 'Gone'), reason: 'Expired' },
-  'a server that is too busy': { body: error(429, 'TooManyRequests'), reason: 'TooManyRequests' },
-  'an error of the server': { body: error(500, 'InternalError'), reason: 'InternalError' },
-  'something that is no JSON': { body: '{\n', reason: 'InternalError' },
-  'a change of a kind that nobody knows': { body: line('RENAMED', '6'), reason: 'InternalError' },
-  'a refusal': { body: '{"kind":"Status","reason":"Forbidden","message":"no"}', status: 403, reason: 'Forbidden' },
+  'an expired version': { body: error(410, 'Expired'), reason: 'Expired' },
+  'an expired version with another reason': { body: error(410, 'Gone'), reason: 'Expired' },
+  'an overloaded server': { body: error(429, 'TooManyRequests'), reason: 'TooManyRequests' },
+  'a server error': { body: error(500, 'InternalError'), reason: 'InternalError' },
+  'text that is not JSON': { body: '{\n', reason: 'InternalError' },
+  'an unknown event type': { body: line('RENAMED', '6'), reason: 'InternalError' },
+  'an error status': { body: '{"kind":"Status","reason":"Forbidden","message":"no"}', status: 403, reason: 'Forbidden' },
 };
 
 for (const [name, { body, status, reason }] of Object.entries(ends)) {
@@ -86,7 +86,7 @@ for (const [name, { body, status, reason }] of Object.entries(ends)) {
   });
 }
 
-test('a watch whose connection breaks in the middle of a change has not told it', async () => {
+test('a watch does not deliver an event that was cut off', async () => {
   const broken = Promise.withResolvers<void>();
   const { listener, told, watch, clock } = setUp(
     (async function* () {
@@ -103,18 +103,18 @@ test('a watch whose connection breaks in the middle of a change has not told it'
 
 const TEXT = 'one\n\n{"grüß":"…"}\nlast\ncut of';
 
-async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array> {
+async function* chunked(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
 for (const size of [1, 2, 3, 5, 7, 11, 1000]) {
-  test(`wholeLines() puts together what came in pieces of ${size} bytes`, async () => {
-    const lines = await Array.fromAsync(wholeLines(inPieces(TEXT, size)));
+  test(`wholeLines() joins chunks of ${size} bytes`, async () => {
+    const lines = await Array.fromAsync(wholeLines(chunked(TEXT, size)));
     assert.deepEqual(lines, ['one', '{"grüß":"…"}', 'last']);
   });
 }
 
-test('wholeLines() has no line of nothing', async () => {
-  assert.deepEqual(await Array.fromAsync(wholeLines(inPieces('', 1))), []);
+test('wholeLines() has no lines for an empty stream', async () => {
+  assert.deepEqual(await Array.fromAsync(wholeLines(chunked('', 1))), []);
 });

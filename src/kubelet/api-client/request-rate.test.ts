@@ -5,7 +5,7 @@ import { RequestRateLimiter } from './request-rate.ts';
 
 const never = new AbortController().signal;
 
-test('a burst begins at once, the rest in order and in time', async () => {
+test('a burst starts at once, the rest in order and at the rate', async () => {
   const clock = new VirtualClock();
   const rate = new RequestRateLimiter({ qps: 2, burst: 3 }, clock);
   const begun: string[] = [];
@@ -17,7 +17,7 @@ test('a burst begins at once, the rest in order and in time', async () => {
   assert.deepEqual(begun, ['a at 0', 'b at 0', 'c at 0', 'd at 500', 'e at 1000']);
 });
 
-test('who has waited long enough gets a whole burst again, and no more', async () => {
+test('after a pause a whole burst is available again, and no more', async () => {
   const clock = new VirtualClock();
   const rate = new RequestRateLimiter({ qps: 2, burst: 2 }, clock);
   await Promise.all([rate.wait(never), rate.wait(never)]);
@@ -26,7 +26,7 @@ test('who has waited long enough gets a whole burst again, and no more', async (
   assert.equal(clock.monotonic(), 60_500);
 });
 
-test('who gives up leaves his turn to others', async () => {
+test('an aborted wait leaves its slot to others', async () => {
   const clock = new VirtualClock();
   const rate = new RequestRateLimiter({ qps: 1, burst: 1 }, clock);
   await rate.wait(never);
@@ -38,7 +38,7 @@ test('who gives up leaves his turn to others', async () => {
   assert.equal(clock.monotonic(), 1000);
 });
 
-test('without a rate nobody waits', async () => {
+test('without a rate nothing waits', async () => {
   const rate = new RequestRateLimiter({ qps: 0, burst: 0 }, new VirtualClock());
   for (let left = 1000; left > 0; left--) await rate.wait(never);
 });

@@ -20,8 +20,8 @@ const before: PatchMap = {
 };
 
 const cases: Record<string, { after: PatchMap; patch: PatchMap }> = {
-  'has nothing to say about what is the same': { after: before, patch: {} },
-  'takes no notice of what is empty': {
+  'is empty for the same object': { after: before, patch: {} },
+  'ignores empty fields': {
     after: {
       ...before,
       reason: '',
@@ -31,7 +31,7 @@ const cases: Record<string, { after: PatchMap; patch: PatchMap }> = {
     },
     patch: {},
   },
-  'tells of resources that nothing is left in them': {
+  'keeps resources that became empty': {
     after: { ...before, resources: {} },
     patch: { resources: { requests: null } },
   },
@@ -46,7 +46,7 @@ const cases: Record<string, { after: PatchMap; patch: PatchMap }> = {
     after: { ...before, containerStatuses: [{ name: 'main', ready: false, restartCount: 1 }] },
     patch: { containerStatuses: [{ name: 'main', ready: false, restartCount: 1 }] },
   },
-  'sends only the element that differs of a list with one': {
+  'sends only the changed element of a keyed list': {
     after: { ...before, conditions: [{ ...ready, status: 'False', reason: 'ContainersNotReady' }, gate] },
     patch: {
       '$setElementOrder/conditions': [{ type: 'Ready' }, { type: 'example.com/gate' }],
@@ -61,7 +61,7 @@ const cases: Record<string, { after: PatchMap; patch: PatchMap }> = {
       podIPs: [{ ip: '10.0.0.2' }, { ip: 'fd00::2' }, { $patch: 'delete', ip: '10.0.0.1' }],
     },
   },
-  'sends an order that differs': {
+  'sends a changed order': {
     after: { ...before, conditions: [gate, ready] },
     patch: { '$setElementOrder/conditions': [{ type: 'example.com/gate' }, { type: 'Ready' }] },
   },
@@ -72,19 +72,19 @@ for (const [name, { after, patch }] of Object.entries(cases)) {
     assert.deepEqual(strategicDiff(before, after, SHAPE), patch);
   });
 
-  test(`strategicDiff() ${name}, and the server makes of it what was meant`, () => {
+  test(`strategicDiff() ${name}, and the server applies it`, () => {
     assert.ok(isSame(strategicMerge(before, strategicDiff(before, after, SHAPE), SHAPE), after));
   });
 }
 
-test('strategicDiff() leaves alone what somebody else has added since', () => {
+test('strategicDiff() keeps additions of other writers', () => {
   const other = { type: 'example.com/other', status: 'False' };
   const patch = strategicDiff(before, { ...before, conditions: [{ ...ready, status: 'False' }, gate] }, SHAPE);
   const merged = strategicMerge({ ...before, conditions: [ready, gate, other] }, patch, SHAPE);
   assert.deepEqual(merged['conditions'], [{ ...ready, status: 'False' }, gate, other]);
 });
 
-test('strategicDiff() tells that there are resources, though nothing is in them, as kubelet does', () => {
+test('strategicDiff() sends empty resources, as kubelet does', () => {
   const { resources: _, ...without } = before;
   assert.deepEqual(strategicDiff(without, { ...without, resources: {} }, SHAPE), { resources: {} });
   assert.deepEqual(strategicDiff({ ...without, resources: {} }, { ...without, resources: {} }, SHAPE), {});

@@ -28,7 +28,7 @@ const pod = {
   },
 };
 
-/** The part of the pod that a patch of `status` gives. */
+/** The pod with a changed status. */
 const status = (change: object) => ({ ...pod, status: { ...pod.status, ...change } });
 const metadata = (change: object) => ({ ...pod, metadata: { ...pod.metadata, ...change } });
 
@@ -38,35 +38,35 @@ const cases: Record<string, { patch: Record<string, unknown>; result: unknown }>
     patch: { metadata: { labels: { tier: 'back', extra: '1' } } },
     result: metadata({ labels: { app: 'web', tier: 'back', extra: '1' } }),
   },
-  'deletes what is null, whether it is there or not': {
+  'deletes null fields, whether they exist or not': {
     patch: { metadata: { labels: { tier: null, absent: null } } },
     result: metadata({ labels: { app: 'web' } }),
   },
-  'takes a map that is new without its nulls': {
+  'adds a new map without its nulls': {
     patch: { metadata: { annotations: { a: '1', b: null } } },
     result: metadata({ annotations: { a: '1' } }),
   },
-  'replaces a map that says so': {
+  'replaces a map with $patch: replace': {
     patch: { metadata: { labels: { $patch: 'replace', only: '1' } } },
     result: metadata({ labels: { only: '1' } }),
   },
-  'empties a map that is deleted': {
+  'empties a map with $patch: delete': {
     patch: { metadata: { labels: { $patch: 'delete' } } },
     result: metadata({ labels: {} }),
   },
-  'merges conditions by type and leaves those of others alone': {
+  'merges conditions by type and keeps those of other writers': {
     patch: { status: { conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }] } },
     result: status({ conditions: [scheduled, { type: 'Ready', status: 'False', reason: 'ContainersNotReady' }] }),
   },
-  'takes fields out of a condition': {
+  'removes fields of a condition': {
     patch: { status: { conditions: [{ type: 'Ready', status: null }] } },
     result: status({ conditions: [scheduled, { type: 'Ready' }] }),
   },
-  'puts a condition that is new first where no order is told': {
+  'puts a new condition first without an order': {
     patch: { status: { conditions: [gate] } },
     result: status({ conditions: [gate, scheduled, ready] }),
   },
-  'follows the order that is told': {
+  'follows the given order': {
     patch: {
       status: {
         '$setElementOrder/conditions': [{ type: 'Initialized' }, { type: 'Ready' }, { type: 'PodScheduled' }],
@@ -75,11 +75,11 @@ const cases: Record<string, { patch: Record<string, unknown>; result: unknown }>
     },
     result: status({ conditions: [initialized, ready, scheduled] }),
   },
-  'orders a list of which it changes nothing': {
+  'orders an otherwise unchanged list': {
     patch: { status: { '$setElementOrder/conditions': [{ type: 'Ready' }, { type: 'PodScheduled' }] } },
     result: status({ conditions: [ready, scheduled] }),
   },
-  'keeps what only the server has where it stood': {
+  'keeps the position of the server’s own elements': {
     patch: {
       status: {
         '$setElementOrder/conditions': [{ type: 'Initialized' }, { type: 'Ready' }],
@@ -88,15 +88,15 @@ const cases: Record<string, { patch: Record<string, unknown>; result: unknown }>
     },
     result: status({ conditions: [initialized, scheduled, ready] }),
   },
-  'takes a condition out': {
+  'removes a condition': {
     patch: { status: { conditions: [{ $patch: 'delete', type: 'Ready' }] } },
     result: status({ conditions: [scheduled] }),
   },
-  'replaces a list that says so': {
+  'replaces a list with $patch: replace': {
     patch: { status: { conditions: [gate, { $patch: 'replace' }] } },
     result: status({ conditions: [gate] }),
   },
-  'merges addresses by their ip, as both families may change apart': {
+  'merges addresses by ip, so that both families change independently': {
     patch: { status: { podIPs: [{ ip: '10.0.0.2' }, { $patch: 'delete', ip: '10.0.0.1' }], hostIPs: [{ ip: '::1' }] } },
     result: status({ podIPs: [{ ip: '10.0.0.2' }], hostIPs: [{ ip: '::1' }] }),
   },
@@ -104,7 +104,7 @@ const cases: Record<string, { patch: Record<string, unknown>; result: unknown }>
     patch: { status: { containerStatuses: [{ name: 'main', ready: false }] } },
     result: status({ containerStatuses: [{ name: 'main', ready: false }] }),
   },
-  'takes a list that is new without its directives': {
+  'adds a new list without its directives': {
     patch: {
       status: {
         '$setElementOrder/hostIPs': [{ ip: '::1' }],
@@ -117,7 +117,7 @@ const cases: Record<string, { patch: Record<string, unknown>; result: unknown }>
     patch: { metadata: { finalizers: ['c', 'a'] } },
     result: metadata({ finalizers: ['c', 'a', 'b'] }),
   },
-  'takes out of a set': {
+  'removes from a set': {
     patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'], '$setElementOrder/finalizers': ['b'] } },
     result: metadata({ finalizers: ['b'] }),
   },
@@ -142,7 +142,7 @@ const cases: Record<string, { patch: Record<string, unknown>; result: unknown }>
       },
     },
   },
-  'keeps only the keys that are to be retained': {
+  'keeps only retained keys': {
     patch: { spec: { volumes: [{ $retainKeys: ['name', 'hostPath'], name: 'v', hostPath: { path: '/x' } }] } },
     result: { ...pod, spec: { ...pod.spec, volumes: [{ name: 'v', hostPath: { path: '/x' } }] } },
   },
@@ -188,11 +188,11 @@ const refusals: Record<string, { patch: Record<string, unknown>; message: RegExp
     patch: { status: { conditions: [{ status: 'True' }] } },
     message: /does not contain declared merge key: type/,
   },
-  'a directive that there is not': {
+  'an unknown directive': {
     patch: { metadata: { labels: { $patch: 'remove' } } },
     message: /unknown patch type "remove"/,
   },
-  'elements that are missing in their order': {
+  'elements that are missing in the order': {
     patch: { status: { '$setElementOrder/conditions': [{ type: 'Ready' }], conditions: [gate] } },
     message: /doesn't match \$setElementOrder list/,
   },
@@ -203,7 +203,7 @@ const refusals: Record<string, { patch: Record<string, unknown>; message: RegExp
 };
 
 for (const [name, { patch, message }] of Object.entries(refusals)) {
-  test(`strategicMerge() refuses ${name}`, () => {
+  test(`strategicMerge() rejects ${name}`, () => {
     assert.throws(() => strategicMerge(pod, patch, patchShape('pods')), { name: 'BadPatchError', message });
   });
 }

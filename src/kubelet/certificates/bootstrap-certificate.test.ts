@@ -15,7 +15,7 @@ async function setUp() {
   return { ...scene, store, start };
 }
 
-test('the first certificate is stored, and its key is in no other file any more', async () => {
+test('the first certificate is stored, and its temporary key file is removed', async () => {
   const { clock, start, signer, store, fs, life } = await setUp();
   await clock.runUntil(start());
   const { metadata, spec } = signer.requests[0] ?? assert.fail('nothing was asked for');
@@ -26,7 +26,7 @@ test('the first certificate is stored, and its key is in no other file any more'
   life.abort();
 });
 
-test('a restart goes on with the same request, and so does a wait that took too long', async () => {
+test('a restart continues with the same request, and so does a timeout', async () => {
   const { clock, start, signer, store, fs, life } = await setUp();
   signer.answer = 'ignore';
   const firstLife = new AbortController();
@@ -45,7 +45,7 @@ test('a restart goes on with the same request, and so does a wait that took too 
   life.abort();
 });
 
-test('a certificate that has come to its end gives its key to the next', async () => {
+test('the key of an expired certificate is used for the next', async () => {
   const { clock, start, signer, store, life } = await setUp();
   signer.lifeMs = 60_000;
   await clock.runUntil(start());
@@ -62,7 +62,7 @@ test('a certificate that has come to its end gives its key to the next', async (
   life.abort();
 });
 
-test('an issued certificate that is expired is not taken', async () => {
+test('an issued but expired certificate is not used', async () => {
   const { clock, start, signer, logged, life } = await setUp();
   signer.lifeMs = 60_000;
   await clock.runUntil(start());
@@ -76,7 +76,7 @@ test('an issued certificate that is expired is not taken', async () => {
   life.abort();
 });
 
-test('a key of an earlier try that cannot be read is replaced', async () => {
+test('an unreadable key of an earlier attempt is replaced', async () => {
   const { clock, start, store, fs, life } = await setUp();
   await fs.makeDirectory(FOLDER);
   await fs.writeFile(TEMPORARY, 'cut off');
@@ -85,7 +85,7 @@ test('a key of an earlier try that cannot be read is replaced', async () => {
   life.abort();
 });
 
-test('a request that is denied is looked at again and again', async () => {
+test('a denied request is checked repeatedly', async () => {
   const { clock, start, signer, logged, life } = await setUp();
   signer.answer = 'deny';
   const ended = start().catch(() => undefined);

@@ -50,7 +50,7 @@ async function setUp(subject: CertificateSubject | undefined = nodeSubject('box'
   return { ...scene, wanted, store, asked, make, start };
 }
 
-test('renewalMs() is after 70 to 90 % of the life', () => {
+test('renewalMs() is after 70 to 90 % of the lifetime', () => {
   const life = { subject: nodeSubject('box'), validFromMs: 1000, validUntilMs: 2000 };
   assert.deepEqual(
     [0, 0.5, 1].map((fraction) => renewalMs(life, fraction)),
@@ -58,7 +58,7 @@ test('renewalMs() is after 70 to 90 % of the life', () => {
   );
 });
 
-test('without a certificate one is asked for at once, and told when it is on disk', async () => {
+test('without a certificate one is requested at once, and listeners are notified when it is on disk', async () => {
   const { clock, start, signer, store, life, asked } = await setUp();
   const { rotation, ended } = await start();
   const told: (string | undefined)[] = [];
@@ -74,7 +74,7 @@ test('without a certificate one is asked for at once, and told when it is on dis
   await ended;
 });
 
-test('each is renewed with a new key within 70 to 90 % of its life, and nothing happens in between', async () => {
+test('a certificate is renewed with a new key within 70 to 90 % of its lifetime, and not before', async () => {
   const { clock, start, signer, life } = await setUp();
   const { rotation, ended } = await start();
   await clock.advance(2_000);
@@ -88,7 +88,7 @@ test('each is renewed with a new key within 70 to 90 % of its life, and nothing 
   await ended;
 });
 
-test('a restart goes on with what is on disk', async () => {
+test('a restart continues with the stored certificate', async () => {
   const { clock, start, make, signer, life } = await setUp();
   const { rotation, ended } = await start();
   await clock.advance(2_000);
@@ -100,7 +100,7 @@ test('a restart goes on with what is on disk', async () => {
   assert.equal(signer.requests.length, 1);
 });
 
-test('one given at first is stored and replaced at once; a good one on disk stands above it', async () => {
+test('an initial certificate is stored and replaced at once; a valid stored one has precedence', async () => {
   const { clock, make, keys, random, store, life, asked } = await setUp();
   const first = await selfSigned('admin', [], { keys, random, nowMs: clock.now() });
   const rotation = make();
@@ -117,7 +117,7 @@ test('one given at first is stored and replaced at once; a good one on disk stan
   await ended;
 });
 
-test('one that has come to its end is none', async () => {
+test('an expired certificate is not used', async () => {
   const { clock, start, signer, life, asked } = await setUp();
   const { rotation, ended } = await start();
   await clock.advance(0);
@@ -134,7 +134,7 @@ test('one that has come to its end is none', async () => {
   await ended;
 });
 
-test('a request that nobody answers is made anew after a quarter of an hour', async () => {
+test('a request without an answer is repeated after 15 minutes', async () => {
   const { clock, start, signer, life } = await setUp();
   signer.answer = 'ignore';
   const { ended } = await start();
@@ -150,7 +150,7 @@ for (const [answer, words] of [
   ['deny', 'is denied'],
   ['fail', 'failed'],
 ] as const) {
-  test(`a request that ${words} is followed by others, at last every half minute`, async () => {
+  test(`a request that ${words} is repeated, in the end every half minute`, async () => {
     const { clock, start, signer, life, logged } = await setUp();
     signer.answer = answer;
     const { ended } = await start();
@@ -166,7 +166,7 @@ for (const [answer, words] of [
   });
 }
 
-test('a server that is away is asked again', async () => {
+test('an unavailable server is asked again', async () => {
   const { clock, start, server, life, logged } = await setUp();
   server.faults.next('create', { kind: 'before', error: new ApiError('Unavailable', 'nobody there') });
   const { rotation, ended } = await start();
@@ -178,7 +178,7 @@ test('a server that is away is asked again', async () => {
   await ended;
 });
 
-test('nothing is asked for until it is known for whom', async () => {
+test('nothing is requested until the subject is known', async () => {
   const { clock, start, wanted, signer, life } = await setUp(undefined);
   wanted.set(undefined);
   const { rotation, ended } = await start();
@@ -191,7 +191,7 @@ test('nothing is asked for until it is known for whom', async () => {
   await ended;
 });
 
-test('what it is to say has changed: a new one at once, unless the old one says it too', async () => {
+test('a changed subject leads to a new certificate at once, unless the old one covers it', async () => {
   const on = (ipAddresses: readonly string[]) => ({ ...nodeSubject('box'), ipAddresses });
   const { clock, start, wanted, signer, life } = await setUp(on(['10.0.0.1', '10.0.0.2']));
   const { rotation, ended } = await start();
@@ -207,13 +207,13 @@ test('what it is to say has changed: a new one at once, unless the old one says 
   await ended;
 });
 
-test('a request for what is not wanted any more is not waited for', async () => {
+test('a request with an outdated subject is abandoned', async () => {
   const on = (ipAddresses: readonly string[]) => ({ ...nodeSubject('box'), ipAddresses });
   const { clock, start, wanted, signer, life } = await setUp(on(['10.0.0.1']));
   signer.answer = 'ignore';
   const { rotation, ended } = await start();
   await clock.advance(1_000);
-  wanted.set(on(['10.0.0.1'])); // the same once more
+  wanted.set(on(['10.0.0.1'])); // no change
   signer.answer = 'sign';
   wanted.set(on(['10.0.0.2']));
   await clock.advance(0);
@@ -223,7 +223,7 @@ test('a request for what is not wanted any more is not waited for', async () => 
   await ended;
 });
 
-test('a signer who leaves names out is not asked without a pause', async () => {
+test('a signer that omits names is not asked without a delay', async () => {
   const { clock, start, signer, life } = await setUp({ ...nodeSubject('box'), dnsNames: ['box'] });
   signer.leavesNamesOut = true;
   const { rotation, ended } = await start();
@@ -234,7 +234,7 @@ test('a signer who leaves names out is not asked without a pause', async () => {
   await ended;
 });
 
-test('a request that somebody deletes is made anew', async () => {
+test('a deleted request is repeated', async () => {
   const { clock, start, signer, server, life } = await setUp();
   signer.answer = 'ignore';
   const { ended } = await start();

@@ -16,12 +16,12 @@ async function setUp() {
   return { ...host, store, one: await pair('one'), two: await pair('two') };
 }
 
-test('there is none at first', async () => {
+test('there is no certificate at first', async () => {
   const { store } = await setUp();
   assert.equal(await store.current(), undefined);
 });
 
-test('an update is a file named after its second, for us alone, and a link to it', async () => {
+test('an update is a file named after its time, readable only for root, and a link to it', async () => {
   const { fs, clock, store, one, two } = await setUp();
   await store.update(one.certificate, one.key);
   await clock.advance(61_000);
@@ -41,7 +41,7 @@ test('an update is a file named after its second, for us alone, and a link to it
   assert.equal((await store.current())?.certificate, two.certificate);
 });
 
-test('what an update of kubelet left half-way is finished', async () => {
+test('an interrupted update of kubelet is completed', async () => {
   const { fs, store, one } = await setUp();
   await store.update(one.certificate, one.key);
   await fs.rename(store.currentPath, `${FOLDER}/kubelet-client-updated.pem`);
@@ -49,14 +49,14 @@ test('what an update of kubelet left half-way is finished', async () => {
   assert.equal((await fs.lstat(store.currentPath))?.kind, 'symlink');
 });
 
-test('an update that was cut off does not hinder the next', async () => {
+test('a leftover of an interrupted update does not block the next', async () => {
   const { fs, store, one } = await setUp();
   await fs.symbolicLink('/nowhere', `${FOLDER}/kubelet-client-updated.pem`);
   await store.update(one.certificate, one.key);
   assert.equal((await store.current())?.key, one.key);
 });
 
-test('files given by somebody else count until there is one of our own, then those named after us', async () => {
+test('the administrator’s files are used until there is a stored certificate, then those with the prefix', async () => {
   const { fs, clock, one, two } = await setUp();
   const given = { certificateFile: '/etc/a.crt', keyFile: '/etc/a.key' };
   const store = new CertificateStore({ prefix: 'kubelet-server', folder: FOLDER, given }, { fs, clock });
@@ -71,7 +71,7 @@ test('files given by somebody else count until there is one of our own, then tho
   assert.equal((await store.current())?.key, two.key);
 });
 
-test('what makes no sense is refused', async () => {
+test('invalid files are rejected', async () => {
   const { fs, store, one, two } = await setUp();
   await assert.rejects(store.update(one.certificate, two.key), { message: 'private key does not match public key' });
   assert.equal(await store.current(), undefined);

@@ -8,7 +8,7 @@ import { FileServingCertificate } from './file-serving-certificate.ts';
 const PLACE = { certificateFile: `${FOLDER}/kubelet.crt`, keyFile: `${FOLDER}/kubelet.key` };
 const OWN = { folder: FOLDER, host: 'box', ipAddresses: [] };
 
-test('ensureOwnServingFiles() makes them once, the key for us alone', async () => {
+test('ensureSelfSignedFiles() creates the files once, the key readable only for root', async () => {
   const { fs, life, ...scene } = await certificateScene();
   assert.deepEqual(await ensureSelfSignedFiles(OWN, { fs, ...scene }), PLACE);
   const before = await fs.readText(PLACE.certificateFile);
@@ -21,7 +21,7 @@ test('ensureOwnServingFiles() makes them once, the key for us alone', async () =
   life.abort();
 });
 
-test('ensureOwnServingFiles() replaces a key that lies alone, and refuses a certificate that does', async () => {
+test('ensureSelfSignedFiles() replaces a key without a certificate, and rejects a certificate without a key', async () => {
   const { fs, life, ...scene } = await certificateScene();
   await fs.makeDirectory(FOLDER);
   await fs.writeFile(PLACE.keyFile, 'of a crash');
@@ -36,7 +36,7 @@ test('ensureOwnServingFiles() replaces a key that lies alone, and refuses a cert
   life.abort();
 });
 
-test('files that are replaced are served from then on; between two halves the old ones hold', async () => {
+test('replaced files are served; while they do not match, the old ones are used', async () => {
   const { fs, clock, life, logged, ...scene } = await certificateScene();
   await ensureSelfSignedFiles(OWN, { fs, clock, ...scene });
   const served = new FileServingCertificate(PLACE, { fs, log: scene.log });

@@ -6,7 +6,7 @@ import { certificateRequest, readCertificateRequest } from './certificate-reques
 import { type CertificateSubject, nodeSubject } from './certificate-subject.ts';
 import { bootstrapRequestName, bootstrapUsages, servingSubject } from './node-certificates.ts';
 
-// Made by Go's crypto/x509 and kubelet's way to name a request, for a key that is used nowhere.
+// Made by Go’s crypto/x509 and with kubelet’s request name, for a key that is not used elsewhere.
 const KEY = readSigningKey(`-----BEGIN EC PRIVATE KEY-----
 MHcCAQEEICzNkSNcKs3Ryr9IBqna8ktpZQHuotkXwaCEKbWcIecCoAoGCCqGSM49
 AwEHoUQDQgAEElqpSXsqmtivshl1We+kgjR9E2khXRDvqLoWk6vtTilCf6ycB34K
@@ -48,9 +48,9 @@ const named = (dnsNames: readonly string[], ipAddresses: readonly string[]) => (
   ipAddresses,
 });
 const cases: Record<string, { addresses: readonly NodeAddress[]; subject: CertificateSubject | undefined }> = {
-  'waits for a first address': { addresses: [], subject: undefined },
-  'is not content with a name': { addresses: [{ type: 'Hostname', address: 'box' }], subject: undefined },
-  'has all names and addresses in order, each once': {
+  'is undefined without an address': { addresses: [], subject: undefined },
+  'needs an IP address': { addresses: [{ type: 'Hostname', address: 'box' }], subject: undefined },
+  'has all names and addresses, sorted and without duplicates': {
     addresses: [
       { type: 'InternalIP', address: '10.0.0.9' },
       { type: 'ExternalIP', address: '10.0.0.1' },
@@ -61,11 +61,11 @@ const cases: Record<string, { addresses: readonly NodeAddress[]; subject: Certif
     ],
     subject: named(['a.example', 'box', 'box.local'], ['10.0.0.1', '10.0.0.9']),
   },
-  'takes a host name that is an address as one': {
+  'treats a host name that is an address as one': {
     addresses: [{ type: 'Hostname', address: '10.0.0.1' }],
     subject: named([], ['10.0.0.1']),
   },
-  'leaves out what is empty or no address': {
+  'skips empty and invalid addresses': {
     addresses: [
       { type: 'InternalIP', address: 'box' },
       { type: 'InternalIP', address: '2001:db8::1' },

@@ -8,7 +8,7 @@ import { CLIENT_SIGNER, requestCertificate, SERVING_SIGNER } from './request-cer
 const NAME = 'node-csr-ours';
 const KEY = { resource: 'certificatesigningrequests', namespace: '', name: NAME } as const;
 
-/** A request of that name is there already: for whom, by whose key, to which signer. */
+/** An existing request of that name: its node, key and signer. */
 async function setUp({ nodeName = 'box', isOwnKey = true, signerName = CLIENT_SIGNER, request = '' } = {}) {
   const { server, keys, clock, life, signer } = await certificateScene();
   signer.answer = 'ignore';
@@ -32,7 +32,7 @@ test('a request of ours is found again', async () => {
   life.abort();
 });
 
-test('one without a name is another each time', async () => {
+test('a request without a name is new each time', async () => {
   const { ask, life } = await setUp();
   const [one, two] = [await ask(), await ask()];
   assert.match(one.name, /^csr-/);
@@ -47,7 +47,7 @@ const others: Record<string, { there: Parameters<typeof setUp>[0]; message: RegE
     there: { signerName: SERVING_SIGNER },
     message: /not compatible: csr signerNames differ: new "/,
   },
-  'that is none': {
+  'that is invalid': {
     there: { request: 'nonsense' },
     message: /not compatible: unable to parse new csr: PEM block type/,
   },
@@ -60,7 +60,7 @@ for (const [name, { there, message }] of Object.entries(others)) {
   });
 }
 
-test('who gives up gets his own reason', async () => {
+test('a caller that aborts gets its own reason', async () => {
   const { ask, life } = await setUp();
   life.abort(new Error('enough'));
   await assert.rejects(ask('other'), { message: 'enough' });

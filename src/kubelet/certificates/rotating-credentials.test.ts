@@ -6,7 +6,7 @@ import type { KeyPair } from './serving-certificate.ts';
 
 const never = new AbortController().signal;
 
-test('who we are is the same until the certificate or whom we trust is another', async () => {
+test('the identity is the same object until the certificate or the authority changes', async () => {
   let trusted: Identity = { authorization: undefined, tls: { authorities: ['one'] } };
   let pair: KeyPair | undefined;
   const credentials = rotatingCredentials({ current: async () => trusted, onUnauthorized() {} }, { current: () => pair });

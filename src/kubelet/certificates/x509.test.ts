@@ -12,7 +12,7 @@ const NOW_MS = 1_794_734_529_000;
 const random = () => new SeededRandom(1);
 const deps = () => ({ keys: new MemorySigningKeys(random()), random: random(), nowMs: NOW_MS });
 
-test('selfSigned() makes what kubelet makes: for a year, from an hour ago, with its authority behind it', async () => {
+test('selfSigned() creates kubelet’s certificate: for a year, from an hour ago, with its authority', async () => {
   const pair = await selfSigned('box', ['10.0.0.7', '2001:db8::7'], deps());
   const { subject, validFromMs, validUntilMs } = loadCertificate(pair.certificate, pair.key);
   assert.deepEqual(subject, {
@@ -31,17 +31,17 @@ test('selfSigned() makes what kubelet makes: for a year, from an hour ago, with 
   assert.deepEqual(leaf?.keyUsage, ['1.3.6.1.5.5.7.3.1']);
 });
 
-test('selfSigned() takes an address in place of a name', async () => {
+test('selfSigned() accepts an address as the host', async () => {
   const { certificate, key } = await selfSigned('10.0.0.7', ['10.0.0.7'], deps());
   const { dnsNames, ipAddresses } = loadCertificate(certificate, key).subject;
   assert.deepEqual([dnsNames, ipAddresses], [[], ['10.0.0.7']]);
 });
 
-test('the same seed makes the same certificate', async () => {
+test('the same seed gives the same certificate', async () => {
   assert.deepEqual(await selfSigned('box', [], deps()), await selfSigned('box', [], deps()));
 });
 
-test('a request is read again, and signed by its key', async () => {
+test('a request is decoded, and signed by its key', async () => {
   const key = await new MemorySigningKeys(random()).generate();
   const subject = { ...nodeSubject('box'), dnsNames: ['box'], ipAddresses: ['10.0.0.7'] };
   const read = readCertificateRequest(certificateRequest(subject, key));
@@ -51,7 +51,7 @@ test('a request is read again, and signed by its key', async () => {
   assert.deepEqual(readCertificateRequest(certificateRequest(nodeSubject('box'), key)).extensions, []);
 });
 
-test('holdCertificate() refuses what does not fit together', async () => {
+test('loadCertificate() rejects a certificate and key that do not match', async () => {
   const [one, two] = [
     await selfSigned('one', [], deps()),
     await selfSigned('two', [], { ...deps(), random: random() }),
@@ -68,11 +68,11 @@ test('holdCertificate() refuses what does not fit together', async () => {
 
 const has = { commonName: 'a', organizations: ['g', 'h'], dnsNames: ['d', 'e'], ipAddresses: ['2001:DB8:0:0:0:0:0:7'] };
 const wants: Record<string, { change: Partial<typeof has>; missing: string | undefined }> = {
-  'takes what says more': { change: { organizations: [], dnsNames: ['e'] }, missing: undefined },
-  'knows an address however it is written': { change: { ipAddresses: ['2001:db8::7'] }, missing: undefined },
-  'misses another name': { change: { commonName: 'b' }, missing: 'common name b' },
-  'misses a DNS name': { change: { dnsNames: ['d', 'f'] }, missing: 'DNS name f' },
-  'misses a group': { change: { organizations: ['i'] }, missing: 'organization i' },
+  'accepts additional names': { change: { organizations: [], dnsNames: ['e'] }, missing: undefined },
+  'accepts any spelling of an address': { change: { ipAddresses: ['2001:db8::7'] }, missing: undefined },
+  'reports another common name': { change: { commonName: 'b' }, missing: 'common name b' },
+  'reports a missing DNS name': { change: { dnsNames: ['d', 'f'] }, missing: 'DNS name f' },
+  'reports a missing organization': { change: { organizations: ['i'] }, missing: 'organization i' },
 };
 for (const [name, { change, missing }] of Object.entries(wants)) {
   test(`missingFrom() ${name}`, () => assert.equal(missingFrom(has, { ...has, ...change }), missing));

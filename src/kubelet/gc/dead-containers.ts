@@ -58,7 +58,9 @@ export function excessDeadContainers(
   { minimumAgeMs, maxPerContainer, maxTotal }: DeadContainerPolicy,
   nowMs: number,
 ): readonly DeadContainer[] {
-  const units = pods.flatMap(deadUnits).map((unit) => unit.filter((dead) => ageOf(dead, nowMs) >= minimumAgeMs));
+  const units = pods
+    .flatMap(deadUnits)
+    .map((unit) => unit.filter((dead) => containerAgeMs(dead, nowMs) >= minimumAgeMs));
   const [removed, left] = splitExcess(
     units.filter((unit) => unit.length > 0),
     maxPerContainer ?? Number.POSITIVE_INFINITY,
@@ -103,7 +105,7 @@ function splitExcess(units: readonly DeadContainer[][], max: number): readonly [
   return [removed, units.map((unit) => unit.filter(stays))];
 }
 
-function ageOf({ container }: DeadContainer, nowMs: number): number {
+function containerAgeMs({ container }: DeadContainer, nowMs: number): number {
   return nowMs - Number(container.createdAt / 1_000_000n);
 }
 

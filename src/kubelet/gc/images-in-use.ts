@@ -18,14 +18,14 @@ export async function imagesInUse(
   const { containers } = await cri.runtime.listContainers({ filter: undefined }, signal);
   // Runtimes report the id in different fields: containerd 1.6 in the container's `image`.
   const names = new Set(containers.flatMap(({ imageId, image, imageRef }) => [imageId, image?.image ?? '', imageRef]));
-  const used = images.filter((each) => namesOf(each).some((name) => names.has(name)));
+  const used = images.filter((each) => imageNames(each).some((name) => names.has(name)));
   return {
     used: new Set(used.map(({ id }) => id)),
-    preserved: await idsOf(await preservedNames(cri, kept, signal), cri, signal),
+    preserved: await resolveImageIds(await preservedNames(cri, kept, signal), cri, signal),
   };
 }
 
-function namesOf({ id, repoTags, repoDigests }: Image): readonly string[] {
+function imageNames({ id, repoTags, repoDigests }: Image): readonly string[] {
   return [id, ...repoTags, ...repoDigests];
 }
 
@@ -52,7 +52,11 @@ export function sandboxImageIn(config: string): string | undefined {
 }
 
 /** Resolves image names to ids through the runtime. */
-async function idsOf(names: readonly string[], { images }: Cri, signal: AbortSignal): Promise<ReadonlySet<string>> {
+async function resolveImageIds(
+  names: readonly string[],
+  { images }: Cri,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (const image of names) {
     const answer = await images.imageStatus({ image: ImageSpec.create({ image }), verbose: false }, signal);

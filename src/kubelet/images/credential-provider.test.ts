@@ -19,7 +19,7 @@ const SPEC: ProviderSpec = {
   apiVersion: VERSION,
 };
 
-/** A machine with a provider that answers in a second. */
+/** A host with a provider that responds in a second. */
 class Machine {
   readonly host = createMemoryHost();
   readonly asked: Array<Pick<ProgramContext, 'args' | 'env'> & { input: string }> = [];
@@ -52,7 +52,7 @@ class Machine {
   }
 }
 
-test('CredentialProvider asks its program as kubelet does', async () => {
+test('CredentialProvider runs its program as kubelet does', async () => {
   const machine = new Machine();
   assert.deepEqual(await machine.ask(), ['u:p']);
   assert.deepEqual(machine.asked, [
@@ -64,7 +64,7 @@ test('CredentialProvider asks its program as kubelet does', async () => {
   ]);
 });
 
-test('CredentialProvider is not asked for what it is not for', async () => {
+test('CredentialProvider does not run for other registries', async () => {
   const machine = new Machine();
   for (const repository of ['example.com/app', 'a.b.example.com/app', 'localhost:5000/app', 'localhost/team']) {
     assert.deepEqual(await machine.ask(repository), []);
@@ -82,7 +82,7 @@ const kept: Record<string, { response: object; asked: number }> = {
 };
 
 for (const [name, { response, asked }] of Object.entries(kept)) {
-  test(`CredentialProvider keeps an answer that is good for ${name}`, async () => {
+  test(`CredentialProvider caches a response for ${name}`, async () => {
     const machine = new Machine();
     machine.response = { ...machine.response, ...response };
     for (const repository of [...OTHERS, ...OTHERS]) await machine.ask(repository);
@@ -91,14 +91,14 @@ for (const [name, { response, asked }] of Object.entries(kept)) {
 }
 
 const durations: Record<string, { spec?: Partial<ProviderSpec>; response: object; keptMs: number }> = {
-  'as long as its configuration says': { response: {}, keptMs: 60_000 },
-  'as long as it says itself': { response: { cacheDuration: '2m' }, keptMs: 120_000 },
-  'not at all when it says so': { response: { cacheDuration: '0s' }, keptMs: 0 },
-  'not at all when its configuration says so': { spec: { defaultCacheMs: 0 }, response: {}, keptMs: 0 },
+  'for the configured time': { response: {}, keptMs: 60_000 },
+  'for the time in the response': { response: { cacheDuration: '2m' }, keptMs: 120_000 },
+  'not at all if the response says so': { response: { cacheDuration: '0s' }, keptMs: 0 },
+  'not at all if the configuration says so': { spec: { defaultCacheMs: 0 }, response: {}, keptMs: 0 },
 };
 
 for (const [name, { spec, response, keptMs }] of Object.entries(durations)) {
-  test(`CredentialProvider keeps an answer ${name}`, async () => {
+  test(`CredentialProvider caches a response ${name}`, async () => {
     const machine = new Machine(spec);
     machine.response = { ...machine.response, ...response };
     await machine.ask();
@@ -111,7 +111,7 @@ for (const [name, { spec, response, keptMs }] of Object.entries(durations)) {
   });
 }
 
-test('CredentialProvider runs once for all who ask for the same at one time', async () => {
+test('CredentialProvider runs once for concurrent requests', async () => {
   const machine = new Machine({ defaultCacheMs: 0 });
   const one = new AbortController();
   const gone = machine.provider.logins('registry.example.com/app', POD, one.signal);
@@ -127,38 +127,38 @@ const ERROR = 'error execing credential provider plugin shop for image registry.
 const UNDECODABLE = 'error decoding credential provider plugin response from stdout';
 const failures: Record<string, { given: Partial<Machine>; error: string }> = {
   'an exit code': { given: { exitCode: 3, output: '' }, error: `${ERROR}: exit status 3: closed today\n` },
-  'no end': { given: { workMs: 60_000 }, error: `${ERROR}: context deadline exceeded` },
-  'no end of its answer': {
+  'a hanging program': { given: { workMs: 60_000 }, error: `${ERROR}: context deadline exceeded` },
+  'endless output': {
     given: { output: ' '.repeat(2 ** 20 + 1) },
     error: `${ERROR}: /opt/shop wrote more than 1048576 bytes`,
   },
-  'no JSON': { given: { output: 'secret' }, error: 'error reading GVK from response: it is not a JSON object' },
-  'another version': {
+  'output that is not JSON': { given: { output: 'secret' }, error: 'error reading GVK from response: it is not a JSON object' },
+  'a different version': {
     given: { output: '{"apiVersion":"credentialprovider.kubelet.k8s.io/v1beta1"}' },
     error: `apiVersion from credential plugin response did not match expected apiVersion:${VERSION}, actual apiVersion:credentialprovider.kubelet.k8s.io/v1beta1`,
   },
-  'another kind': { given: { response: { kind: 'Other', cacheKeyType: 'Image' } }, error: UNDECODABLE },
+  'a different kind': { given: { response: { kind: 'Other', cacheKeyType: 'Image' } }, error: UNDECODABLE },
   'an unknown field': { given: { response: { cacheKeyType: 'Image', secret: 1 } }, error: UNDECODABLE },
-  'a broken login': {
+  'an invalid login': {
     given: { response: { cacheKeyType: 'Image', auth: { a: { password: 1 } } } },
     error: UNDECODABLE,
   },
-  'a broken duration': { given: { response: { cacheKeyType: 'Image', cacheDuration: '1' } }, error: UNDECODABLE },
-  'no word on what it is good for': {
+  'an invalid duration': { given: { response: { cacheKeyType: 'Image', cacheDuration: '1' } }, error: UNDECODABLE },
+  'no cache key type': {
     given: { response: { cacheKeyType: 'Planet' } },
     error: 'credential provider plugin did not return a valid cacheKeyType: Planet',
   },
 };
 
 for (const [name, { given, error }] of Object.entries(failures)) {
-  test(`CredentialProvider has no logins, and says why, when its program gives ${name}`, async () => {
+  test(`CredentialProvider has no logins and logs the error for ${name}`, async () => {
     const machine = Object.assign(new Machine(), given);
     assert.deepEqual(await machine.ask(), []);
     assert.deepEqual(machine.errors, [error]);
   });
 }
 
-test('CredentialProvider says once for all who wait that its program has failed', async () => {
+test('CredentialProvider logs an error once for all waiting callers', async () => {
   const machine = Object.assign(new Machine(), { exitCode: 3 });
   const waiting = [1, 2, 3].map(() => machine.provider.logins('registry.example.com/app', POD, never));
   await machine.host.clock.advance(machine.workMs);
@@ -166,13 +166,13 @@ test('CredentialProvider says once for all who wait that its program has failed'
   assert.equal(machine.errors.length, 1);
 });
 
-test('CredentialProvider has no logins when its program cannot be started', async () => {
+test('CredentialProvider has no logins if its program cannot be started', async () => {
   const machine = new Machine({ program: '/opt/none' });
   assert.deepEqual(await machine.ask(), []);
   assert.deepEqual(machine.errors, [`${ERROR}: start /opt/none: ENOENT`]);
 });
 
-test('loginsOfProviders() keeps the order of the providers', async () => {
+test('providerLogins() keeps the order of the providers', async () => {
   const [first, second] = [new Machine(), new Machine()];
   const asked = providerLogins('registry.example.com/app', POD, [first.provider, second.provider], never);
   second.response = { cacheKeyType: 'Image', auth: {} };

@@ -8,7 +8,7 @@ const login = { username: 'u', password: 'p', email: '' };
 
 const entries: Record<string, { given: unknown; login: object }> = {
   'user and password': { given: { username: 'u', password: 'p' }, login },
-  'an email beside them': {
+  'an additional email': {
     given: { username: 'u', password: 'p', email: 'u@example.com' },
     login: { ...login, email: 'u@example.com' },
   },
@@ -16,9 +16,9 @@ const entries: Record<string, { given: unknown; login: object }> = {
   'base64 without padding': { given: { auth: 'dTpwcA' }, login: { ...login, password: 'pp' } },
   'base64 on two lines': { given: { auth: 'dT\npw' }, login },
   'a password with colons': { given: { auth: base64('u:p:q') }, login: { ...login, password: 'p:q' } },
-  'base64 that counts more than the rest': { given: { username: 'x', password: 'y', auth: base64('u:p') }, login },
+  'base64 that overrides the other fields': { given: { username: 'x', password: 'y', auth: base64('u:p') }, login },
   'field names in capital letters': { given: { Username: 'u', PASSWORD: 'p' }, login },
-  'fields that only docker knows': { given: { ...login, identitytoken: 'x', registrytoken: 'y' }, login },
+  'docker’s other fields': { given: { ...login, identitytoken: 'x', registrytoken: 'y' }, login },
   nothing: { given: null, login: { username: '', password: '', email: '' } },
 };
 
@@ -33,15 +33,15 @@ for (const [name, { given, login: expected }] of Object.entries(entries)) {
 }
 
 const faults: Record<string, { text: string; message: string }> = {
-  'no JSON': { text: '{', message: 'error occurred while trying to unmarshal json' },
+  'text that is not JSON': { text: '{', message: 'error occurred while trying to unmarshal json' },
   'a list': { text: '[]', message: 'the configuration is not an object' },
   'registries in a list': { text: '{"auths":[]}', message: 'the list of registries is not an object' },
-  'an entry that is none': { text: '{"auths":{"a":"secret"}}', message: 'an entry is not an object' },
+  'an entry that is not an object': { text: '{"auths":{"a":"secret"}}', message: 'an entry is not an object' },
   'a number for a password': {
     text: '{"auths":{"a":{"password":1}}}',
     message: 'the field password of an entry is not a string',
   },
-  'no base64': { text: '{"auths":{"a":{"auth":"?"}}}', message: 'the auth field of an entry is not base64' },
+  'invalid base64': { text: '{"auths":{"a":{"auth":"?"}}}', message: 'the auth field of an entry is not base64' },
   'base64 with too much padding': {
     text: '{"auths":{"a":{"auth":"dTpw="}}}',
     message: 'the auth field of an entry is not base64',
@@ -53,12 +53,12 @@ const faults: Record<string, { text: string; message: string }> = {
 };
 
 for (const [name, { text, message }] of Object.entries(faults)) {
-  test(`parseDockerConfigJson() refuses ${name}, and quotes nothing of it`, () => {
+  test(`parseDockerConfigJson() rejects ${name} without quoting it`, () => {
     assert.throws(() => parseDockerConfigJson(text), { name: 'DockerConfigError', message });
   });
 }
 
-test('loginHash() is kubelet’s, so that its records stay good', () => {
+test('loginHash() is kubelet’s, so that its records stay valid', () => {
   // From Go: encoding/json and crypto/sha256 over kubelet's AuthConfig.
   assert.equal(loginHash(login), 'edbd57ca9372e64eb1c9070ecf3a049ac553596b0529acf034c7a71d4e618e88');
   assert.equal(

@@ -9,7 +9,7 @@ const pulledEvents = [
   'Normal Pulled Successfully pulled image "busybox" in 1.2s (1.2s including waiting). Image size: 4096 bytes.',
 ];
 
-test('ensureImage() takes an image that is there', async () => {
+test('ensureImage() uses a present image', async () => {
   const runtime = new ImageRuntime({ policy: { kind: 'NeverVerifyPreloadedImages' } });
   runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1', size: 1n, username: 'web' }));
   assert.deepEqual(await runtime.ensure('busybox', 'IfNotPresent'), {
@@ -22,7 +22,7 @@ test('ensureImage() takes an image that is there', async () => {
   assert.deepEqual(runtime.pulled, []);
 });
 
-test('ensureImage() pulls what is missing, with the default tag and the pod’s annotations', async () => {
+test('ensureImage() pulls a missing image, with the default tag and the pod’s annotations', async () => {
   const runtime = new ImageRuntime();
   assert.deepEqual(await runtime.ensure('busybox', 'IfNotPresent'), {
     ref: 'id of busybox:latest',
@@ -36,14 +36,14 @@ test('ensureImage() pulls what is missing, with the default tag and the pod’s 
   );
 });
 
-test('ensureImage() pulls what is there when the policy is Always', async () => {
+test('ensureImage() pulls a present image if the policy is Always', async () => {
   const runtime = new ImageRuntime();
   runtime.present.set('busybox:latest', Image.fromPartial({ id: 'old', size: 1n }));
   await runtime.ensure('busybox', 'Always');
   assert.deepEqual(runtime.events, pulledEvents);
 });
 
-test('ensureImage() pulls once for two pods, and tells each how long it waited', async () => {
+test('ensureImage() pulls once for two pods, and records the waiting time of each', async () => {
   const runtime = new ImageRuntime();
   const first = runtime.ask('busybox', 'Always', 'u1');
   await runtime.clock.advance(200);
@@ -57,7 +57,7 @@ test('ensureImage() pulls once for two pods, and tells each how long it waited',
   ]);
 });
 
-test('ensureImage() never pulls when the policy is Never', async () => {
+test('ensureImage() never pulls if the policy is Never', async () => {
   const runtime = new ImageRuntime();
   const message = 'Container image "localhost:1/none:1" is not present with pull policy of Never';
   assert.deepEqual(await runtime.ensure('localhost:1/none:1', 'Never'), {
@@ -69,7 +69,7 @@ test('ensureImage() never pulls when the policy is Never', async () => {
   assert.deepEqual(runtime.events, [`Warning ErrImageNeverPull ${message}`, 'Warning Failed Error: ErrImageNeverPull']);
 });
 
-test('ensureImage() refuses a name that is none', async () => {
+test('ensureImage() rejects an invalid name', async () => {
   const runtime = new ImageRuntime();
   const message =
     'Failed to apply default image tag "INVALID:::name": couldn\'t parse image name "INVALID:::name": ' +
@@ -83,7 +83,7 @@ test('ensureImage() refuses a name that is none', async () => {
   assert.deepEqual(runtime.events, [`Warning InspectFailed ${message}`, 'Warning Failed Error: InvalidImageName']);
 });
 
-test('ensureImage() tells why an image could not be pulled, then waits', async () => {
+test('ensureImage() reports why an image could not be pulled, then backs off', async () => {
   const runtime = new ImageRuntime();
   runtime.broken = new CriError('Unknown', 'connection refused', { method: 'PullImage' });
   assert.deepEqual(await runtime.ensure('localhost:1/none:2', 'IfNotPresent'), {
@@ -107,7 +107,7 @@ test('ensureImage() tells why an image could not be pulled, then waits', async (
   ]);
 });
 
-test('ensureImage() knows a registry that is down by the runtime’s mark', async () => {
+test('ensureImage() recognizes an unavailable registry by the runtime’s prefix', async () => {
   const runtime = new ImageRuntime();
   runtime.broken = new CriError('Unavailable', 'x', { method: 'PullImage' });
   const { reason } = (await runtime.ensure('a', 'Always')) as { reason: string };
@@ -121,7 +121,7 @@ test('ensureImage() knows a registry that is down by the runtime’s mark', asyn
   });
 });
 
-test('ensureImage() says so when the runtime cannot be asked', async () => {
+test('ensureImage() reports an error of the image status', async () => {
   const runtime = new ImageRuntime();
   runtime.statusBroken = new CriError('Internal', 'boom', { method: 'ImageStatus' });
   assert.deepEqual(await runtime.ensure('busybox', 'IfNotPresent'), {
@@ -132,32 +132,32 @@ test('ensureImage() says so when the runtime cannot be asked', async () => {
   });
 });
 
-test('ensureImage() does not speak of access where nobody looks at it', async () => {
+test('ensureImage() does not mention access without verification', async () => {
   const runtime = new ImageRuntime();
   runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1', size: 1n }));
   await runtime.ensure('busybox', 'IfNotPresent');
   assert.deepEqual(runtime.events, ['Normal Pulled Container image "busybox" already present on machine']);
 });
 
-test('ensureImage() does not take an image without an id or a size', async () => {
+test('ensureImage() rejects an image without an id or a size', async () => {
   const runtime = new ImageRuntime();
   runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1' }));
   const { message } = (await runtime.ensure('busybox', 'Never')) as { message: string };
   assert.equal(message, 'Failed to inspect image "": Id or size of image "busybox:latest" is not set');
 });
 
-test('ensureImage() asks again when a pull has ended while it asked', async () => {
+test('ensureImage() checks again when a pull has completed meanwhile', async () => {
   const runtime = new ImageRuntime();
   const first = runtime.ask('busybox', 'IfNotPresent', 'u1');
   await runtime.clock.advance(1000);
-  runtime.statusTakesMs = 1000; // longer than the pull goes on
+  runtime.statusTakesMs = 1000; // longer than the pull takes
   const second = runtime.ask('busybox', 'IfNotPresent', 'u2');
   await runtime.clock.advance(5000);
   assert.deepEqual(await first, await second);
   assert.equal(runtime.pulled.length, 1);
 });
 
-test('ensureImage() asks again when a pull has ended while it looked for credentials', async () => {
+test('ensureImage() checks again when a pull has completed during the credential lookup', async () => {
   const runtime = new ImageRuntime();
   const first = runtime.ask('busybox', 'IfNotPresent', 'u1');
   await runtime.clock.advance(1000);
@@ -168,11 +168,11 @@ test('ensureImage() asks again when a pull has ended while it looked for credent
   assert.equal(runtime.pulled.length, 1);
 });
 
-test('ensureImage() pulls no more when a pull has shown meanwhile that the image is for every pod', async () => {
+test('ensureImage() does not pull if a pull has meanwhile made the image accessible to every pod', async () => {
   const runtime = new ImageRuntime({ policy: { kind: 'NeverVerifyPreloadedImages' } });
   const first = runtime.ask('busybox', 'IfNotPresent', 'u1');
   await runtime.clock.advance(1000);
-  // It is there, and being pulled: whether this pod may use it is not known yet.
+  // Present and being pulled: whether this pod may use it is not known yet.
   runtime.present.set(
     'busybox:latest',
     Image.fromPartial({ id: 'id of busybox:latest', size: 1n, uid: { value: 7n } }),
@@ -184,7 +184,7 @@ test('ensureImage() pulls no more when a pull has shown meanwhile that the image
   assert.equal(runtime.pulled.length, 1);
 });
 
-test('ensureImage() does not begin more pulls than the rate allows', async () => {
+test('ensureImage() starts no more pulls than the rate allows', async () => {
   const runtime = new ImageRuntime({ rate: { qps: 1, burst: 1 }, serializeImagePulls: false });
   const first = runtime.ask('a', 'IfNotPresent');
   const second = runtime.ask('b', 'IfNotPresent');

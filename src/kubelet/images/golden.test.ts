@@ -25,7 +25,7 @@ const refusal =
   'failed to pull and unpack image "localhost:1/none:2": failed to resolve reference "localhost:1/none:2": ' +
   'failed to do request: Head "http://localhost:1/v2/none/manifests/2": dial tcp 127.0.0.1:1: connect: connection refused';
 
-test('ensureImage() tells of images that cannot be had what kubelet tells', async () => {
+test('ensureImage() reports unavailable images as kubelet does', async () => {
   const path = '../../../test/data/golden/08-image-errors.json';
   const { default: recording }: { default: Recording } = await import(path, { with: { type: 'json' } });
   const { pod, events, status } = recording;
@@ -51,7 +51,7 @@ test('ensureImage() tells of images that cannot be had what kubelet tells', asyn
   const waiting = new Map<string, { reason: string; message: string }>();
   const sandboxConfig = PodSandboxConfig.fromPartial({});
 
-  // Twice, as kubelet had looked at the pod when the recording ended; the first failure is the one that was kept.
+  // Twice, as in kubelet’s recording; the first error is the recorded one.
   for (const container of [...pod.spec.containers, ...pod.spec.containers]) {
     const request = {
       pod,

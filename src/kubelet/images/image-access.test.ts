@@ -31,46 +31,46 @@ const compare: ImageAccessDecision = { kind: 'compare', known: forSecret };
 
 const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy; image?: string; is: ImageAccessDecision }> =
   {
-    'lets everybody use what was there before': { evidence: { kind: 'none' }, policy: PRELOADED, is: use },
-    'has a pull prove what was only begun': { evidence: { kind: 'intent' }, policy: PRELOADED, is: pull },
-    'has a pull prove what was pulled under another name': {
+    'allows every pod to use a preloaded image': { evidence: { kind: 'none' }, policy: PRELOADED, is: use },
+    'requires a pull after an intent': { evidence: { kind: 'intent' }, policy: PRELOADED, is: pull },
+    'requires a pull after a pull under another name': {
       evidence: pulled(forSecret, 'registry.io/other'),
       policy: PRELOADED,
       is: pull,
     },
-    'has a pull prove what was pulled for nobody knows whom': { evidence: pulled({}), policy: PRELOADED, is: pull },
-    'asks for the service account of the pod': {
+    'requires a pull after a pull without credentials in its record': { evidence: pulled({}), policy: PRELOADED, is: pull },
+    'compares the service account of the pod': {
       evidence: pulled(forAccount),
       policy: PRELOADED,
       is: { kind: 'compare', known: forAccount },
     },
-    'lets everybody use what needed no credentials': {
+    'allows every pod to use an image that needed no credentials': {
       evidence: pulled({ nodePodsAccessible: true }),
       policy: PRELOADED,
       is: use,
     },
-    'asks for the Secrets of the pod': { evidence: pulled(forSecret), policy: PRELOADED, is: compare },
-    'does not look at the tag': {
+    'compares the Secrets of the pod': { evidence: pulled(forSecret), policy: PRELOADED, is: compare },
+    'ignores the tag': {
       evidence: pulled(forSecret),
       policy: PRELOADED,
       image: 'registry.io/app:2@sha256:0123',
       is: compare,
     },
-    'trusts nothing that cannot be read': { evidence: { kind: 'unreadable' }, policy: NEVER, is: pull },
-    'never verifies when told so': { evidence: pulled(forSecret), policy: NEVER, is: use },
-    'always verifies when told so': { evidence: { kind: 'none' }, policy: ALWAYS, is: pull },
-    'and remembers then too': { evidence: pulled({ nodePodsAccessible: true }), policy: ALWAYS, is: use },
-    'lets everybody use what is listed': {
+    'requires a pull after an unreadable record': { evidence: { kind: 'unreadable' }, policy: NEVER, is: pull },
+    'never verifies with that policy': { evidence: pulled(forSecret), policy: NEVER, is: use },
+    'always verifies with that policy': { evidence: { kind: 'none' }, policy: ALWAYS, is: pull },
+    'compares credentials with that policy too': { evidence: pulled({ nodePodsAccessible: true }), policy: ALWAYS, is: use },
+    'allows every pod to use a listed image': {
       evidence: pulled(forSecret),
       policy: allowing('registry.io/app'),
       is: use,
     },
-    'lets everybody use what is below a listed prefix': {
+    'allows every pod to use an image below a listed prefix': {
       evidence: pulled(forSecret),
       policy: allowing('registry.io/*'),
       is: use,
     },
-    'verifies what is not listed, also when it was there before': {
+    'verifies an image that is not listed, even if it was preloaded': {
       evidence: { kind: 'none' },
       policy: allowing('registry.io/ap', 'other.io/*'),
       is: pull,
@@ -78,7 +78,7 @@ const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy
   };
 
 for (const [name, { evidence, policy, image = 'registry.io/app:1', is }] of Object.entries(first)) {
-  test(`judgePresentImage() ${name}`, () => {
+  test(`decideImageAccess() ${name}`, () => {
     assert.deepEqual(decideImageAccess(image, evidence, policy), is);
   });
 }
@@ -88,39 +88,39 @@ const changed = { ...secret, credentialHash: 'new' };
 const crowd = Array.from({ length: 100 }, (_, index) => ({ ...secret, uid: `u${index}`, credentialHash: `h${index}` }));
 
 const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[]; is: CredentialMatch }> = {
-  'knows the Secret': { known: [secret], ofPod: [secret], is: { kind: 'use' } },
-  'knows the login from another Secret': {
+  'accepts the Secret': { known: [secret], ofPod: [secret], is: { kind: 'use' } },
+  'accepts the same login in another Secret': {
     known: [secret],
     ofPod: [other],
     is: { kind: 'useAndRemember', secret: other },
   },
-  'takes the new login of a Secret that was good': {
+  'accepts the new login of a recorded Secret': {
     known: [secret],
     ofPod: [changed],
     is: { kind: 'useAndRemember', secret: changed },
   },
-  'looks at every Secret of the pod': {
+  'checks every Secret of the pod': {
     known: [secret],
     ofPod: [{ ...other, credentialHash: 'x' }, secret],
     is: { kind: 'use' },
   },
-  'does not take another login of another Secret': {
+  'rejects another login of another Secret': {
     known: [secret],
     ofPod: [{ ...other, credentialHash: 'x' }],
     is: { kind: 'pull' },
   },
-  'does not take a login that has no hash': {
+  'rejects a login without a hash': {
     known: [{ ...secret, credentialHash: '' }],
     ofPod: [{ ...other, credentialHash: '' }],
     is: { kind: 'pull' },
   },
-  'does not take a pod without any': { known: [secret], ofPod: [], is: { kind: 'pull' } },
-  'remembers no more than a hundred': {
+  'rejects a pod without credentials': { known: [secret], ofPod: [], is: { kind: 'pull' } },
+  'records no more than a hundred': {
     known: crowd,
     ofPod: [{ ...other, credentialHash: 'h5' }],
     is: { kind: 'use' },
   },
-  'takes no new login when there is no room for it': {
+  'rejects a new login if there is no room for it': {
     known: crowd,
     ofPod: [{ ...secret, uid: 'u5', credentialHash: 'new' }],
     is: { kind: 'pull' },
@@ -128,7 +128,7 @@ const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[
 };
 
 for (const [name, { known, ofPod, is }] of Object.entries(second)) {
-  test(`judgePodCredentials() ${name}`, () => {
+  test(`matchPodCredentials() ${name}`, () => {
     const presented = ofPod.map((each) => ({ kind: 'secret', secret: each }) as const);
     assert.deepEqual(matchPodCredentials({ kubernetesSecrets: known }, presented), is);
   });
@@ -139,26 +139,26 @@ const bySecret: PulledFor = { kind: 'secret', secret: { ...secret, name: 'other'
 const both = { ...forSecret, ...forAccount };
 
 const third: Record<string, { known: ImagePullCredentials; ofPod: PulledFor[]; is: CredentialMatch }> = {
-  'knows the service account': { known: forAccount, ofPod: [byAccount(account)], is: { kind: 'use' } },
-  'knows it beside Secrets': { known: both, ofPod: [bySecret, byAccount(account)], is: { kind: 'use' } },
-  'does not take one of another namespace': {
+  'accepts the service account': { known: forAccount, ofPod: [byAccount(account)], is: { kind: 'use' } },
+  'accepts it beside Secrets': { known: both, ofPod: [bySecret, byAccount(account)], is: { kind: 'use' } },
+  'rejects one of another namespace': {
     known: forAccount,
     ofPod: [byAccount({ ...account, namespace: 'other' })],
     is: { kind: 'pull' },
   },
-  'does not take one that has got the name since': {
+  'rejects one that was created again with the same name': {
     known: forAccount,
     ofPod: [byAccount({ ...account, uid: 'new' })],
     is: { kind: 'pull' },
   },
-  'does not take a Secret of the same name': {
+  'rejects a Secret of the same name': {
     known: forAccount,
     ofPod: [{ kind: 'secret', secret: { ...account, credentialHash: 'h' } }],
     is: { kind: 'pull' },
   },
-  'does not take what is the node’s': { known: both, ofPod: [{ kind: 'everyPod' }], is: { kind: 'pull' } },
+  'rejects the node’s logins': { known: both, ofPod: [{ kind: 'everyPod' }], is: { kind: 'pull' } },
 };
 
 for (const [name, { known, ofPod, is }] of Object.entries(third)) {
-  test(`judgePodCredentials() ${name}`, () => assert.deepEqual(matchPodCredentials(known, ofPod), is));
+  test(`matchPodCredentials() ${name}`, () => assert.deepEqual(matchPodCredentials(known, ofPod), is));
 }

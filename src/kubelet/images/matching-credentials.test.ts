@@ -3,7 +3,7 @@ import test from 'node:test';
 import { matchingCredentials } from './matching-credentials.ts';
 import type { LoginSource } from './registry-login.ts';
 
-/** Logins whose user names say for which place they are. */
+/** Logins whose user names are the addresses that they are for. */
 function source(...places: string[]): LoginSource {
   const config = new Map(places.map((place) => [place, { username: place, password: '', email: '' }]));
   return { config, owner: { kind: 'node' } };
@@ -12,20 +12,20 @@ function source(...places: string[]): LoginSource {
 const lookups: Record<string, { places: string[]; repository: string; tried: string[] }> = {
   'the host': { places: ['gcr.io'], repository: 'gcr.io/team/app', tried: ['gcr.io'] },
   'another host': { places: ['gcr.io'], repository: 'quay.io/team/app', tried: [] },
-  'a scheme, which does not count': { places: ['http://gcr.io'], repository: 'gcr.io/app', tried: ['http://gcr.io'] },
+  'a scheme, which is ignored': { places: ['http://gcr.io'], repository: 'gcr.io/app', tried: ['http://gcr.io'] },
   'the longer path first': {
     places: ['gcr.io', 'gcr.io/team', 'gcr.io/other'],
     repository: 'gcr.io/team/app',
     tried: ['gcr.io/team', 'gcr.io'],
   },
-  'a path that only begins the same': { places: ['gcr.io/te'], repository: 'gcr.io/team/app', tried: ['gcr.io/te'] },
-  'the API version, which does not count': {
+  'a path with the same prefix': { places: ['gcr.io/te'], repository: 'gcr.io/team/app', tried: ['gcr.io/te'] },
+  'the API version, which is ignored': {
     places: ['https://gcr.io/v2/', 'gcr.io/v1/team'],
     repository: 'gcr.io/team/app',
     tried: ['gcr.io/v1/team', 'https://gcr.io/v2/'],
   },
   'a port': { places: ['localhost:5000', 'localhost'], repository: 'localhost:5000/app', tried: ['localhost:5000'] },
-  'an address of IPv6': { places: ['[::1]:5000'], repository: '[::1]:5000/app', tried: ['[::1]:5000'] },
+  'an IPv6 address': { places: ['[::1]:5000'], repository: '[::1]:5000/app', tried: ['[::1]:5000'] },
   'a wildcard for one part of the host': {
     places: ['*.example.com', 'registry.*.com', 'reg*.example.com', '*.com'],
     repository: 'registry.example.com/app',
@@ -41,12 +41,12 @@ const lookups: Record<string, { places: string[]; repository: string; tried: str
     repository: 'docker.io/library/busybox',
     tried: ['docker.io'],
   },
-  'a place that is none': { places: ['gcr.io:abc', 'gcr.io'], repository: 'gcr.io/app', tried: ['gcr.io'] },
-  'a pattern that is malformed': { places: ['x[a.io', '[a-b].io'], repository: 'a.io/app', tried: [] },
+  'an invalid address': { places: ['gcr.io:abc', 'gcr.io'], repository: 'gcr.io/app', tried: ['gcr.io'] },
+  'a malformed pattern': { places: ['x[a.io', '[a-b].io'], repository: 'a.io/app', tried: [] },
 };
 
 for (const [name, { places, repository, tried }] of Object.entries(lookups)) {
-  test(`credentialsFor() knows ${name}`, () => {
+  test(`matchingCredentials() handles ${name}`, () => {
     const found = matchingCredentials(repository, [source(...places)]);
     assert.deepEqual(
       found.map(({ login }) => login.username),
@@ -55,7 +55,7 @@ for (const [name, { places, repository, tried }] of Object.entries(lookups)) {
   });
 }
 
-test('credentialsFor() keeps the order of the sources for one place', () => {
+test('matchingCredentials() keeps the order of the sources for one address', () => {
   const owner = { kind: 'secret', secret: { uid: 'u', namespace: 'n', name: 's' } } as const;
   const found = matchingCredentials('gcr.io/app', [{ ...source('gcr.io'), owner }, source('https://gcr.io')]);
   assert.deepEqual(

@@ -7,7 +7,7 @@ import { NodeLogins } from './node-logins.ts';
 const settings = { rootDir: '/var/lib/kubelet', workingDir: '/work', homeDir: '/root' };
 const never = new AbortController().signal;
 
-/** What each file says is its own path. */
+/** Each file has its own path as the user name. */
 async function machine(...files: string[]) {
   const host = createMemoryHost();
   for (const path of files) {
@@ -30,14 +30,14 @@ const IN_ORDER = [
 ];
 
 for (const [index, path] of IN_ORDER.entries()) {
-  test(`NodeLogins takes ${path} when there is none before it`, async () => {
+  test(`NodeLogins uses ${path} if no earlier file exists`, async () => {
     const host = await machine(...IN_ORDER.slice(index));
     const logins = new NodeLogins({ ...host, log: silentLog, settings });
     assert.deepEqual([...(await logins.config(never)).keys()], [path]);
   });
 }
 
-test('NodeLogins passes over a file that is broken', async () => {
+test('NodeLogins skips an invalid file', async () => {
   const host = await machine('/root/.docker/config.json');
   await host.fs.makeDirectory('/work');
   await host.fs.writeFile('/work/config.json', '{');
@@ -45,7 +45,7 @@ test('NodeLogins passes over a file that is broken', async () => {
   assert.deepEqual([...(await logins.config(never)).keys()], ['/root/.docker/config.json']);
 });
 
-test('NodeLogins looks again after five minutes', async () => {
+test('NodeLogins reads the files again after five minutes', async () => {
   const host = await machine();
   const logins = new NodeLogins({ ...host, log: silentLog, settings: { rootDir: '/' } });
   assert.equal((await logins.config(never)).size, 0);

@@ -16,7 +16,7 @@ const attributes: TokenAttributes = {
 };
 const annotations = { team: 'a', region: 'here', other: 'x' };
 
-/** A cluster with one service account, which says what it was asked. */
+/** A cluster with one service account, which records its requests. */
 class Cluster {
   readonly asked: unknown[] = [];
   account: ServiceAccount | Error = { metadata: { name: 'builder', uid: 'sa-1', annotations } };
@@ -26,7 +26,7 @@ class Cluster {
       get: async (key: unknown): Promise<never> => {
         this.asked.push(key);
         if (this.account instanceof Error) throw this.account;
-        return this.account as never; // whatever is asked for is an account here
+        return this.account as never; // every requested object is an account here
       },
     },
     tokens: {
@@ -52,34 +52,34 @@ function found(chosen: Readonly<Record<string, string>>): AccountLookup {
 }
 
 const cases: Record<string, { change: Partial<TokenAttributes>; of?: string; is: AccountLookup }> = {
-  'finds the account, and tells nothing of it that nobody asked for': { change: {}, is: found({}) },
-  'tells the annotations that are asked for, by their names': {
+  'finds the account without its annotations': { change: {}, is: found({}) },
+  'passes the requested annotations, sorted': {
     change: { requiredAnnotations: ['team'], optionalAnnotations: ['region'] },
     is: found({ region: 'here', team: 'a' }),
   },
-  'does without an annotation that it need not have': { change: { optionalAnnotations: ['none'] }, is: found({}) },
-  'has nobody asked without an annotation that it must have': {
+  'accepts a missing optional annotation': { change: { optionalAnnotations: ['none'] }, is: found({}) },
+  'skips the provider without a required annotation': {
     change: { requiredAnnotations: ['team', 'none'] },
     is: { kind: 'notAsked', why: 'required annotation none not found' },
   },
-  'has nobody asked without an account': {
+  'skips the provider without an account': {
     change: {},
     of: '',
     is: { kind: 'notAsked', why: 'Service account name is empty' },
   },
-  'has who can do without one asked without': {
+  'runs without an account if it is optional': {
     change: { requireServiceAccount: false },
     of: '',
     is: { kind: 'none' },
   },
-  'takes the account also for who can do without one': { change: { requireServiceAccount: false }, is: found({}) },
+  'uses the account even if it is optional': { change: { requireServiceAccount: false }, is: found({}) },
 };
 
 for (const [name, { change, of, is }] of Object.entries(cases)) {
-  test(`podAccount() ${name}`, async () => assert.deepEqual(await new Cluster().find(change, of), is));
+  test(`lookUpPodAccount() ${name}`, async () => assert.deepEqual(await new Cluster().find(change, of), is));
 }
 
-test('podAccount() asks for a token of this account for the audience, bound to the pod', async () => {
+test('lookUpPodAccount() requests a token of this account for the audience, bound to the pod', async () => {
   const cluster = new Cluster();
   await cluster.find();
   assert.deepEqual(cluster.asked, [
@@ -88,7 +88,7 @@ test('podAccount() asks for a token of this account for the audience, bound to t
   ]);
 });
 
-test('podAccount() asks nobody about a pod without an account, and for no token where the provider is not asked', async () => {
+test('lookUpPodAccount() requests nothing for a pod without an account, and no token if the provider is skipped', async () => {
   const cluster = new Cluster();
   await cluster.find({ requireServiceAccount: false }, '');
   assert.deepEqual(cluster.asked, []);
@@ -96,7 +96,7 @@ test('podAccount() asks nobody about a pod without an account, and for no token 
   assert.equal(cluster.asked.length, 1);
 });
 
-test('podAccount() says what could not be had', async () => {
+test('lookUpPodAccount() reports what is not available', async () => {
   const lost = Object.assign(new Cluster(), { account: new ApiError('Forbidden', 'no relationship found') });
   await assert.rejects(lost.find(), {
     name: 'ProviderError',

@@ -1,4 +1,4 @@
-/** Credential providers that get to know the service accounts of pods. */
+/** Credential providers that get the service accounts of pods. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
@@ -36,7 +36,7 @@ interface Request {
   readonly serviceAccountAnnotations?: Readonly<Record<string, string>>;
 }
 
-/** A node of a cluster in memory, with a provider that answers with who asked. */
+/** A node of an in-memory cluster, with a provider whose response names the requester. */
 class Node {
   readonly host = createMemoryHost();
   readonly random = new SeededRandom(1);
@@ -108,12 +108,12 @@ test('a provider gets the token of the account, for its audience and bound to th
 });
 
 const shared: Record<string, { cacheType: TokenAttributes['cacheType']; asked: number }> = {
-  'is kept for every pod of the account': { cacheType: 'ServiceAccount', asked: 2 },
-  'is kept for one token': { cacheType: 'Token', asked: 3 },
+  'is cached for every pod of the account': { cacheType: 'ServiceAccount', asked: 2 },
+  'is cached for one token': { cacheType: 'Token', asked: 3 },
 };
 
 for (const [name, { cacheType, asked }] of Object.entries(shared)) {
-  test(`an answer ${name}`, async () => {
+  test(`a response ${name}`, async () => {
     const node = new Node({ cacheType });
     await node.account('builder');
     await node.account('runner');
@@ -127,7 +127,7 @@ for (const [name, { cacheType, asked }] of Object.entries(shared)) {
   });
 }
 
-test('an answer is not kept for an account that has got the name, nor for other annotations', async () => {
+test('a response is not used for another account of the same name, nor for other annotations', async () => {
   const node = new Node({ optionalAnnotations: ['team'] });
   const key = { resource: 'serviceaccounts', namespace: 'shop', name: 'builder' } as const;
   const first = await node.account('builder');
@@ -146,13 +146,13 @@ test('an answer is not kept for an account that has got the name, nor for other 
   );
 });
 
-test('a pod without an account is not for a provider that wants one', async () => {
+test('a provider that requires an account does not run for a pod without one', async () => {
   const node = new Node();
   assert.deepEqual(await node.ask(await node.pod('static')), { passwords: [], owner: { kind: 'node' } });
   assert.deepEqual([node.requests, node.logged], [[], []]);
 });
 
-test('a provider that can do without an account is asked without, and what it gives is for every pod', async () => {
+test('a provider with an optional account runs without one, and its response applies to every pod', async () => {
   const node = new Node({ requireServiceAccount: false });
   assert.deepEqual(await node.ask(await node.pod('static')), { passwords: ['p'], owner: { kind: 'node' } });
   assert.deepEqual(node.requests, [{ kind: 'CredentialProviderRequest', apiVersion: VERSION, image: REPOSITORY }]);
@@ -162,14 +162,14 @@ test('a provider that can do without an account is asked without, and what it gi
   assert.equal(node.requests.length, 2, 'what was kept for every pod is not the account’s');
 });
 
-test('an account without an annotation that it must have is not for the provider, and nobody complains', async () => {
+test('a provider does not run without a required annotation, and nothing is logged as an error', async () => {
   const node = new Node({ requiredAnnotations: ['team'] });
   await node.account('builder');
   assert.deepEqual((await node.ask(await node.pod('web', 'builder'))).passwords, []);
   assert.deepEqual([node.requests, node.logged], [[], []]);
 });
 
-test('a token that comes back as the password is refused where it would be kept for others', async () => {
+test('a token as the password is rejected if it would be cached for others', async () => {
   const node = new Node();
   node.passwordOf = ({ serviceAccountToken = '' }) => serviceAccountToken;
   await node.account('builder');
@@ -181,7 +181,7 @@ test('a token that comes back as the password is refused where it would be kept 
   );
 });
 
-test('a token may come back as the password where it is kept for itself', async () => {
+test('a token as the password is accepted if it is cached per token', async () => {
   const node = new Node({ cacheType: 'Token' });
   node.passwordOf = ({ serviceAccountToken = '' }) => serviceAccountToken;
   await node.account('builder');
@@ -189,7 +189,7 @@ test('a token may come back as the password where it is kept for itself', async 
   assert.deepEqual(passwords, [node.requests[0]?.serviceAccountToken]);
 });
 
-test('what cannot be had is said with the pod and its account, and the provider is not asked', async () => {
+test('an error is logged with the pod and its account, and the provider does not run', async () => {
   const node = new Node();
   const pod = await node.pod('web', 'builder');
   assert.deepEqual((await node.ask(pod)).passwords, []);
@@ -213,7 +213,7 @@ test('what cannot be had is said with the pod and its account, and the provider 
   assert.deepEqual(node.requests, []);
 });
 
-test('who stops waiting for its account is let go', async () => {
+test('a caller can abort the account lookup', async () => {
   const node = new Node();
   const gone = new AbortController();
   node.api.faults.next('get', { kind: 'hang' });

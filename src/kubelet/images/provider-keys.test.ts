@@ -17,7 +17,7 @@ const changed = (change: Partial<PodAccount>, of = byAccount): AccountScope => (
   account: { ...account, ...change },
 });
 
-/** What is asked for after the first answer was kept, and whether that is given again. */
+/** The next request after the first response was cached, and whether it gets the cached one. */
 const kept: Record<string, { first: AccountScope | undefined; next: AccountScope | undefined; isSame: boolean }> = {
   'the same account': { first: byAccount, next: { ...byAccount }, isSame: true },
   'another pod of the account': { first: byAccount, next: changed({ token: 'other' }), isSame: true },
@@ -25,15 +25,15 @@ const kept: Record<string, { first: AccountScope | undefined; next: AccountScope
   'the same token': { first: byToken, next: { ...byToken }, isSame: true },
   'another account': { first: byAccount, next: changed({ name: 'runner' }), isSame: false },
   'an account of another namespace': { first: byAccount, next: changed({ namespace: 'mall' }), isSame: false },
-  'a new account of the name': { first: byAccount, next: changed({ uid: 'new' }), isSame: false },
-  'another annotation': {
+  'a new account of the same name': { first: byAccount, next: changed({ uid: 'new' }), isSame: false },
+  'different annotations': {
     first: byAccount,
     next: changed({ annotations: { ...account.annotations, region: 'there' } }),
     isSame: false,
   },
   'a pod without an account': { first: byAccount, next: undefined, isSame: false },
   'pods without accounts': { first: undefined, next: undefined, isSame: true },
-  'names that are the same put together': {
+  'names with the same concatenation': {
     first: changed({ namespace: 'shop', name: 'a' }),
     next: changed({ namespace: 'shopa', name: '' }),
     isSame: false,
@@ -41,7 +41,7 @@ const kept: Record<string, { first: AccountScope | undefined; next: AccountScope
 };
 
 for (const [name, { first, next, isSame }] of Object.entries(kept)) {
-  test(`keptKey() tells ${name} ${isSame ? 'as the same' : 'apart'}`, () => {
+  test(`cacheKey() treats ${name} ${isSame ? 'as the same' : 'as different'}`, () => {
     for (const type of ['Image', 'Registry', 'Global'] as const) {
       assert.equal(cacheKey(type, 'r.io/app', first) === cacheKey(type, 'r.io/app', next), isSame);
     }
@@ -52,16 +52,16 @@ const places: Record<string, { type: 'Image' | 'Registry' | 'Global'; other: str
   'another image': { type: 'Image', other: 'r.io/tool', isSame: false },
   'another image of the registry': { type: 'Registry', other: 'r.io/tool', isSame: true },
   'another registry': { type: 'Registry', other: 'other.io/app', isSame: false },
-  'another registry, where one answer is for all': { type: 'Global', other: 'other.io/app', isSame: true },
+  'another registry with a global response': { type: 'Global', other: 'other.io/app', isSame: true },
 };
 
 for (const [name, { type, other, isSame }] of Object.entries(places)) {
-  test(`keptKey() tells ${name} ${isSame ? 'as the same' : 'apart'}`, () => {
+  test(`cacheKey() treats ${name} ${isSame ? 'as the same' : 'as different'}`, () => {
     assert.equal(cacheKey(type, 'r.io/app', byAccount) === cacheKey(type, other, byAccount), isSame);
   });
 }
 
-test('runKey() tells images, tokens and annotations apart, and nothing else', () => {
+test('inFlightKey() depends on image, token and annotations, and on nothing else', () => {
   const first = inFlightKey('r.io/app', byAccount);
   assert.equal(first, inFlightKey('r.io/app', byToken));
   const others = [
@@ -73,7 +73,7 @@ test('runKey() tells images, tokens and annotations apart, and nothing else', ()
   assert.equal(new Set([first, ...others]).size, 5);
 });
 
-test('no key shows a token', () => {
+test('no key contains a token', () => {
   const keys = [cacheKey('Global', 'r.io/app', byToken), inFlightKey('r.io/app', byToken)];
   assert.ok(keys.every((key) => !key.includes(account.token)));
 });

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PullBackoff } from './pull-backoff.ts';
 
-test('PullBackoff doubles from ten seconds to five minutes, for each pod on its own', async () => {
+test('PullBackoff doubles from ten seconds to five minutes, for each pod separately', async () => {
   const clock = new VirtualClock();
   const backoff = new PullBackoff(clock);
   const delays: number[] = [];
@@ -16,7 +16,7 @@ test('PullBackoff doubles from ten seconds to five minutes, for each pod on its 
   assert.equal(backoff.failed('u2', 'a', 'because'), 10_000);
 });
 
-test('PullBackoff counts a pull that fails for two containers of a pod once', async () => {
+test('PullBackoff counts a failure of two containers of a pod once', async () => {
   const clock = new VirtualClock();
   const backoff = new PullBackoff(clock);
   assert.deepEqual([backoff.failed('u1', 'a', 'no'), backoff.failed('u1', 'a', 'no')], [10_000, 10_000]);
@@ -24,7 +24,7 @@ test('PullBackoff counts a pull that fails for two containers of a pod once', as
   assert.equal(backoff.failed('u1', 'a', 'no'), 20_000);
 });
 
-test('PullBackoff tells how long to wait and why, and forgets in time', async () => {
+test('PullBackoff returns the delay and the error, and forgets in time', async () => {
   const clock = new VirtualClock();
   const backoff = new PullBackoff(clock);
   backoff.failed('u1', 'a', 'ErrImagePull: no');

@@ -8,7 +8,7 @@ import { accountLogin, ImageRuntime, secretLogin } from './fake/image-runtime.ts
 const IMAGE = 'registry.io/app:1';
 const PRELOADED = { kind: 'NeverVerifyPreloadedImages' } as const;
 
-/** Lets in who has one of these names. */
+/** Accepts only these users. */
 function only(...users: string[]) {
   return (auth: AuthConfig | undefined): void => {
     if (users.includes(auth?.username ?? '')) return;
@@ -29,7 +29,7 @@ test('pullImage() tries one credential after the other', async () => {
   runtime.tried('bad', 'good');
 });
 
-test('pullImage() tells the failures of all credentials together, each text once', async () => {
+test('pullImage() reports the errors of all credentials together, each text once', async () => {
   const runtime = privateRuntime();
   const secrets = [secretLogin('a', 'one'), secretLogin('b', 'two'), secretLogin('c', 'one')];
   assert.deepEqual(await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', secrets), {
@@ -45,7 +45,7 @@ test('pullImage() tells the failures of all credentials together, each text once
   ]);
 });
 
-test('pullImage() tries without credentials when there are none', async () => {
+test('pullImage() pulls without credentials if there are none', async () => {
   const runtime = privateRuntime();
   const { message } = (await runtime.ensure(IMAGE, 'Always')) as { message: string };
   assert.equal(message, '401 Unauthorized for nobody');
@@ -71,7 +71,7 @@ test('pullImage() shares a pull among pods with the same login, not with others'
   );
 });
 
-test('a pod without the Secret may not use what another has pulled with it', async () => {
+test('a pod without the Secret may not use an image that was pulled with it', async () => {
   const runtime = privateRuntime('good');
   await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'good')]);
   runtime.tried('good');
@@ -89,7 +89,7 @@ test('a pod without the Secret may not use what another has pulled with it', asy
   );
 });
 
-test('a pod of another service account may not use what was pulled for one', async () => {
+test('a pod of another service account may not use an image that was pulled for one', async () => {
   const runtime = privateRuntime('good');
   await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [accountLogin('builder', 'good')]);
   runtime.tried('good');
@@ -103,7 +103,7 @@ test('a pod of another service account may not use what was pulled for one', asy
   }
 });
 
-test('pods of several service accounts with the same login share a pull, and each may use the image then', async () => {
+test('pods of several service accounts with the same login share a pull, and each may use the image afterwards', async () => {
   const runtime = privateRuntime('good');
   const outcomes = ['builder', 'runner'].map((name) =>
     runtime.ask(IMAGE, 'IfNotPresent', name, [accountLogin(name, 'good')]),
@@ -121,7 +121,7 @@ test('pods of several service accounts with the same login share a pull, and eac
   assert.deepEqual(evidence.record.credentialMapping, { 'registry.io/app': { kubernetesServiceAccounts } });
 });
 
-test('who may not use an image does not learn that it is there', async () => {
+test('a pod that may not use an image does not learn that it is present', async () => {
   const runtime = privateRuntime('good');
   await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'good')]);
   runtime.events.length = 0;
@@ -133,14 +133,14 @@ test('who may not use an image does not learn that it is there', async () => {
   ]);
 });
 
-test('an image that was pulled without credentials is for every pod', async () => {
+test('an image that was pulled without credentials is accessible to every pod', async () => {
   const runtime = new ImageRuntime({ policy: PRELOADED });
   await runtime.ensure(IMAGE, 'IfNotPresent', 'u1');
   await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [secretLogin('a', 'some')]);
   runtime.tried(undefined);
 });
 
-test('an image that was there before is for every pod, unless the policy says otherwise', async () => {
+test('a preloaded image is accessible to every pod, unless the policy says otherwise', async () => {
   for (const [policy, pulls] of [
     [PRELOADED, 0],
     [{ kind: 'AlwaysVerify' }, 1],
@@ -152,13 +152,13 @@ test('an image that was there before is for every pod, unless the policy says ot
   }
 });
 
-test('pullImage() leaves no intent behind when a pull fails', async () => {
+test('pullImage() leaves no intent after a failed pull', async () => {
   const runtime = privateRuntime();
   await runtime.ensure(IMAGE, 'IfNotPresent');
   assert.deepEqual(await runtime.host.fs.readDirectory('/kubelet/image_manager/pulling'), []);
 });
 
-test('pullImage() writes down each name under which an image is being pulled', async () => {
+test('pullImage() records each name under which an image is being pulled', async () => {
   const runtime = new ImageRuntime({ policy: PRELOADED, serializeImagePulls: false });
   const outcomes = [runtime.ask('app', 'IfNotPresent', 'u1'), runtime.ask('app:latest', 'IfNotPresent', 'u2')];
   await runtime.clock.advance(1000);
@@ -167,7 +167,7 @@ test('pullImage() writes down each name under which an image is being pulled', a
   await Promise.all(outcomes);
 });
 
-test('pullImage() does not pull what it cannot write down', async () => {
+test('pullImage() does not pull if the intent cannot be written', async () => {
   const runtime = new ImageRuntime({ policy: PRELOADED });
   runtime.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
   const { reason, message } = (await runtime.ensure(IMAGE, 'IfNotPresent')) as PodError;
@@ -179,7 +179,7 @@ test('pullImage() does not pull what it cannot write down', async () => {
   runtime.tried();
 });
 
-test('pullImage() says so when the runtime does not tell what it pulled', async () => {
+test('pullImage() reports a runtime that returns no reference', async () => {
   const runtime = new ImageRuntime();
   runtime.refOf = () => '';
   const { message } = (await runtime.ensure(IMAGE, 'Always')) as PodError;

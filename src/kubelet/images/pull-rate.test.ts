@@ -3,7 +3,7 @@ import test from 'node:test';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PullRateLimiter } from './pull-rate.ts';
 
-test('PullRate lets a burst begin, then so many a second', async () => {
+test('PullRateLimiter accepts a burst, then a number per second', async () => {
   const clock = new VirtualClock();
   const rate = new PullRateLimiter({ qps: 5, burst: 3 }, clock);
   const takes = (count: number) => Array.from({ length: count }, () => rate.tryAccept());
@@ -16,7 +16,7 @@ test('PullRate lets a burst begin, then so many a second', async () => {
   assert.deepEqual(takes(4), [true, true, true, false]);
 });
 
-test('PullRate sets no limit for 0', () => {
+test('PullRateLimiter has no limit for 0', () => {
   const rate = new PullRateLimiter({ qps: 0, burst: 10 }, new VirtualClock());
   assert.ok(Array.from({ length: 100 }, () => rate.tryAccept()).every((taken) => taken));
 });

@@ -22,7 +22,7 @@ const record = {
   },
 };
 
-test('the records of pulls have kubelet’s form', () => {
+test('the records of pulls have kubelet’s format', () => {
   assert.equal(
     encodeIntent('busybox:1'),
     '{"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"busybox:1"}\n',
@@ -38,7 +38,7 @@ test('the records of pulls have kubelet’s form', () => {
   assert.equal(recordFileName('busybox:1'), 'sha256-765f875080a9220ec3186dfc31b67b030c07e570665ba0e000bb9d17d5481cd5');
 });
 
-test('the records of pulls are read back, also those of the version before', () => {
+test('the records of pulls are read back, also those of the previous version', () => {
   assert.equal(decodeIntent(encodeIntent('a')), 'a');
   assert.deepEqual(decodePulled(encodePulled(record)), record);
   assert.deepEqual(decodePulled(encodePulled(record).replace('v1beta1', 'v1alpha1')), record);
@@ -55,10 +55,10 @@ const unreadable: Record<string, string> = {
 };
 
 for (const [name, text] of Object.entries(unreadable)) {
-  test(`decodePulled() does not take ${name}`, () => assert.equal(decodePulled(text), undefined));
+  test(`decodePulled() rejects ${name}`, () => assert.equal(decodePulled(text), undefined));
 }
 
-test('isRecordFile() passes over what a write left', () => {
+test('isRecordFile() rejects leftovers of writes', () => {
   const name = recordFileName('a');
   assert.deepEqual([name, `${name}.tmp`, `.${name}.tmp`, 'README'].map(isRecordFile), [true, false, false, false]);
 });
@@ -72,19 +72,19 @@ const merges: Record<
   string,
   { known: ImagePullCredentials | undefined; pulledFor: PulledFor; gives: ImagePullCredentials | undefined }
 > = {
-  'a first one': { known: undefined, pulledFor: withSecret(secret), gives: { kubernetesSecrets: [secret] } },
+  'a first Secret': { known: undefined, pulledFor: withSecret(secret), gives: { kubernetesSecrets: [secret] } },
   'a first one without credentials': { known: undefined, pulledFor: everyPod, gives: { nodePodsAccessible: true } },
-  'every pod in place of a Secret': {
+  'every pod instead of a Secret': {
     known: { kubernetesSecrets: [secret] },
     pulledFor: everyPod,
     gives: { nodePodsAccessible: true },
   },
-  'nothing where every pod may': {
+  'nothing if every pod has access': {
     known: { nodePodsAccessible: true },
     pulledFor: withSecret(secret),
     gives: undefined,
   },
-  'nothing that is known': { known: { kubernetesSecrets: [secret] }, pulledFor: withSecret(secret), gives: undefined },
+  'nothing that is recorded': { known: { kubernetesSecrets: [secret] }, pulledFor: withSecret(secret), gives: undefined },
   'another Secret, by namespace and name': {
     known: { kubernetesSecrets: [secret] },
     pulledFor: withSecret(first),
@@ -115,17 +115,17 @@ const merges: Record<
     pulledFor: withAccount({ ...account, namespace: 'a' }),
     gives: { kubernetesServiceAccounts: [{ ...account, namespace: 'a' }, account] },
   },
-  'a service account that has got the name of another': {
+  'a service account with the name of another': {
     known: { kubernetesServiceAccounts: [account] },
     pulledFor: withAccount({ ...account, uid: 'new' }),
     gives: { kubernetesServiceAccounts: [{ ...account, uid: 'new' }, account] },
   },
-  'no service account that is known': {
+  'no recorded service account': {
     known: { kubernetesServiceAccounts: [account] },
     pulledFor: withAccount(account),
     gives: undefined,
   },
-  'every pod in place of a service account': {
+  'every pod instead of a service account': {
     known: { kubernetesServiceAccounts: [account] },
     pulledFor: everyPod,
     gives: { nodePodsAccessible: true },

@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 const everyPod = { kind: 'everyPod' } as const;
 const secret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
 
-/** A disk; each `records()` is an agent on it. */
+/** A disk; each `records()` is a process on it. */
 class Disk {
   readonly host = createMemoryHost({ startMs: 0 });
   readonly present: Image[] = [];
@@ -94,7 +94,7 @@ test('PullRecords knows after a crash that an image was being pulled', async () 
   assert.deepEqual(await disk.names(PULLING), []);
 });
 
-test('PullRecords leaves it to the next agent to find out how a pull ended that was under way when this one ended', async () => {
+test('PullRecords leaves a pull that is in flight at the end to the next process', async () => {
   const disk = new Disk();
   const life = new AbortController();
   const records = disk.records(life.signal);
@@ -104,7 +104,7 @@ test('PullRecords leaves it to the next agent to find out how a pull ended that 
   assert.deepEqual(await disk.records().evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
 });
 
-test('PullRecords goes on with what it knows when an old intent cannot be settled', async () => {
+test('PullRecords continues if an old intent cannot be resolved', async () => {
   const disk = new Disk();
   await disk.put(PULLED, 'other', encodePulled({ lastUpdatedTime: 'then', imageRef: 'other' }));
   await disk.records().recordIntent('gcr.io/app:1');
@@ -125,13 +125,13 @@ test('PullRecords keeps the intent when the record cannot be written', async () 
   assert.deepEqual(await disk.records().evidence('a', 'r'), { kind: 'intent' });
 });
 
-test('PullRecords says so when the intent cannot be written', async () => {
+test('PullRecords rejects if the intent cannot be written', async () => {
   const disk = new Disk();
   disk.host.fs.errors.failNext('writeAtomic', 'ENOSPC');
   await assert.rejects(disk.records().recordIntent('a'), { code: 'ENOSPC' });
 });
 
-test('PullRecords trusts nothing that cannot be read, and writes over it', async () => {
+test('PullRecords does not trust an unreadable file, and overwrites it', async () => {
   const disk = new Disk();
   await disk.put(PULLED, 'r', 'garbage');
   await disk.put(PULLING, 'a', 'garbage');
@@ -145,7 +145,7 @@ test('PullRecords trusts nothing that cannot be read, and writes over it', async
   assert.deepEqual(await records.evidence('a', 'other'), { kind: 'none' });
 });
 
-test('PullRecords takes a file that cannot be read for no reason to distrust the others', async () => {
+test('PullRecords still trusts other files beside an unreadable one', async () => {
   const disk = new Disk();
   for (const imageRef of ['r', 's'])
     await disk.put(PULLED, imageRef, encodePulled({ lastUpdatedTime: 'then', imageRef }));
@@ -155,7 +155,7 @@ test('PullRecords takes a file that cannot be read for no reason to distrust the
   assert.equal((await records.evidence('a', 's')).kind, 'pulled');
 });
 
-test('PullRecords tries again when the disk could not be read', async () => {
+test('PullRecords retries after a failed read', async () => {
   const disk = new Disk();
   await disk.put(PULLED, 'r', encodePulled({ lastUpdatedTime: 'then', imageRef: 'r' }));
   disk.host.fs.errors.failNext('readDirectory', 'EIO');
@@ -164,7 +164,7 @@ test('PullRecords tries again when the disk could not be read', async () => {
   assert.equal((await records.evidence('a', 'r')).kind, 'pulled');
 });
 
-test('PullRecords remembers one more, and writes only what is new', async () => {
+test('PullRecords adds access, and writes only changes', async () => {
   const disk = new Disk();
   const records = disk.records();
   await records.recordAccess('a:1', 'r', { kind: 'secret', secret });
@@ -174,7 +174,7 @@ test('PullRecords remembers one more, and writes only what is new', async () => 
   assert.equal(record.lastUpdatedTime, '1970-01-01T00:00:00Z');
 });
 
-test('PullRecords drops the records of images that are gone, not those that came since', async () => {
+test('PullRecords removes the records of removed images, not those of newer ones', async () => {
   const disk = new Disk();
   await disk.put(PULLED, 'old', encodePulled({ lastUpdatedTime: '2026-01-01T00:00:00Z', imageRef: 'old' }));
   const records = disk.records();

@@ -51,11 +51,11 @@ test('pullSecrets() reads both types, in the order of the pod', async () => {
   });
 });
 
-test('pullSecrets() passes over other types and empty names', async () => {
+test('pullSecrets() skips other types and empty names', async () => {
   assert.deepEqual(await ask('opaque', '', 'mixed', 'json'), { found: [['json', ['gcr.io']]], told: [] });
 });
 
-test('pullSecrets() tells of those that are missing or broken, and goes on without', async () => {
+test('pullSecrets() reports missing and invalid Secrets, and continues without them', async () => {
   const message =
     'Unable to retrieve some image pull secrets (none, broken); attempting to pull the image may not succeed.';
   assert.deepEqual(await ask('none', 'json', 'broken'), {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { matchesRegistry, parseRegistryPattern } from './registry-pattern.ts';
 
-// What Go's path.Match says.
+// The results of Go’s path.Match.
 const globs: readonly (readonly [glob: string, text: string, fits: boolean])[] = [
   ['[a-c]x', 'bx', true],
   ['[^a]', 'b', true],
@@ -32,7 +32,7 @@ const faults: Record<string, string> = {
 };
 
 for (const [text, message] of Object.entries(faults)) {
-  test(`parseRegistryPattern() says of ${JSON.stringify(text)} what Go says`, () => {
+  test(`parseRegistryPattern() rejects ${JSON.stringify(text)} with Go’s message`, () => {
     assert.throws(() => parseRegistryPattern(text), { name: 'RegistryPatternError', message });
   });
 }

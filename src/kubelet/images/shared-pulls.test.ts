@@ -5,7 +5,7 @@ import { SharedPulls } from './shared-pulls.ts';
 const never = new AbortController().signal;
 const unlimited = { serializeImagePulls: false, maxParallelImagePulls: undefined };
 
-/** Pulls that end when the test says so; `started` lists them in order. */
+/** Pulls that the test completes; `started` lists them in order. */
 class Registry {
   readonly started: string[] = [];
   readonly aborted: string[] = [];
@@ -33,7 +33,7 @@ class Registry {
 
 const settled = () => new Promise<void>((resolve) => process.nextTick(() => queueMicrotask(resolve)));
 
-test('SharedPulls pulls once for all who wait, and shares the failure', async () => {
+test('SharedPulls pulls once for all callers, and shares the error', async () => {
   const pulls = new SharedPulls<string>(unlimited);
   const registry = new Registry();
   const both = [pulls.pull('a', registry.pull('a'), never), pulls.pull('a', registry.pull('a'), never)];
@@ -51,7 +51,7 @@ test('SharedPulls pulls once for all who wait, and shares the failure', async ()
   assert.deepEqual(registry.started, ['a', 'b']);
 });
 
-test('SharedPulls goes on for the others when one stops waiting, and ends when nobody waits', async () => {
+test('SharedPulls continues for the others when one caller aborts, and aborts without callers', async () => {
   const pulls = new SharedPulls<string>(unlimited);
   const registry = new Registry();
   const [first, second] = [new AbortController(), new AbortController()];
@@ -71,7 +71,7 @@ test('SharedPulls goes on for the others when one stops waiting, and ends when n
   assert.equal(await again, 'id of a');
 });
 
-test('SharedPulls starts no more at once than the limit, in order', async () => {
+test('SharedPulls limits concurrent pulls, in order', async () => {
   const pulls = new SharedPulls<string>({ serializeImagePulls: false, maxParallelImagePulls: 2 });
   const registry = new Registry();
   const all = ['a', 'b', 'c', 'd'].map((image) => pulls.pull(image, registry.pull(image), never));
@@ -89,7 +89,7 @@ test('SharedPulls starts no more at once than the limit, in order', async () => 
   await Promise.all(all);
 });
 
-test('SharedPulls passes over a pull in the queue that nobody waits for any more', async () => {
+test('SharedPulls skips a queued pull without callers', async () => {
   const pulls = new SharedPulls<string>({ serializeImagePulls: true, maxParallelImagePulls: 5 });
   const registry = new Registry();
   const controller = new AbortController();

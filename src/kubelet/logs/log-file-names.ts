@@ -13,11 +13,11 @@ export function rotatedLogs(name: string, folder: readonly string[]): RotatedLog
   return folder
     .filter((each) => each.startsWith(name))
     .map((each) => ({ each, match: ROTATED.exec(each.slice(name.length)) }))
-    .flatMap(({ each, match }) => (match ? [{ name: each, stamp: match[1] ?? '', form: formOf(match[2]) }] : []))
+    .flatMap(({ each, match }) => (match ? [{ name: each, stamp: match[1] ?? '', form: rotatedForm(match[2]) }] : []))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function formOf(suffix: string | undefined): RotatedLog['form'] {
+function rotatedForm(suffix: string | undefined): RotatedLog['form'] {
   if (suffix === '.gz') return 'compressed';
   return suffix === '.tmp' ? 'temporary' : 'plain';
 }

@@ -41,13 +41,13 @@ export function planRotation(name: string, folder: readonly string[], maxFiles: 
 
 /** Later than all existing stamps, even within one second or after the clock was set back: names define the order. */
 function nextStamp(logs: readonly RotatedLog[], nowMs: number): string {
-  const taken = logs.map(({ stamp }) => timeOf(stamp)).filter((time) => time !== undefined);
+  const taken = logs.map(({ stamp }) => parseStamp(stamp)).filter((time) => time !== undefined);
   return formatTime(Math.max(nowMs, ...taken.map((time) => time + 1000)))
     .replace(/[-:Z]/g, '')
     .replace('T', '-');
 }
 
-function timeOf(stamp: string): number | undefined {
+function parseStamp(stamp: string): number | undefined {
   try {
     return parseTime(stamp.replace(/(....)(..)(..)-(..)(..)(..)/, '$1-$2-$3T$4:$5:$6Z'));
   } catch (error) {

@@ -12,8 +12,8 @@ const cases: Record<string, { usage: Partial<typeof ROOMY>; troubles: string[] }
     troubles: ['the disk of /m/root is full: 4.0 KiB of 1.0 GiB are free'],
   },
   'no inodes': { usage: { inodesFree: 0 }, troubles: ['the disk of /m/root is full: no more files fit into it'] },
-  'inodes made as needed': { usage: { inodes: 0, inodesFree: 0 }, troubles: [] },
-  'no size of its own': { usage: { capacityBytes: 0, availableBytes: 0 }, troubles: [] },
+  'inodes created on demand': { usage: { inodes: 0, inodesFree: 0 }, troubles: [] },
+  'no size': { usage: { capacityBytes: 0, availableBytes: 0 }, troubles: [] },
 };
 for (const [what, { usage, troubles }] of Object.entries(cases)) {
   test(`fullDisks() of a file system with ${what}`, async () => {

@@ -7,7 +7,7 @@ function nodeOf(uid: string, resourceVersion: string): Node {
   return { metadata: { name: 'box', uid, resourceVersion }, spec: {} };
 }
 
-test('OwnNode tells who listens of what is newer, and of its end', () => {
+test('NodeCache notifies listeners of newer versions and of the deletion', () => {
   const own = new NodeCache('box');
   const seen: (string | undefined)[] = [];
   const unsubscribe = own.subscribe(() => seen.push(own.current?.metadata.resourceVersion));

@@ -5,13 +5,13 @@ import { WakeTimer } from './wake-timer.ts';
 
 const LIFE = new AbortController().signal;
 
-test('an alarm wakes when it is time', async () => {
+test('a timer wakes after its time', async () => {
   const clock = new VirtualClock();
   await clock.runUntil(new WakeTimer(clock).wait(500, LIFE));
   assert.equal(clock.monotonic(), 500);
 });
 
-test('an alarm wakes at once when it rings', async () => {
+test('a timer wakes at once when it is woken', async () => {
   const clock = new VirtualClock();
   const alarm = new WakeTimer(clock);
   const waiting = alarm.wait(500, LIFE);
@@ -21,7 +21,7 @@ test('an alarm wakes at once when it rings', async () => {
   assert.equal(clock.monotonic(), 100);
 });
 
-test('an alarm that rang while nobody slept lets nobody sleep, once', async () => {
+test('a wake-up while nothing sleeps ends the next sleep, once', async () => {
   const clock = new VirtualClock();
   const alarm = new WakeTimer(clock);
   alarm.wake();
@@ -32,7 +32,7 @@ test('an alarm that rang while nobody slept lets nobody sleep, once', async () =
   assert.equal(clock.monotonic(), 500);
 });
 
-test('an alarm wakes when there is nothing to wait for any more', async () => {
+test('a timer wakes when its signal aborts', async () => {
   const clock = new VirtualClock();
   const life = new AbortController();
   const waiting = new WakeTimer(clock).wait(500, life.signal);

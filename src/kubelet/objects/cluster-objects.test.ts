@@ -9,7 +9,7 @@ import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { ClusterObjects } from './cluster-objects.ts';
 
 const LIFE = new AbortController().signal;
-/** The longest pause between two tries. */
+/** The longest back-off. */
 const LONGEST_PAUSE_MS = 60_000;
 const KEY = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
 
@@ -37,7 +37,7 @@ function setUp() {
     create: (more: object = {}) =>
       api.direct.create(KEY, { metadata: { name: 'settings', namespace: 'default' }, data: { a: '1' }, ...more }, LIFE),
     set: (a: string) => api.direct.patch(KEY, { data: { a } }, {}, LIFE),
-    /** `a=1`, or what was said instead. */
+    /** `a=1`, or the error message. */
     async read() {
       const asked = objects.configMap('default', 'settings', LIFE).then(
         ({ data }) => `a=${data?.['a']}`,
@@ -73,7 +73,7 @@ test('an object has one watch, however many pods refer to it, until the last is 
   await it.stop();
 });
 
-test('what nobody refers to is asked for each time', async () => {
+test('an object that no pod refers to is requested each time', async () => {
   const it = setUp();
   await it.create();
   assert.deepEqual([await it.read(), await it.read()], ['a=1', 'a=1']);
@@ -83,7 +83,7 @@ test('what nobody refers to is asked for each time', async () => {
   await it.stop();
 });
 
-test('an object that is not known within a second is given up, and wakes its pods once it is', async () => {
+test('a read of an object that is not known within a second fails, and wakes its pods later', async () => {
   const it = setUp();
   await it.create();
   it.api.faults.setOutage(true);
@@ -99,7 +99,7 @@ test('an object that is not known within a second is given up, and wakes its pod
   await it.stop();
 });
 
-test('a reader that gives up is told nothing else', async () => {
+test('an aborted read rejects with the reason of its signal', async () => {
   const it = setUp();
   it.api.faults.setOutage(true);
   it.objects.follow(podOf('a', 'settings'));
@@ -110,7 +110,7 @@ test('a reader that gives up is told nothing else', async () => {
   await it.stop();
 });
 
-test('while the server is away the last word holds, and what changed meanwhile is told afterwards', async () => {
+test('while the server is unavailable the last value is used, and changes are reported afterwards', async () => {
   const it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
@@ -126,7 +126,7 @@ test('while the server is away the last word holds, and what changed meanwhile i
   await it.stop();
 });
 
-test('a watch that the server has forgotten begins anew with a list, which wakes only for what is other', async () => {
+test('an expired watch is replaced by a list, which wakes pods only for changes', async () => {
   const it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
@@ -142,7 +142,7 @@ test('a watch that the server has forgotten begins anew with a list, which wakes
   await it.stop();
 });
 
-test('one that was deleted and made again is another', async () => {
+test('an object that was deleted and created again is a change', async () => {
   const it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));

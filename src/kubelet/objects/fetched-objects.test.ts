@@ -30,7 +30,7 @@ function setUp(ttlMs = TTL_MS) {
     objects,
     create: () => api.direct.create(KEY, { metadata: { name: 'settings' }, data: { a: '1' } }, LIFE),
     set: (a: string) => api.direct.patch(KEY, { data: { a } }, {}, LIFE),
-    /** `a=1`, or what was said instead. */
+    /** `a=1`, or the error message. */
     read: () =>
       objects.configMap('default', 'settings', LIFE).then(
         ({ data }) => `a=${data?.['a']}`,
@@ -39,7 +39,7 @@ function setUp(ttlMs = TTL_MS) {
   };
 }
 
-test('an answer is good for its time, and then the server is asked again', async () => {
+test('an object is cached for its lifetime', async () => {
   const it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
@@ -52,7 +52,7 @@ test('an answer is good for its time, and then the server is asked again', async
   assert.deepEqual(it.calls, ['get configmaps', 'get configmaps']);
 });
 
-test('with no time at all the server is asked each time', async () => {
+test('without a lifetime each read is a request', async () => {
   const it = setUp(0);
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
@@ -61,7 +61,7 @@ test('with no time at all the server is asked each time', async () => {
   assert.equal(await it.read(), 'a=2');
 });
 
-test('a pod begins with what is true then, also where another has an older answer', async () => {
+test('a pod starts with the current object, even if another has an older one', async () => {
   const it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
@@ -73,7 +73,7 @@ test('a pod begins with what is true then, also where another has an older answe
   assert.equal(await it.read(), 'a=2');
 });
 
-test('what nobody refers to, or does any more, is asked for each time', async () => {
+test('objects that no pod refers to (any more) are requested each time', async () => {
   const it = setUp();
   await it.create();
   await it.read();
@@ -86,7 +86,7 @@ test('what nobody refers to, or does any more, is asked for each time', async ()
   assert.equal(await it.read(), 'a=2');
 });
 
-test('what is missing is looked for each time', async () => {
+test('a missing object is requested each time', async () => {
   const it = setUp();
   it.objects.follow(podOf('a', 'settings'));
   assert.equal(await it.read(), 'missing: configmap "settings" not found');
@@ -94,7 +94,7 @@ test('what is missing is looked for each time', async () => {
   assert.equal(await it.read(), 'a=1');
 });
 
-test('while the server is away everything is as it was', async () => {
+test('while the server is unavailable the last values are used', async () => {
   const it = setUp();
   it.objects.follow(podOf('a', 'settings'));
   it.api.faults.next('get', { kind: 'before', error: new ApiError('Unavailable', 'connection refused') });
@@ -116,6 +116,6 @@ for (const [ttl, ms] of Object.entries({ '0': 0, '300': 300_000, 'a while': 60_0
   });
 }
 
-test('objectTtlMs() of a node that nobody knows is a minute', () => {
+test('objectTtlMs() of an unknown node is a minute', () => {
   assert.equal(objectTtlMs(undefined), 60_000);
 });

@@ -8,7 +8,7 @@ function settings(color: string) {
   return { ...NO_OBJECTS, configMaps: [{ metadata: { name: 'settings', namespace: 'default' }, data: { color } }] };
 }
 
-test('without any source of objects it says what a kubelet without an API server says', async () => {
+test('without a source of objects the error is that of a kubelet without an API server', async () => {
   const objects = new ManifestObjects({ onChange() {} });
   const message = "couldn't get configMap default/settings, no kubeClient defined";
   await assert.rejects(objects.configMap('default', 'settings'), { message, isMissing: false });
@@ -19,7 +19,7 @@ test('without any source of objects it says what a kubelet without an API server
   await assert.rejects(objects.configMap('default', 'settings'), { message: 'configmap "settings" not found' });
 });
 
-test('of two sources the one that spoke first has the name, and the same word again wakes nobody', async () => {
+test('of two sources the first one wins, and the same objects wake no pod', async () => {
   const woken: string[] = [];
   const objects = new ManifestObjects({ onChange: (uid) => woken.push(uid) });
   const pod: Pod = {

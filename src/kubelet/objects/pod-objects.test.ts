@@ -1,4 +1,4 @@
-/** What every implementation of `PodObjects` promises: over an API server, and over manifests. */
+/** The contract of `PodObjects`, for an API server and for manifests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfigMap, Pod, PodSpec, Secret } from '../../api/generated/core-v1.ts';
@@ -14,12 +14,12 @@ const LIFE = new AbortController().signal;
 
 interface ObjectsWorld {
   readonly objects: PodObjects;
-  /** UIDs, in the order in which they were woken. */
+  /** UIDs in the order in which they were woken. */
   readonly woken: string[];
-  /** Creates it, or changes its data. */
+  /** Creates or updates an object. */
   put(kind: 'configmap' | 'secret', name: string, data: Readonly<Record<string, string>>): Promise<void>;
   remove(kind: 'configmap' | 'secret', name: string): Promise<void>;
-  /** Lets everything happen that follows from what was done. */
+  /** Lets all pending work complete. */
   settle(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -15,8 +15,8 @@ const volume = (source: Omit<Volume, 'name'>): Partial<PodSpec> => ({ volumes: [
 const ref = { name: 's' };
 
 const cases: Record<string, { spec: Partial<PodSpec>; configMaps?: string[]; secrets?: string[] }> = {
-  'nothing in a plain pod': { spec: volume({ emptyDir: {} }) },
-  'variables of every kind of container, optional or not, each name once': {
+  'nothing for a plain pod': { spec: volume({ emptyDir: {} }) },
+  'environments of all kinds of containers, optional or not, without duplicates': {
     spec: {
       containers: [
         {
@@ -34,13 +34,13 @@ const cases: Record<string, { spec: Partial<PodSpec>; configMaps?: string[]; sec
     configMaps: ['c2', 'c1'],
     secrets: ['s1', 's2'],
   },
-  'pull secrets, unless they have no name': {
+  'pull secrets that have a name': {
     spec: { imagePullSecrets: [{ name: 'p' }, { name: '' }, {}] },
     secrets: ['p'],
   },
   'a ConfigMap as a volume': { spec: volume({ configMap: { name: 'c' } }), configMaps: ['c'] },
   'a Secret as a volume': { spec: volume({ secret: { secretName: 's' } }), secrets: ['s'] },
-  'what a projected volume is made of': {
+  'the sources of a projected volume': {
     spec: volume({ projected: { sources: [{ configMap: { name: 'c' } }, { secret: ref }, { downwardAPI: {} }] } }),
     configMaps: ['c'],
     secrets: ['s'],

@@ -22,13 +22,13 @@ function fresh() {
   return { host, changed, classes };
 }
 
-test('a pod without a class has the handler that the runtime chooses', async () => {
+test('a pod without a class has the runtime’s default handler', async () => {
   const { classes } = fresh();
   assert.equal(await classes.lookupHandler(examplePod(), never), '');
   assert.equal(await classes.lookupHandler(examplePod({ spec: { runtimeClassName: '' } }), never), '');
 });
 
-test('a class is looked up by its name, wherever it comes from', async () => {
+test('a class is found by its name in all origins', async () => {
   const { classes } = fresh();
   classes.set('node', []);
   await assert.rejects(classes.lookupHandler(pod, never), missing);
@@ -37,7 +37,7 @@ test('a class is looked up by its name, wherever it comes from', async () => {
   assert.equal(classes.cachedHandler(pod), 'crun');
 });
 
-test('who asks before anything was told waits for it, and not for ever', async () => {
+test('a lookup before the first list waits, with a time limit', async () => {
   const { classes, host } = fresh();
   const first = classes.lookupHandler(pod, never);
   classes.set('api', [classOf('fast', 'crun')]);
@@ -50,7 +50,7 @@ test('who asks before anything was told waits for it, and not for ever', async (
   assert.equal(host.clock.monotonic(), 0);
 });
 
-test('only what is another than before is told of', () => {
+test('only changes are reported', () => {
   const { classes, changed } = fresh();
   classes.set('api', [classOf('a', 'x'), classOf('b', 'x')]);
   classes.set('api', [classOf('a', 'x'), classOf('b', 'y')]);
@@ -58,7 +58,7 @@ test('only what is another than before is told of', () => {
   assert.deepEqual(changed, ['a', 'b', 'b', 'b']);
 });
 
-test('the classes of an API server are followed', async () => {
+test('the classes of an API server are watched', async () => {
   const { classes, changed, host } = fresh();
   const api = createMemoryApiServer(host);
   const key = { resource: 'runtimeclasses', namespace: '', name: 'fast' } as const;

@@ -14,7 +14,7 @@ function hostsOf(services: readonly Service[], namespace: string, enableServiceL
   return Object.fromEntries(all.filter(([name]) => name.endsWith('_SERVICE_HOST')));
 }
 
-test('serviceVariables() tells address, ports and links of a service', () => {
+test('serviceVariables() has address, ports and links of a service', () => {
   const ports = [
     { name: 'web-ui', port: 8080, protocol: 'TCP' },
     { name: 'dns', port: 53, protocol: 'UDP' },
@@ -40,7 +40,7 @@ test('serviceVariables() tells address, ports and links of a service', () => {
   });
 });
 
-test('serviceVariables() puts an IPv6 address in brackets, and takes TCP for granted', () => {
+test('serviceVariables() puts an IPv6 address in brackets, and defaults to TCP', () => {
   const variables = serviceVariables([service('a', 'n', { clusterIP: 'fd00::9' })], {
     namespace: 'n',
     enableServiceLinks: true,
@@ -53,12 +53,12 @@ const cases: Record<
   string,
   { services: Service[]; namespace: string; links?: boolean; hosts: Record<string, string> }
 > = {
-  'those of its namespace and the API server': {
+  'the services of its namespace and the API server': {
     services: [kubernetes, service('db', 'shop', {}), service('other', 'elsewhere', {})],
     namespace: 'shop',
     hosts: { KUBERNETES_SERVICE_HOST: '10.0.0.1', DB_SERVICE_HOST: '10.0.0.9' },
   },
-  'only the API server without links': {
+  'only the API server without service links': {
     services: [kubernetes, service('db', 'shop', {})],
     namespace: 'shop',
     links: false,
@@ -69,16 +69,16 @@ const cases: Record<
     namespace: 'shop',
     hosts: {},
   },
-  'one of its own that is named as the API server’s, whichever comes first': {
+  'its own service with the name of the API server’s, whichever comes first': {
     services: [service('kubernetes', 'shop', {}), kubernetes],
     namespace: 'shop',
     hosts: { KUBERNETES_SERVICE_HOST: '10.0.0.9' },
   },
-  'nothing of one without ports': { services: [service('a', 'shop', { ports: [] })], namespace: 'shop', hosts: {} },
+  'no service without ports': { services: [service('a', 'shop', { ports: [] })], namespace: 'shop', hosts: {} },
 };
 
 for (const [what, { services, namespace, links = true, hosts }] of Object.entries(cases)) {
-  test(`serviceVariables() tells a pod of ${what}`, () => {
+  test(`serviceVariables() passes to a pod ${what}`, () => {
     assert.deepEqual(hostsOf(services, namespace, links), hosts);
   });
 }

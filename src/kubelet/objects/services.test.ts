@@ -37,7 +37,7 @@ function setUp({ isOut = false } = {}) {
         LIFE,
       ),
     remove: (name: string) => api.direct.delete(key(name), {}, LIFE),
-    /** Services that the pod is told of, or what was said instead. */
+    /** The services in the pod’s variables, or the error message. */
     async told(pod: Pod) {
       const asked = services.variables(pod, LIFE).then(
         (variables) => [...variables.keys()].filter((name) => name.endsWith('_SERVICE_HOST')),
@@ -54,7 +54,7 @@ function setUp({ isOut = false } = {}) {
   };
 }
 
-test('pods are told of the services that there are when they start', async () => {
+test('pods get the services that exist when they start', async () => {
   const it = setUp();
   await it.create('db');
   assert.deepEqual(await it.told(podOf('api')), ['DB_SERVICE_HOST']);
@@ -66,7 +66,7 @@ test('pods are told of the services that there are when they start', async () =>
   await it.stop();
 });
 
-test('until services are known, a pod of the API server fails and is woken later; a static pod goes without', async () => {
+test('until services are known, a pod of the API server fails and is woken later; a static pod starts without them', async () => {
   const it = setUp({ isOut: true });
   await it.create('db');
   assert.deepEqual(await it.told(podOf('file')), []);

@@ -6,8 +6,8 @@ const systemd = { cgroupRoot: '/', cgroupDriver: 'systemd' } as const;
 
 const names: Record<string, { name: CgroupName; cgroupfs: string; systemd: string }> = {
   'the root': { name: [], cgroupfs: '/', systemd: '/' },
-  'one step': { name: ['kubepods'], cgroupfs: '/kubepods', systemd: '/kubepods.slice' },
-  'a dash, which systemd takes for a step': {
+  'one component': { name: ['kubepods'], cgroupfs: '/kubepods', systemd: '/kubepods.slice' },
+  'a dash, which separates components for systemd': {
     name: ['system-pods', 'a-b'],
     cgroupfs: '/system-pods/a-b',
     systemd: '/system_pods.slice/system_pods-a_b.slice',
@@ -26,7 +26,7 @@ for (const [what, { name, cgroupfs, systemd: slices }] of Object.entries(names))
   });
 }
 
-test('a pod is found again by the name of its slice, whatever its class', () => {
+test('a pod is found by the name of its slice, whatever its QoS class', () => {
   for (const qos of ['Guaranteed', 'Burstable', 'BestEffort'] as const) {
     const path = cgroupPath(podCgroup('12-34', qos, systemd), systemd);
     assert.equal(podUidOfCgroup(path.split('/').at(-1) ?? '', systemd), '12-34');
@@ -34,7 +34,7 @@ test('a pod is found again by the name of its slice, whatever its class', () => 
   assert.equal(podUidOfCgroup('kubepods-burstable.slice', systemd), undefined);
 });
 
-test('a root of one’s own stands above everything', () => {
+test('a configured root is above everything', () => {
   const settings = { ...systemd, cgroupRoot: '/machine/node' };
   assert.deepEqual(kubepodsCgroup(settings), ['machine', 'node', 'kubepods']);
   assert.equal(

@@ -56,17 +56,17 @@ const thirdOfMemory = { container: { resources: { requests: { memory: String(Mat
 const burstableThird = { ...bestEffort, oomScoreAdj: '667' };
 
 const cases: Record<string, Case> = {
-  'gives a container that asks for nothing the least weight': { given: {}, expected: bestEffort },
-  'holds a container to its limits': { given: half, expected: guaranteed },
-  'weighs by the limit where nothing is requested': {
+  'gives a container without requests the smallest weight': { given: {}, expected: bestEffort },
+  'limits a container': { given: half, expected: guaranteed },
+  'weighs by the limit if there is no request': {
     given: { container: { resources: { limits: { cpu: 2 } } } },
     expected: { cpuPeriod: '100000', cpuQuota: '200000', cpuShares: '2048', oomScoreAdj: '999' },
   },
-  'never gives less than a millisecond': {
+  'never sets less than a millisecond': {
     given: { container: { resources: { limits: { cpu: '1m' }, requests: { cpu: '1m' } } } },
     expected: { cpuPeriod: '100000', cpuQuota: '1000', cpuShares: '2', oomScoreAdj: '999' },
   },
-  'leaves CPU time alone where the node does not enforce it': {
+  'sets no CPU quota if the node does not enforce it': {
     given: half,
     settings: { cpuCfsQuota: false },
     expected: { ...guaranteed, cpuPeriod: undefined, cpuQuota: undefined },
@@ -76,64 +76,64 @@ const cases: Record<string, Case> = {
     host: { ...v1, swapControllerAvailable: true },
     expected: { ...guaranteed, memorySwapLimitInBytes: '67108864' },
   },
-  'keeps a container out of swap on v2, and lets it die as a whole': {
+  'keeps a container out of swap on v2, and kills it as a whole': {
     given: half,
     host: { ...v2, swapControllerAvailable: true },
     expected: { ...guaranteed, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
   },
-  'lets a Burstable container swap in proportion to what it asked for, where the node allows it': {
+  'lets a Burstable container swap in proportion to its request, if the node allows it': {
     given: thirdOfMemory,
     host: withSwap,
     settings: limitedSwap,
     expected: { ...burstableThird, unified: { 'memory.oom.group': '1', 'memory.swap.max': '715827882' } },
   },
-  'keeps a container out of swap that asked for all that it may use': {
+  'keeps a container out of swap whose request equals its limit': {
     given: half,
     host: withSwap,
     settings: limitedSwap,
     expected: { ...guaranteed, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
   },
-  'keeps a container out of swap that asked for nothing': {
+  'keeps a container out of swap without a request': {
     given: {},
     host: withSwap,
     settings: limitedSwap,
     expected: { ...bestEffort, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
   },
-  'keeps a pod out of swap that the node cannot do without': {
+  'keeps a critical pod out of swap': {
     given: { ...thirdOfMemory, spec: { priority: 2_000_000_000 } },
     host: withSwap,
     settings: limitedSwap,
     expected: { ...burstableThird, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
   },
-  'keeps a container out of swap that asked for more than there is': {
+  'keeps a container out of swap that requests more than the capacity': {
     given: { container: { resources: { requests: { memory: '2Gi' } } } },
     host: withSwap,
     settings: limitedSwap,
     expected: { ...bestEffort, oomScoreAdj: '3', unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
   },
-  'limits no swap on v1, whatever the node allows': {
+  'sets no swap limit on v1, whatever the node allows': {
     given: half,
     host: { ...withSwap, cgroupVersion: 'v1' },
     settings: limitedSwap,
     expected: { ...guaranteed, memorySwapLimitInBytes: '67108864' },
   },
-  'lets single processes die where the node says so': {
+  'kills single processes if the node is configured so': {
     given: {},
     host: v2,
     settings: { singleProcessOOMKill: true },
     expected: bestEffort,
   },
-  'gives only the huge pages that are asked for': {
+  'allows only requested huge pages': {
     given: { container: { resources: { limits: { 'hugepages-2Mi': '4Mi' } } } },
     host: { ...v1, hugePageSizes: ['1GB', '2MB'] },
     expected: { ...bestEffort, hugepageLimits: [{ pageSize: '1GB' }, { pageSize: '2MB', limit: '4194304' }] },
   },
-  'gives the huge pages of the pod to a container that asks for none': {
+  'gives the pod-level huge pages to a container that requests none': {
     given: { spec: { resources: { limits: { 'hugepages-2Mi': '8Mi' } } } },
     host: { ...v1, hugePageSizes: ['2MB'] },
     expected: { ...bestEffort, hugepageLimits: [{ pageSize: '2MB', limit: '8388608' }] },
   },
-  'gives a container the huge pages that it asks for itself, whatever its pod does': {
+  'prefers the container’s own huge pages to the pod’s': {
     given: {
       spec: { resources: { limits: { 'hugepages-2Mi': '8Mi' } } },
       container: { resources: { limits: { 'hugepages-2Mi': '4Mi' } } },
@@ -141,16 +141,16 @@ const cases: Record<string, Case> = {
     host: { ...v1, hugePageSizes: ['2MB'] },
     expected: { ...bestEffort, hugepageLimits: [{ pageSize: '2MB', limit: '4194304' }] },
   },
-  'weighs by the request, though that is nothing': {
+  'weighs by a request of zero': {
     given: { container: { resources: { requests: { cpu: 0 }, limits: { cpu: 2 } } } },
     expected: { cpuPeriod: '100000', cpuQuota: '200000', cpuShares: '2', oomScoreAdj: '999' },
   },
-  'counts CPU time in the periods of the node': {
+  'uses the node’s CPU period': {
     given: half,
     settings: { cpuCfsQuotaPeriodMs: 20 },
     expected: { ...guaranteed, cpuPeriod: '20000', cpuQuota: '10000' },
   },
-  'takes the pod’s limits where the container has none': {
+  'uses the pod-level limits if the container has none': {
     given: { spec: { resources: { limits: { cpu: 1, memory: '1Mi' } } } },
     expected: {
       cpuPeriod: '100000',

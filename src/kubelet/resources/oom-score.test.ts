@@ -14,27 +14,27 @@ function asking(name: string, memory: string): Container {
 const sidecar = { ...asking('side', '1Mi'), restartPolicy: 'Always' };
 
 const cases: Record<string, { spec: Partial<PodSpec>; of: string; source?: string; score: number }> = {
-  'kills what asks for nothing first': { spec: {}, of: 'web', score: 1000 },
-  'spares who asks for much': { spec: { containers: [asking('web', '512Mi')] }, of: 'web', score: 500 },
+  'kills containers without requests first': { spec: {}, of: 'web', score: 1000 },
+  'spares containers with large requests': { spec: { containers: [asking('web', '512Mi')] }, of: 'web', score: 500 },
   'keeps Burstable pods behind BestEffort ones': { spec: { containers: [asking('web', '1')] }, of: 'web', score: 999 },
   'keeps Burstable pods before Guaranteed ones': { spec: { containers: [asking('web', '1Gi')] }, of: 'web', score: 3 },
-  'never kills a sidecar before those it serves': {
+  'never kills a sidecar before the containers that it serves': {
     spec: { containers: [asking('web', '256Mi'), asking('db', '512Mi')], initContainers: [sidecar] },
     of: 'side',
     score: 750,
   },
-  'splits what the pod asks for beyond its containers': {
+  'splits the pod-level request beyond the containers’': {
     spec: { containers: [asking('web', '256Mi'), asking('db', '256Mi')], resources: { requests: { memory: '1Gi' } } },
     of: 'web',
     score: 500,
   },
-  'spares what the node needs': {
+  'spares critical pods': {
     spec: { priorityClassName: 'system-node-critical' },
     source: 'file',
     of: 'web',
     score: -997,
   },
-  'takes only static or high-priority pods for what the node needs': {
+  'treats only static or high-priority pods as critical': {
     spec: { priorityClassName: 'system-node-critical' },
     source: 'api',
     of: 'web',
@@ -53,7 +53,7 @@ for (const [name, { spec, of, source, score }] of Object.entries(cases)) {
   });
 }
 
-test('oomScoreAdj() never grows with what is asked for, and stays between the classes', () => {
+test('oomScoreAdj() never grows with the request, and stays between the classes', () => {
   const amounts = fc.tuple(fc.integer({ min: 1, max: 4 * GIB }), fc.integer({ min: 1, max: 4 * GIB }));
   fc.assert(
     fc.property(amounts, ([a, b]) => {

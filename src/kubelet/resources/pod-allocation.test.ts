@@ -22,7 +22,7 @@ function pod(containers: Container[], spec: Partial<Pod['spec']> = {}): Pod {
   return examplePod({ spec: { containers, ...spec } });
 }
 
-test('allocationOf() has every container but ephemeral ones, and the pod', () => {
+test('allocationOf() has all containers but ephemeral ones, and the pod', () => {
   const given = pod([container('main', SMALL), container('bare')], {
     initContainers: [container('first', LARGE)],
     resources: { limits: { cpu: '1' } },
@@ -37,7 +37,7 @@ test('allocationOf() has every container but ephemeral ones, and the pod', () =>
   });
 });
 
-test('withAllocation() leaves a pod alone that has what it asks for, however that is written', () => {
+test('withAllocation() returns the same pod if it asks for its allocation in any spelling', () => {
   const given = pod([container('main', { requests: { cpu: '0.5' }, limits: {} }), container('bare')]);
   const allocation = {
     containers: new Map([
@@ -48,7 +48,7 @@ test('withAllocation() leaves a pod alone that has what it asks for, however tha
   assert.equal(withAllocation(given, allocation), given);
 });
 
-test('withAllocation() puts back what a pod was promised, and nothing else', () => {
+test('withAllocation() restores the allocated resources, and nothing else', () => {
   const given = pod([container('main', LARGE), container('bare')], { initContainers: [container('first', LARGE)] });
   const resized = withAllocation(given, {
     containers: new Map([
@@ -62,7 +62,7 @@ test('withAllocation() puts back what a pod was promised, and nothing else', () 
   assert.equal(resized.spec.initContainers, given.spec.initContainers);
 });
 
-test('withAllocation() puts back the resources of the pod as a whole, also none', () => {
+test('withAllocation() restores the pod-level resources, also if there were none', () => {
   const given = pod([container('main')], { resources: { limits: { cpu: '2' } } });
   const one = { limits: { cpu: '1' } };
   assert.deepEqual(withAllocation(given, { containers: new Map(), pod: one }).spec.resources, one);
@@ -73,14 +73,14 @@ const actuations: Record<
   string,
   { own?: ResourceRequirements; ofPod?: ResourceRequirements; given: ResourceRequirements }
 > = {
-  'is what the container asks for': { own: SMALL, given: SMALL },
-  'is nothing where nothing is asked for': { given: {} },
-  'has the limit of the pod where the container has none': {
+  'is the container’s resources': { own: SMALL, given: SMALL },
+  'is empty without resources': { given: {} },
+  'has the pod-level limit if the container has none': {
     own: { requests: { cpu: '50m' }, limits: { memory: '1Gi' } },
     ofPod: { limits: { cpu: '200m', memory: '64Mi' } },
     given: { requests: { cpu: '50m' }, limits: { cpu: '200m', memory: '1Gi' } },
   },
-  'takes zero for none': {
+  'treats zero as absent': {
     own: { limits: { cpu: '0' } },
     ofPod: { limits: { cpu: '1' } },
     given: { limits: { cpu: '1' } },
@@ -94,7 +94,7 @@ for (const [what, { own, ofPod, given }] of Object.entries(actuations)) {
   });
 }
 
-test('actualResources() are those that a container has, of what was promised', () => {
+test('actualResources() are the actuated ones of the allocated resources', () => {
   const has = {
     requests: { cpu: '50m', memory: '16Mi', 'example.com/gpu': '2' },
     limits: { cpu: '0', memory: '64Mi' },
@@ -107,7 +107,7 @@ test('actualResources() are those that a container has, of what was promised', (
   });
 });
 
-test('actualPod() is the pod itself when it has what it was promised', () => {
+test('actualPod() is the same pod if it runs with its allocation', () => {
   const given = pod([container('main', SMALL)], { resources: { limits: { memory: '1Gi' } } });
   assert.equal(actualPod(given, undefined), given);
   assert.equal(
@@ -116,7 +116,7 @@ test('actualPod() is the pod itself when it has what it was promised', () => {
   );
 });
 
-test('actualPod() has what its containers have, and what it has as a whole', () => {
+test('actualPod() has the actuated resources of containers and pod', () => {
   const given = pod([container('main', LARGE)], { resources: { limits: { cpu: '2' } } });
   const actual = actualPod(given, { containers: new Map([['main', SMALL]]), pod: { limits: { cpu: '1' } } });
   assert.deepEqual(actual.spec, {
@@ -127,12 +127,12 @@ test('actualPod() has what its containers have, and what it has as a whole', () 
 });
 
 const pairs: Record<string, { one: ResourceRequirements; other: ResourceRequirements; same: boolean }> = {
-  'what is empty is not there': { one: {}, other: { limits: {}, requests: {}, claims: [] }, same: true },
-  'amounts count, not their texts': { one: { limits: { cpu: 1 } }, other: { limits: { cpu: '1000m' } }, same: true },
-  'another amount': { one: { limits: { cpu: '1' } }, other: { limits: { cpu: '2' } }, same: false },
-  'another resource': { one: { limits: { cpu: '1' } }, other: { limits: { memory: '1' } }, same: false },
-  'a request is no limit': { one: { limits: { cpu: '1' } }, other: { requests: { cpu: '1' } }, same: false },
-  'another claim': { one: { claims: [{ name: 'a' }] }, other: { claims: [{ name: 'b' }] }, same: false },
+  'empty is the same as absent': { one: {}, other: { limits: {}, requests: {}, claims: [] }, same: true },
+  'amounts are compared, not texts': { one: { limits: { cpu: 1 } }, other: { limits: { cpu: '1000m' } }, same: true },
+  'a different amount': { one: { limits: { cpu: '1' } }, other: { limits: { cpu: '2' } }, same: false },
+  'a different resource': { one: { limits: { cpu: '1' } }, other: { limits: { memory: '1' } }, same: false },
+  'a request is not a limit': { one: { limits: { cpu: '1' } }, other: { requests: { cpu: '1' } }, same: false },
+  'a different claim': { one: { claims: [{ name: 'a' }] }, other: { claims: [{ name: 'b' }] }, same: false },
 };
 
 for (const [what, { one, other, same }] of Object.entries(pairs)) {

@@ -25,7 +25,7 @@ function agent() {
       cgroups.leave(pid);
     },
     waitForExit: async () => undefined,
-  } as unknown as Processes; // the rest is not used here
+  } as unknown as Processes; // other members are not used
   return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings, hostFacts: { hugePageSizes: [] } }) };
 }
 
@@ -33,7 +33,7 @@ const paths: Record<string, { given: PodChanges; settings: CgroupSettings; path:
   'BestEffort pods': { given: {}, settings: { cgroupRoot: '/' }, path: '/kubepods/besteffort/podu1' },
   'Burstable pods': { given: burstable, settings: { cgroupRoot: '/' }, path: '/kubepods/burstable/podu1' },
   'Guaranteed pods': { given: guaranteed, settings: { cgroupRoot: '/' }, path: '/kubepods/podu1' },
-  'another root': { given: {}, settings: { cgroupRoot: '/a/b/' }, path: '/a/b/kubepods/besteffort/podu1' },
+  'a configured root': { given: {}, settings: { cgroupRoot: '/a/b/' }, path: '/a/b/kubepods/besteffort/podu1' },
   systemd: {
     given: { ...burstable, metadata: { uid: '12-34' } },
     settings: { cgroupRoot: '/', cgroupDriver: 'systemd' },
@@ -42,14 +42,14 @@ const paths: Record<string, { given: PodChanges; settings: CgroupSettings; path:
 };
 
 for (const [what, { given, settings: layout, path }] of Object.entries(paths)) {
-  test(`podCgroupPath() of ${what}, and back`, () => {
+  test(`podCgroupPath() of ${what}, and its inverse`, () => {
     const pod = examplePod(given);
     assert.equal(podCgroupPath(pod, layout), path);
     assert.equal(podUidOfCgroup(path.split('/').at(-1) ?? '', layout), pod.metadata.uid);
   });
 }
 
-test('podCgroupPath() refuses a UID that would lead elsewhere', () => {
+test('podCgroupPath() rejects a UID that leads to another directory', () => {
   assert.throws(() => podCgroupPath(examplePod({ metadata: { uid: 'a/../..' } }), settings), /invalid pod UID/);
 });
 
@@ -57,8 +57,8 @@ const init = { name: 'init', image: 'busybox' };
 const limited = { container: { resources: { limits: both, requests: { cpu: '100m' } } } };
 
 const values: Record<string, { given: PodChanges; settings?: Partial<typeof settings>; expected: CgroupValues }> = {
-  'gives BestEffort pods the least weight': { given: {}, expected: { cpuShares: 2 } },
-  'limits nothing that a container leaves open': { given: burstable, expected: { cpuShares: 256 } },
+  'gives BestEffort pods the smallest weight': { given: {}, expected: { cpuShares: 2 } },
+  'sets no limit that a container does not have': { given: burstable, expected: { cpuShares: 256 } },
   'limits what all containers limit': {
     given: limited,
     expected: {
@@ -81,7 +81,7 @@ const values: Record<string, { given: PodChanges; settings?: Partial<typeof sett
       memoryLimitBytes: 68_157_440,
     },
   },
-  'opens CPU time where the node does not enforce it': {
+  'sets no CPU quota if the node does not enforce it': {
     given: guaranteed,
     settings: { cpuCfsQuota: false },
     expected: {
@@ -91,7 +91,7 @@ const values: Record<string, { given: PodChanges; settings?: Partial<typeof sett
       memoryLimitBytes: 67_108_864,
     },
   },
-  'limits processes where the node does': {
+  'limits processes if the node does': {
     given: {},
     settings: { podPidsLimit: 100 },
     expected: { cpuShares: 2, pidsLimit: 100 },
@@ -104,7 +104,7 @@ for (const [name, { given, settings: changed, expected }] of Object.entries(valu
   });
 }
 
-test('podCgroupValues() gives a pod the huge pages that it asks for, and no others', () => {
+test('podCgroupValues() allows a pod only the huge pages that it requests', () => {
   const huge = { 'hugepages-2Mi': '4Mi', 'hugepages-2048Ki': '2Mi' };
   const pod = examplePod({ container: { resources: { requests: huge, limits: huge } } });
   assert.deepEqual(podCgroupValues(pod, settings, { hugePageSizes: ['1GB', '2MB'] }), {
@@ -117,7 +117,7 @@ function withUid(pod: Pod, uid: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, uid } };
 }
 
-test('PodCgroups weighs the class of Burstable pods by what they ask for together', async () => {
+test('PodCgroups weighs the Burstable cgroup by the sum of its requests', async () => {
   const { cgroups, steps } = agent();
   const pod = examplePod(burstable);
   const weight = () => cgroups.valuesOf('/nodelet/kubepods/burstable')?.cpuShares;
@@ -129,7 +129,7 @@ test('PodCgroups weighs the class of Burstable pods by what they ask for togethe
   assert.equal(weight(), 256);
 });
 
-test('PodCgroups kills what still runs in the group of a pod that ends', async () => {
+test('PodCgroups kills remaining processes of a pod that ends', async () => {
   const { cgroups, killed, steps } = agent();
   const pod = examplePod();
   await steps.prepare(pod, signal);
@@ -144,7 +144,7 @@ test('PodCgroups releases a pod that was never prepared', async () => {
   await agent().steps.release(examplePod(guaranteed), signal);
 });
 
-test('PodCgroups finds and removes what an earlier run left, and then its own parents', async () => {
+test('PodCgroups finds and removes the cgroups of a previous process, and then their parents', async () => {
   const { cgroups, steps } = agent();
   await cgroups.create('/nodelet/kubepods/burstable/podold');
   await steps.prepare(examplePod(), signal);
@@ -162,7 +162,7 @@ test('PodCgroups finds and removes what an earlier run left, and then its own pa
 const less = { cpuShares: 51, cpuQuotaMicroseconds: 5000, cpuPeriodMicroseconds: 100_000, memoryLimitBytes: 100 };
 const more = { cpuShares: 102, cpuQuotaMicroseconds: 9000, cpuPeriodMicroseconds: 100_000, memoryLimitBytes: 200 };
 
-test('roomForBoth() is the larger of each, and no limit where one has none', () => {
+test('maxCgroupValues() is the larger value of each, and no limit if one has none', () => {
   assert.deepEqual([maxCgroupValues(less, more), maxCgroupValues(more, less), maxCgroupValues(less, less)], [more, more, less]);
   const { memoryLimitBytes: _, ...open } = less;
   assert.deepEqual(maxCgroupValues(open, { ...more, cpuQuotaMicroseconds: -1 }), {
@@ -172,7 +172,7 @@ test('roomForBoth() is the larger of each, and no limit where one has none', () 
   });
 });
 
-test('the group of a pod that is to shrink shrinks only when its containers have', async () => {
+test('the cgroup of a pod shrinks only after its containers', async () => {
   const cgroups = new MemoryCgroups();
   const [small, large] = ['100m', '200m'].map((cpu) =>
     examplePod({ container: { resources: { requests: { cpu }, limits: { cpu } } } }),

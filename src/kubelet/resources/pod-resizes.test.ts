@@ -14,13 +14,13 @@ const SMALL: ResourceRequirements = { requests: { cpu: '50m', memory: '16Mi' }, 
 const LARGE: ResourceRequirements = { requests: { cpu: '70m', memory: '16Mi' }, limits: { memory: '64Mi' } };
 const NO_CPU = { reason: 'OutOfcpu', message: 'no CPU' };
 const NOW = '2026-01-01T00:00:00Z';
-const V2 = { cgroupVersion: 'v2', swapBytes: 2 ** 30 } as HostFacts; // what swap depends on
+const V2 = { cgroupVersion: 'v2', swapBytes: 2 ** 30 } as HostFacts; // the facts that swap depends on
 
 function podWith(resources: ResourceRequirements, generation = 1): Pod {
   return examplePod({ metadata: { generation }, container: { resources } });
 }
 
-/** A pod that runs with little, on a node that has what it asks for. */
+/** A running pod with small resources, on a node with room for more. */
 async function node(changes: Partial<PodResizesDeps> = {}) {
   const { fs, clock } = createMemoryHost();
   const events = new PodEvents(clock);
@@ -45,18 +45,18 @@ function condition(given: Partial<PodCondition> & Pick<PodCondition, 'type'>): P
   return { status: 'True', observedGeneration: 2, lastProbeTime: NOW, lastTransitionTime: NOW, ...given };
 }
 
-const RUNNING = { containers: [{ name: 'web', state: 'running' }] } as unknown as ObservedPod; // what a resize looks at
+const RUNNING = { containers: [{ name: 'web', state: 'running' }] } as unknown as ObservedPod; // the fields that a resize reads
 
 const SUMMARY =
   '{"containers":[{"name":"web","resources":{"limits":{"memory":"64Mi"},"requests":{"cpu":"70m","memory":"16Mi"}}}],"generation":2}';
 
-test('a pod that asks for what it has waits for nothing', async () => {
+test('a pod that asks for its allocation is not pending', async () => {
   const { resizes, small } = await node();
   assert.equal(resizes.hasPending, false);
   assert.deepEqual(resizes.retryPending(new Map([['u1', small]]), [small]), []);
 });
 
-test('a pod is promised what it asks for, and resized until its containers have it', async () => {
+test('a resize is allocated, and in progress until the containers have the resources', async () => {
   const { resizes, records, clock, told, ask } = await node();
   const large = podWith(LARGE, 2);
   assert.deepEqual(ask(large), [large]);
@@ -76,7 +76,7 @@ test('a pod is promised what it asks for, and resized until its containers have 
   ]);
 });
 
-test('a pod runs on with what it has while the node has no more, and is told once', async () => {
+test('a pod keeps its resources while the node has no room, and one event is recorded', async () => {
   let refusal: typeof NO_CPU | undefined = NO_CPU;
   const { resizes, clock, told, small, ask } = await node({ admit: () => refusal });
   const large = podWith(LARGE, 2);
@@ -102,7 +102,7 @@ test('a pod runs on with what it has while the node has no more, and is told onc
   ]);
 });
 
-test('a wish that is taken back is waited for no more', async () => {
+test('a resize that is reverted is no longer pending', async () => {
   const { resizes, ask } = await node({ admit: () => NO_CPU });
   ask(podWith(LARGE, 2));
   resizes.onPodUpdated(podWith(SMALL, 3), false);
@@ -110,7 +110,7 @@ test('a wish that is taken back is waited for no more', async () => {
   assert.deepEqual(resizes.conditions('u1'), []);
 });
 
-test('what a container has swapped out cannot follow: that is not tried again', async () => {
+test('a resize of a container with swap is infeasible and not retried', async () => {
   const { resizes, told, ask } = await node({
     settings: { memoryCapacityBytes: 2 ** 30, swapBehavior: 'LimitedSwap' },
   });
@@ -125,7 +125,7 @@ test('what a container has swapped out cannot follow: that is not tried again', 
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress', observedGeneration: 3 })]);
 });
 
-test('a failure is told once, and forgotten with the end of the resize', async () => {
+test('an error is recorded once, and cleared with the end of the resize', async () => {
   const { resizes, told, ask } = await node();
   const large = podWith(LARGE, 2);
   ask(large);
@@ -137,7 +137,7 @@ test('a failure is told once, and forgotten with the end of the resize', async (
   assert.equal(told[1], `Warning ResizeError Pod resize error: ${SUMMARY.slice(0, -1)},"error":"no room"}`);
 });
 
-test('the next agent goes on with what waits, and does not tell it again', async () => {
+test('the next process continues a pending resize without repeating its event', async () => {
   const { resizes, told } = await node({ admit: () => NO_CPU });
   const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
   const large = { ...podWith(LARGE, 2), status: { conditions: [waits, condition({ type: 'Ready' })] } };
@@ -148,7 +148,7 @@ test('the next agent goes on with what waits, and does not tell it again', async
   assert.deepEqual(told, []);
 });
 
-test('the next agent ends a resize that was under way, whose containers have all they were promised', async () => {
+test('the next process completes a resize whose containers have their resources', async () => {
   const { resizes, told, small } = await node();
   const underWay = condition({ type: 'PodResizeInProgress', observedGeneration: 1 });
   const pod = { ...small, status: { conditions: [underWay] } };
@@ -159,7 +159,7 @@ test('the next agent ends a resize that was under way, whose containers have all
   assert.match(told[0] ?? '', /^Normal ResizeCompleted .*"generation":1\}$/);
 });
 
-test('a pod that has left is asked for nothing, and counted no more', async () => {
+test('a pod that left its source is neither pending nor counted', async () => {
   const { resizes, small, ask } = await node({ admit: () => NO_CPU });
   ask(podWith(LARGE, 2));
   resizes.forget('u1');

@@ -17,19 +17,19 @@ const guaranteed = examplePod({ container: { resources: { requests: both, limits
 const more: PendingResize = { pod: podWith('200m'), allocated, since: SINCE };
 
 const cases: Record<string, { first: PendingResize; second: PendingResize }> = {
-  'who asks for less': { first: { pod: podWith('50m'), allocated, since: undefined }, second: more },
-  'who asks for less, though the other matters more': {
+  'a decrease': { first: { pod: podWith('50m'), allocated, since: undefined }, second: more },
+  'a decrease, even if the other has a higher priority': {
     first: { pod: podWith('50m'), allocated, since: SINCE },
     second: { ...more, pod: podWith('200m', { priority: 1000 }) },
   },
-  'who matters more': { first: { ...more, pod: podWith('200m', { priority: 10 }), since: undefined }, second: more },
-  'who is guaranteed all': { first: { ...more, pod: guaranteed, since: undefined }, second: more },
-  'who has waited longer': { first: more, second: { ...more, since: '2026-11-15T09:00:01Z' } },
-  'who was tried already': { first: more, second: { ...more, since: undefined } },
+  'the higher priority': { first: { ...more, pod: podWith('200m', { priority: 10 }), since: undefined }, second: more },
+  'the Guaranteed pod': { first: { ...more, pod: guaranteed, since: undefined }, second: more },
+  'the longer wait': { first: more, second: { ...more, since: '2026-11-15T09:00:01Z' } },
+  'the resize that was tried already': { first: more, second: { ...more, since: undefined } },
 };
 
 for (const [who, { first, second }] of Object.entries(cases)) {
-  test(`byUrgency() has first ${who}`, () => {
+  test(`byResizePriority() sorts first ${who}`, () => {
     assert.deepEqual([second, first].sort(byResizePriority), [first, second]);
     assert.deepEqual([first, second].sort(byResizePriority), [first, second]);
   });

@@ -10,21 +10,21 @@ const cases: Record<
   string,
   { wants: ResourceRequirements; policy?: Container['resizePolicy']; how?: ContainerResize }
 > = {
-  'leaves alone who has what it was promised': {
+  'is empty for a pod that runs with its allocation': {
     wants: { requests: { cpu: '0.05', memory: '16384Ki' }, limits: { memory: '64Mi' } },
   },
-  'leaves alone whose other resources are others': {
+  'ignores changes of other resources': {
     wants: { requests: { cpu: '50m', memory: '16Mi', 'example.com/gpu': '1' }, limits: { memory: '64Mi' } },
   },
   'updates a request': { wants: { ...HAS, requests: { cpu: '70m', memory: '16Mi' } }, how: 'update' },
   'updates a limit': { wants: { ...HAS, limits: { memory: '80Mi' } }, how: 'update' },
   'adds a limit': { wants: { ...HAS, limits: { cpu: '1', memory: '64Mi' } }, how: 'update' },
-  'restarts who wants that': {
+  'restarts if the policy asks for it': {
     wants: { ...HAS, requests: { cpu: '70m', memory: '16Mi' } },
     policy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }],
     how: 'restart',
   },
-  'updates who wants a restart for another resource': {
+  'updates if the restart policy is for another resource': {
     wants: { ...HAS, limits: { memory: '80Mi' } },
     policy: [
       { resourceName: 'cpu', restartPolicy: 'RestartContainer' },
@@ -35,7 +35,7 @@ const cases: Record<
 };
 
 for (const [what, { wants, policy, how }] of Object.entries(cases)) {
-  test(`resizeView() ${what}`, () => {
+  test(`planResize() ${what}`, () => {
     const pod = examplePod({ container: { resources: wants, ...(policy && { resizePolicy: policy }) } });
     const { name = '' } = pod.spec.containers[0] ?? {};
     const expected = { containers: new Map(how ? [[name, how]] : []), pod: false };
@@ -43,14 +43,14 @@ for (const [what, { wants, policy, how }] of Object.entries(cases)) {
   });
 }
 
-test('resizeView() takes what is not known for what it should be', () => {
+test('planResize() treats unknown containers as up to date', () => {
   const pod = examplePod({ container: { resources: HAS } });
   const nothing = { containers: new Map(), pod: false };
   assert.deepEqual(planResize(pod, undefined), nothing);
   assert.deepEqual(planResize(pod, { containers: new Map() }), nothing);
 });
 
-test('resizeView() of a pod as a whole: who has no limit of its own follows', () => {
+test('planResize() with pod-level resources: containers without a limit follow the pod', () => {
   const pod = examplePod({ spec: { resources: { limits: { cpu: '2' } } } });
   const { name = '' } = pod.spec.containers[0] ?? {};
   const one = { limits: { cpu: '1' } };

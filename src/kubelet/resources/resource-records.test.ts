@@ -25,7 +25,7 @@ function mainOf(pod: Pod) {
   return main;
 }
 
-/** Knows what was written where. */
+/** Records the paths of writes. */
 class Disk extends MemoryFileSystem {
   readonly writes: string[] = [];
 
@@ -55,7 +55,7 @@ async function diskOfKubelet(): Promise<Disk> {
   return disk;
 }
 
-test('a pod runs with what it was promised, whatever it asks for by now, also in the next life of the agent', async () => {
+test('a pod runs with its allocation, whatever its spec asks for, also in the next process', async () => {
   const disk = newDisk();
   const records = await disk.records();
   const [small, large] = [podWith(SMALL), podWith(LARGE)];
@@ -66,7 +66,7 @@ test('a pod runs with what it was promised, whatever it asks for by now, also in
   assert.deepEqual((await disk.records()).allocated(large), small);
 });
 
-test('both files are on disk before a container is made, for root alone', async () => {
+test('both files are on disk before a container is created, readable only for root', async () => {
   const disk = newDisk();
   const records = await disk.records();
   const pod = podWith(SMALL);
@@ -78,7 +78,7 @@ test('both files are on disk before a container is made, for root alone', async 
   assert.equal(((await disk.stat(ALLOCATED))?.mode ?? 0) & 0o777, 0o600);
 });
 
-test('a hundred pods at once are a few writes, and what is known already is none', async () => {
+test('a hundred pods at once cost a few writes, and unchanged records none', async () => {
   const disk = newDisk();
   const records = await disk.records();
   const pods = Array.from({ length: 100 }, (_, index) => podWith(SMALL, `u${index}`));
@@ -94,7 +94,7 @@ test('a hundred pods at once are a few writes, and what is known already is none
   assert.equal(disk.writes.length, 2);
 });
 
-test('what kubelet wrote counts, and is left as it is by an agent that has the same to say', async () => {
+test('kubelet’s files are read, and not rewritten if nothing changes', async () => {
   const disk = await diskOfKubelet();
   const records = await disk.records();
   const uid = '4b29b571-61dc-4d62-89bc-ab2d2fafd5e2';
@@ -107,7 +107,7 @@ test('what kubelet wrote counts, and is left as it is by an agent that has the s
   assert.deepEqual(disk.writes, []);
 });
 
-test('a container has what it was last given, also when its pod was promised something else since', async () => {
+test('a container keeps its actuated resources when the allocation changes', async () => {
   const records = await newDisk().records();
   const [small, large] = [podWith(SMALL), podWith(LARGE)];
   await records.prepare(small);
@@ -118,7 +118,7 @@ test('a container has what it was last given, also when its pod was promised som
   assert.deepEqual(records.actuated('u1')?.containers.get('web'), LARGE);
 });
 
-test('what is given to a pod as a whole is recorded with it', async () => {
+test('the actuated pod-level resources are recorded', async () => {
   const disk = newDisk();
   const records = await disk.records();
   const whole = (cpu: string): Pod => examplePod({ spec: { resources: { limits: { cpu } } } });
@@ -128,7 +128,7 @@ test('what is given to a pod as a whole is recorded with it', async () => {
   assert.deepEqual((await disk.pods(ACTUATED)).get('u1')?.pod, { limits: { cpu: '2' } });
 });
 
-test('of a pod that is gone nothing is left', async () => {
+test('nothing is left of a removed pod', async () => {
   const disk = newDisk();
   const records = await disk.records();
   const pods = [podWith(SMALL, 'a'), podWith(SMALL, 'b'), podWith(SMALL, 'c')];
@@ -143,7 +143,7 @@ test('of a pod that is gone nothing is left', async () => {
   assert.deepEqual([...(await disk.pods(ACTUATED)).keys()], ['b']);
 });
 
-test('a UID that comes back while its pod still ends keeps its new promise', async () => {
+test('a UID that comes back while its pod terminates keeps its new allocation', async () => {
   const records = await newDisk().records();
   records.allocate(podWith(SMALL));
   records.deallocate('u1');
@@ -152,7 +152,7 @@ test('a UID that comes back while its pod still ends keeps its new promise', asy
   assert.deepEqual(records.allocated(podWith(SMALL)), podWith(LARGE));
 });
 
-test('no container is made while it cannot be written down; the next attempt writes again', async () => {
+test('no container is created while the record cannot be written; the next attempt writes again', async () => {
   const disk = newDisk();
   const records = await disk.records();
   const pod = podWith(SMALL);
@@ -166,7 +166,7 @@ test('no container is made while it cannot be written down; the next attempt wri
 });
 
 for (const path of [ALLOCATED, ACTUATED]) {
-  test(`an agent does not start on a broken ${path}, as kubelet does not`, async () => {
+  test(`an agent does not start with a corrupt ${path}, as kubelet`, async () => {
     const disk = await diskOfKubelet();
     await disk.writeFile(path, '{"data":"{}","checksum":1}');
     await assert.rejects(disk.records(), {

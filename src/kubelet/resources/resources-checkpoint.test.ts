@@ -6,12 +6,12 @@ import { ACTUATED_BY_KUBELET, ALLOCATED_BY_KUBELET } from './kubelet-state.fixtu
 import { decodeResources, encodeResources, requirementsText } from './resources-checkpoint.ts';
 
 for (const [name, text] of Object.entries({ ALLOCATED_BY_KUBELET, ACTUATED_BY_KUBELET })) {
-  test(`what kubelet wrote is read, and written the same again: ${name}`, () => {
+  test(`kubelet’s file is decoded and encoded to the same bytes: ${name}`, () => {
     assert.equal(encodeResources(decodeResources(text)), text);
   });
 }
 
-test('decodeResources() finds what kubelet gave to containers and to pods', () => {
+test('decodeResources() finds kubelet’s resources of containers and pods', () => {
   const pods = decodeResources(ACTUATED_BY_KUBELET);
   assert.deepEqual(pods.get('bb33d7a5-465b-4b69-a15d-b1949fdf6cce'), {
     containers: new Map([['main', { limits: { cpu: '200m', memory: '64Mi' }, requests: { cpu: '50m' } }]]),
@@ -23,7 +23,7 @@ test('decodeResources() finds what kubelet gave to containers and to pods', () =
   });
 });
 
-/** From the tests of kubelet: of a release before there were resources of a whole pod. */
+/** From kubelet’s tests: a release before pod-level resources. */
 const WITHOUT_POD_LEVEL =
   '{"data":"{\\"entries\\":{\\"pod1\\":{\\"ContainerResources\\":{\\"container1\\":{\\"requests\\":{\\"cpu\\":\\"1Ki\\",\\"memory\\":\\"1Ki\\"}}}}}}","checksum":1178570812}';
 
@@ -33,12 +33,12 @@ test('decodeResources() reads the file of an older release', () => {
   assert.deepEqual(decodeResources(WITHOUT_POD_LEVEL), expected);
 });
 
-/** With the hash that belongs to it. */
+/** With the matching hash. */
 function fileOf(data: string): string {
   return JSON.stringify({ data, checksum: fnv1a32(`(string)${data}`) });
 }
 
-test('decodeResources() takes fields that it does not know for nothing', () => {
+test('decodeResources() ignores unknown fields', () => {
   const older = fileOf('{"allocationEntries":{"pod1":{"main":{"requests":{"cpu":"1"}}}}}');
   assert.deepEqual(decodeResources(older), new Map());
   assert.deepEqual(
@@ -48,34 +48,34 @@ test('decodeResources() takes fields that it does not know for nothing', () => {
 });
 
 const broken: Record<string, { text: string; message: RegExp }> = {
-  'another hash': { text: '{"data":"{}","checksum":1}', message: /^checkpoint is corrupted$/ },
+  'a different hash': { text: '{"data":"{}","checksum":1}', message: /^checkpoint is corrupted$/ },
   'no hash': { text: '{"data":"{}"}', message: /^checkpoint is corrupted$/ },
   null: { text: 'null', message: /^checkpoint is corrupted$/ },
   'no JSON': { text: 'x', message: /^not JSON: / },
   nothing: { text: '', message: /^not JSON: / },
-  'half of it': { text: WITHOUT_POD_LEVEL.slice(0, 80), message: /^not JSON: / },
+  'truncated text': { text: WITHOUT_POD_LEVEL.slice(0, 80), message: /^not JSON: / },
   'a list': { text: '[]', message: /^not a JSON object$/ },
-  'no text': { text: '{"data":{},"checksum":1}', message: /^data is not a string$/ },
+  'data that is not a string': { text: '{"data":{},"checksum":1}', message: /^data is not a string$/ },
   'a number for a pod': { text: fileOf('{"entries":{"pod1":1}}'), message: /^not a JSON object$/ },
-  'an amount that is none': {
+  'an invalid amount': {
     text: fileOf('{"entries":{"p":{"ContainerResources":{"c":{"limits":{"cpu":"much"}}}}}}'),
     message: /^quantities must match/,
   },
 };
 
 for (const [what, { text, message }] of Object.entries(broken)) {
-  test(`decodeResources() refuses ${what}`, () => {
+  test(`decodeResources() rejects ${what}`, () => {
     assert.throws(() => decodeResources(text), { message });
   });
 }
 
 const texts: Record<string, { given: ResourceRequirements; text: string }> = {
-  'leaves out what is empty': { given: { limits: {}, requests: {}, claims: [] }, text: '{}' },
+  'omits empty lists': { given: { limits: {}, requests: {}, claims: [] }, text: '{}' },
   'writes limits first and names in order': {
     given: { requests: { memory: '1Gi', cpu: '1' }, limits: { cpu: 2 } },
     text: '{"limits":{"cpu":"2"},"requests":{"cpu":"1","memory":"1Gi"}}',
   },
-  'writes amounts as Go does': {
+  'writes quantities as Go does': {
     given: { requests: { cpu: '0.05', memory: '16384Ki' } },
     text: '{"requests":{"cpu":"50m","memory":"16Mi"}}',
   },
@@ -89,7 +89,7 @@ for (const [what, { given, text }] of Object.entries(texts)) {
   test(`requirementsText() ${what}`, () => assert.equal(requirementsText(given), text));
 }
 
-test('encodeResources() has names that look like numbers in the order of their letters', () => {
+test('encodeResources() sorts numeric names as strings', () => {
   const pods = new Map([
     [
       'u',

@@ -29,7 +29,7 @@ async function setUp(first: KeyPair | undefined = { certificate: 'FIRST', key: '
   const life = new AbortController();
   const listening = Promise.withResolvers<number>();
   const settings = { address: target.host, port: target.port, clientCaFile: CA_FILE };
-  const deps = { network, fs, log: silentLog, certificate, listening: listening.resolve };
+  const deps = { network, fs, log: silentLog, certificate, onListening: listening.resolve };
   const running = serveKubeletApi(settings, handler, deps, life.signal);
   await Promise.race([listening.promise, running]);
   const ask = async (authority: string, clientCertificates: readonly KeyPair[] = []) => {

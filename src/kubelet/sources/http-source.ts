@@ -73,7 +73,7 @@ async function* snapshots(
     if (reading === undefined) logFailure(options, deps, failure, result.failure);
     ({ reading, failure } = result);
     if (failure === undefined) backoff.reset();
-    const snapshot = reading && snapshotOf(options, reading, failure);
+    const snapshot = reading && makeSnapshot(options, reading, failure);
     const state = snapshot && JSON.stringify(snapshot);
     if (snapshot && state !== sent) yield snapshot;
     sent = state;
@@ -110,7 +110,7 @@ async function readAgain(
   return { reading: { text, etag, pods, errors }, failure: undefined };
 }
 
-function snapshotOf({ url }: HttpSourceOptions, reading: Reading, failure: string | undefined): SourceSnapshot {
+function makeSnapshot({ url }: HttpSourceOptions, reading: Reading, failure: string | undefined): SourceSnapshot {
   const { pods, errors } = reading;
   return {
     pods,

@@ -77,12 +77,12 @@ export async function syncMirrorPods(plan: MirrorPlan, deps: MirrorDeps, signal:
 
 async function createMirror(pod: Pod, { api, node }: MirrorDeps, signal: AbortSignal): Promise<void> {
   if (!node) return;
-  await api.create(keyOf(pod), mirrorPodOf(pod, node), signal).catch(ignoring('AlreadyExists'));
+  await api.create(podKey(pod), mirrorPodOf(pod, node), signal).catch(ignoring('AlreadyExists'));
 }
 
 async function deleteMirror(mirror: Pod, { api }: MirrorDeps, signal: AbortSignal): Promise<void> {
   const options = { uid: mirror.metadata.uid, graceSeconds: 0 };
-  await api.delete(keyOf(mirror), options, signal).catch(ignoring('NotFound', 'Conflict'));
+  await api.delete(podKey(mirror), options, signal).catch(ignoring('NotFound', 'Conflict'));
 }
 
 /** The mirror of a static pod as kubelet creates it: owned by the node, and annotated with the pod's hash. */
@@ -104,7 +104,7 @@ export function mirrorPodOf(pod: Pod, node: NodeIdentity): Pod {
   };
 }
 
-function keyOf({ metadata: { namespace, name } }: Pod): ObjectKey<'pods'> {
+function podKey({ metadata: { namespace, name } }: Pod): ObjectKey<'pods'> {
   return { resource: 'pods', namespace, name };
 }
 

@@ -12,7 +12,7 @@ import { ServiceAccountTokens, tokenLifetime } from './service-account-tokens.ts
 
 const LIFE = new AbortController().signal;
 const MINUTE_MS = 60_000;
-/** Whatever the jitter, an hour's token is fresh before and due after. */
+/** With any jitter, an hour’s token is fresh before this time and due after the next. */
 const FRESH_MS = 47 * MINUTE_MS;
 const DUE_MS = 48 * MINUTE_MS + 1;
 const HOUR: TokenOptions = { expirationSeconds: 3600 };
@@ -48,7 +48,7 @@ function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 }
 
-test('a token is that of the pod’s account, bound to the pod', async () => {
+test('a token is of the pod’s account and bound to the pod', async () => {
   const { tokens, pod } = await setUp();
   const claims = claimsOf(await tokens.token(pod, { audience: 'vault', expirationSeconds: 7200 }, LIFE));
   const { uid } = pod.metadata;
@@ -68,14 +68,14 @@ test('a token is that of the pod’s account, bound to the pod', async () => {
   );
 });
 
-test('without an audience the token is for the API server, and lives for an hour', async () => {
+test('without an audience the token is for the API server, with a lifetime of an hour', async () => {
   const { tokens, pod } = await setUp();
   const claims = claimsOf(await tokens.token(pod, {}, LIFE));
   assert.deepEqual(claims['aud'], ['https://kubernetes.default.svc']);
   assert.equal(Number(claims['exp']) - Number(claims['iat']), 3600);
 });
 
-test('while it is fresh it is asked for once', async () => {
+test('a fresh token is requested once', async () => {
   const { tokens, pod, asked, clock } = await setUp();
   const first = await tokens.token(pod, HOUR, LIFE);
   await clock.advance(FRESH_MS);
@@ -83,7 +83,7 @@ test('while it is fresh it is asked for once', async () => {
   assert.equal(asked.length, 1);
 });
 
-test('each audience, each life and each pod has a token of its own', async () => {
+test('each audience, lifetime and pod has its own token', async () => {
   const { tokens, pod, create, asked } = await setUp();
   const other = await create('api');
   const all = [
@@ -96,7 +96,7 @@ test('each audience, each life and each pod has a token of its own', async () =>
   assert.equal(asked.length, 4);
 });
 
-test('late in its life it is renewed while the old one serves, and then the pod is woken', async () => {
+test('a token that is due is renewed in the background, and then the pod is woken', async () => {
   const { tokens, pod, asked, clock, woken } = await setUp();
   const first = await tokens.token(pod, HOUR, LIFE);
   await clock.advance(DUE_MS);
@@ -110,7 +110,7 @@ test('late in its life it is renewed while the old one serves, and then the pod 
   assert.equal(asked.length, 2);
 });
 
-test('a renewal that hangs holds up nobody, and is not begun twice', async () => {
+test('a renewal that hangs blocks no caller, and is not started twice', async () => {
   const { tokens, pod, api, clock, asked } = await setUp();
   const first = await tokens.token(pod, HOUR, LIFE);
   await clock.advance(DUE_MS);
@@ -120,7 +120,7 @@ test('a renewal that hangs holds up nobody, and is not begun twice', async () =>
   assert.equal(asked.length, 1);
 });
 
-test('a renewal that fails is tried again at the next asking, and the old token serves as long as it lives', async () => {
+test('a failed renewal is retried by the next request, and the old token is used until it expires', async () => {
   const { tokens, pod, api, clock, woken, logged } = await setUp();
   const first = await tokens.token(pod, HOUR, LIFE);
   api.faults.setOutage(true);
@@ -135,14 +135,14 @@ test('a renewal that fails is tried again at the next asking, and the old token 
   assert.notEqual(await tokens.token(pod, HOUR, LIFE), first);
 });
 
-test('the first token that cannot be had is told as kubelet tells it', async () => {
+test('an error of the first request is reported with kubelet’s message', async () => {
   const { tokens, pod, api } = await setUp();
   api.faults.next('createToken', { kind: 'before', error: new ApiError('Unavailable', 'connection refused') });
   const message = 'failed to fetch token: connection refused';
   await assert.rejects(tokens.token(pod, HOUR, LIFE), { name: 'TokenError', message });
 });
 
-test('a token that has expired and cannot be renewed is no token', async () => {
+test('an expired token that cannot be renewed is an error', async () => {
   const { tokens, pod, api, clock } = await setUp();
   const vault = { ...HOUR, audience: 'vault' };
   await tokens.token(pod, vault, LIFE);
@@ -154,14 +154,14 @@ test('a token that has expired and cannot be renewed is no token', async () => {
   await assert.rejects(tokens.token(pod, vault, LIFE), { name: 'TokenError', message });
 });
 
-test('a token that has expired is renewed before anybody gets it', async () => {
+test('an expired token is renewed before it is returned', async () => {
   const { tokens, pod, clock } = await setUp();
   const first = await tokens.token(pod, HOUR, LIFE);
   await clock.advance(61 * MINUTE_MS);
   assert.notEqual(await tokens.token(pod, HOUR, LIFE), first);
 });
 
-test('a token of an account that is meant is of no other that has its name', async () => {
+test('a token of an account by UID is not of another account with its name', async () => {
   const { tokens, pod, api, asked, clock } = await setUp();
   const key = { resource: 'serviceaccounts', namespace: 'shop', name: 'default' } as const;
   const { metadata } = await api.direct.create(key, { metadata: { name: 'default' } }, LIFE);
@@ -179,7 +179,7 @@ test('a token of an account that is meant is of no other that has its name', asy
   await assert.rejects(tokens.token(pod, wish, LIFE), { name: 'TokenError', message });
 });
 
-test('tokens go with their pod, also when they are just being renewed', async () => {
+test('tokens are dropped with their pod, even during a renewal', async () => {
   const { tokens, pod, api, clock, asked, woken } = await setUp();
   await tokens.token(pod, HOUR, LIFE);
   await clock.advance(DUE_MS);
@@ -192,7 +192,7 @@ test('tokens go with their pod, also when they are just being renewed', async ()
   assert.equal(asked.length, 2);
 });
 
-test('tokens of other pods stay', async () => {
+test('tokens of other pods are kept', async () => {
   const { tokens, pod, create, asked } = await setUp();
   const other = await create('api');
   await tokens.token(other, HOUR, LIFE);
@@ -201,7 +201,7 @@ test('tokens of other pods stay', async () => {
   assert.equal(asked.length, 1);
 });
 
-test('a pod that ends does not wait for its token', async () => {
+test('an ended pod does not wait for its token', async () => {
   const { tokens, pod, api } = await setUp();
   api.faults.next('createToken', { kind: 'hang' });
   const end = new AbortController();
@@ -221,7 +221,7 @@ test('no token is ever logged', async () => {
   assert.ok(!JSON.stringify(logged).includes(token));
 });
 
-test('without an API server there are none', async () => {
+test('standalone there are no tokens', async () => {
   const { pod } = await setUp();
   const message = 'cannot use TokenManager when kubelet is in standalone mode';
   await assert.rejects(NO_TOKENS.token(pod, HOUR, LIFE), { message });
@@ -231,33 +231,33 @@ const NOW_MS = 1_000_000_000;
 const HOUR_MS = 3_600_000;
 
 const cases: Record<string, { asked: number; lifeMs: number; fraction?: number; renewedAfterMs: number }> = {
-  'renews when a fifth of the life is left': { asked: 3600, lifeMs: HOUR_MS, renewedAfterMs: 48 * 60_000 },
+  'renews when a fifth of the lifetime is left': { asked: 3600, lifeMs: HOUR_MS, renewedAfterMs: 48 * 60_000 },
   'renews up to ten seconds earlier': {
     asked: 3600,
     lifeMs: HOUR_MS,
     fraction: 0.99,
     renewedAfterMs: 48 * 60_000 - 9_000,
   },
-  'renews what lives for long when it is a day old': {
+  'renews a long-lived token when it is a day old': {
     asked: 48 * 3600,
     lifeMs: 48 * HOUR_MS,
     renewedAfterMs: 24 * HOUR_MS,
   },
-  'reckons with what the server gave where that is less': {
+  'uses the server’s lifetime if it is shorter': {
     asked: 100 * 3600,
     lifeMs: 10 * HOUR_MS,
     renewedAfterMs: 8 * HOUR_MS,
   },
-  'reckons with what was asked for where the server’s clock is ahead': {
+  'uses the requested lifetime if the server’s clock is ahead': {
     asked: 3600,
     lifeMs: 2 * HOUR_MS,
     renewedAfterMs: 2 * HOUR_MS - 12 * 60_000,
   },
-  'renews at once what has expired by our clock': { asked: 3600, lifeMs: -60_000, renewedAfterMs: -60_000 },
+  'renews a token at once that has expired by our clock': { asked: 3600, lifeMs: -60_000, renewedAfterMs: -60_000 },
 };
 
 for (const [name, { asked, lifeMs, fraction = 0, renewedAfterMs }] of Object.entries(cases)) {
-  test(`tokenLife() ${name}`, () => {
+  test(`tokenLifetime() ${name}`, () => {
     const expiresMs = NOW_MS + lifeMs;
     assert.deepEqual(tokenLifetime(expiresMs, asked, NOW_MS, fraction), { expiresMs, renewMs: NOW_MS + renewedAfterMs });
   });

@@ -6,21 +6,21 @@ import { IdRanges } from './id-ranges.ts';
 const unit = 65_536;
 const space = { first: unit, length: 4 * unit, perPod: unit };
 
-test('IdRanges.take() gives out every range once, then refuses', () => {
+test('IdRanges.allocate() assigns every range once, then throws', () => {
   const ranges = new IdRanges(space);
   const firsts = ['a', 'b', 'c', 'd'].map((uid) => ranges.allocate(uid).first);
   assert.deepEqual(firsts, [unit, 2 * unit, 3 * unit, 4 * unit]);
   assert.throws(() => ranges.allocate('e'), { message: 'could not find an empty slot to allocate a user namespace' });
 });
 
-test('IdRanges.take() gives a range that came back last', () => {
+test('IdRanges.allocate() reuses a released range last', () => {
   const ranges = new IdRanges(space);
   ranges.allocate('a');
   ranges.release('a');
   assert.equal(ranges.allocate('b').first, 2 * unit);
 });
 
-test('IdRanges.take() gives a pod what it has', () => {
+test('IdRanges.allocate() returns the range of a pod that has one', () => {
   const ranges = new IdRanges(space);
   assert.deepEqual(ranges.allocate('a'), ranges.allocate('a'));
   ranges.release('a');
@@ -28,7 +28,7 @@ test('IdRanges.take() gives a pod what it has', () => {
   assert.equal(new Set(others).size, 4);
 });
 
-test('IdRanges.record() keeps a range from others', () => {
+test('IdRanges.record() reserves a range', () => {
   const ranges = new IdRanges(space);
   ranges.record('a', { first: unit, length: unit });
   ranges.record('a', { first: unit, length: unit });
@@ -36,23 +36,23 @@ test('IdRanges.record() keeps a range from others', () => {
 });
 
 const refusals: Record<string, { first: number; length?: number; uid?: string; why: string }> = {
-  'another length': { first: 2 * unit, length: 2 * unit, why: 'wrong user namespace length 131072' },
+  'a different length': { first: 2 * unit, length: 2 * unit, why: 'wrong user namespace length 131072' },
   'a range across two': { first: unit + 1, why: 'wrong user namespace offset specified 65537' },
   'a second range': { first: 2 * unit, uid: 'a', why: 'different user namespace range already used by pod "a"' },
-  'ids that are not ours': { first: 5 * unit, why: 'id 327680 is out of range' },
-  'the ids of the machine': { first: 0, why: 'id 0 is out of range' },
+  'ids outside the space': { first: 5 * unit, why: 'id 327680 is out of range' },
+  'the host’s ids': { first: 0, why: 'id 0 is out of range' },
   "another pod's range": { first: unit, why: 'range picked for pod "b" already taken' },
 };
 
 for (const [name, { first, length = unit, uid = 'b', why }] of Object.entries(refusals)) {
-  test(`IdRanges.record() refuses ${name}`, () => {
+  test(`IdRanges.record() rejects ${name}`, () => {
     const ranges = new IdRanges(space);
     ranges.record('a', { first: unit, length: unit });
     assert.throws(() => ranges.record(uid, { first, length }), { message: why });
   });
 }
 
-test('IdRanges never gives a range to two pods, and all that came back can be had again', () => {
+test('IdRanges never assigns a range to two pods, and released ranges are reusable', () => {
   const steps = fc.array(fc.tuple(fc.constantFrom('take', 'release'), fc.integer({ min: 0, max: 6 })));
   fc.assert(
     fc.property(steps, (script) => {

@@ -4,7 +4,7 @@ import { defaultIdRange, type IdRange, idSpace, parseSubIds } from './id-space.t
 
 const unit = 65_536;
 
-test('defaultIdRange() is every id but those of the machine itself', () => {
+test('defaultIdRange() is every id but the host’s own', () => {
   assert.deepEqual(defaultIdRange(unit), { first: unit, length: 2 ** 32 - unit });
 });
 
@@ -23,23 +23,23 @@ const unreadable: Record<string, { text: string; why: string }> = {
     text: '0: kubelet some 65536',
     why: 'error parsing line "0: kubelet some 65536": strconv.ParseUint: parsing "some": invalid syntax',
   },
-  'an id that no machine has': {
+  'an id that is too large': {
     text: '0: kubelet 65536 4294967296',
     why: 'error parsing line "0: kubelet 65536 4294967296": strconv.ParseUint: parsing "4294967296": value out of range',
   },
 };
 
 for (const [name, { text, why }] of Object.entries(unreadable)) {
-  test(`parseSubIds() refuses ${name}`, () => assert.throws(() => parseSubIds(text), { message: why }));
+  test(`parseSubIds() rejects ${name}`, () => assert.throws(() => parseSubIds(text), { message: why }));
 }
 
 const refusals: Record<string, { given: Partial<IdRange>; perPod?: number; maxPods?: number; why: string }> = {
-  'odd ranges': { given: {}, perPod: 1000, why: 'kubelet user namespace length 1000 is not a multiple of 65536' },
+  'uneven ranges': { given: {}, perPod: 1000, why: 'kubelet user namespace length 1000 is not a multiple of 65536' },
   'a first id within a range': {
     given: { first: unit + 1 },
     why: 'kubelet user assigned ID 65537 is not a multiple of 65536',
   },
-  'the ids of the machine': {
+  'the host’s ids': {
     given: { first: 0 },
     why: 'kubelet user assigned ID 0 must be greater or equal to 65536',
   },
@@ -54,7 +54,7 @@ const refusals: Record<string, { given: Partial<IdRange>; perPod?: number; maxPo
   },
 };
 
-test('idSpace() takes a range for each pod', () => {
+test('idSpace() accepts a range for each pod', () => {
   assert.deepEqual(idSpace({ first: unit, length: 110 * unit }, unit, 110), {
     first: unit,
     length: 110 * unit,
@@ -63,7 +63,7 @@ test('idSpace() takes a range for each pod', () => {
 });
 
 for (const [name, { given, perPod = unit, maxPods = 110, why }] of Object.entries(refusals)) {
-  test(`idSpace() refuses ${name}`, () => {
+  test(`idSpace() rejects ${name}`, () => {
     assert.throws(() => idSpace({ first: unit, length: 110 * unit, ...given }, perPod, maxPods), { message: why });
   });
 }

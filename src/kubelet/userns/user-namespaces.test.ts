@@ -33,14 +33,14 @@ function mapped(first: number): UserNamespace {
   return UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] });
 }
 
-test('a pod that says nothing has the users of the machine', async () => {
+test('a pod without hostUsers has the host’s users', async () => {
   const { namespaces } = await fresh();
   const expected = UserNamespace.fromPartial({ mode: NamespaceMode.NODE });
   assert.deepEqual(await namespaces.namespaceFor(examplePod(), '', never), expected);
   assert.deepEqual(await namespaces.namespaceFor(examplePod({ spec: { hostUsers: true } }), '', never), expected);
 });
 
-test('each pod has a range of its own, and the same one each time', async () => {
+test('each pod has its own range, and keeps it', async () => {
   const { namespaces, host } = await fresh();
   assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(unit));
   assert.deepEqual(await namespaces.namespaceFor(podOf('u2'), '', never), mapped(2 * unit));
@@ -48,7 +48,7 @@ test('each pod has a range of its own, and the same one each time', async () => 
   assert.match(await host.fs.readText('/var/lib/kubelet/pods/u2/userns'), /"hostId":131072/);
 });
 
-test('after a restart every pod has what it had, and nobody else gets it', async () => {
+test('after a restart every pod has its range, and no other pod gets it', async () => {
   const { namespaces, start } = await fresh();
   await namespaces.namespaceFor(podOf('u1'), '', never);
   const again = start();
@@ -56,7 +56,7 @@ test('after a restart every pod has what it had, and nobody else gets it', async
   assert.deepEqual(await again.namespaceFor(podOf('u1'), '', never), mapped(unit));
 });
 
-test('a range that was given back belongs to nobody, on disk neither', async () => {
+test('a released range is free, and its file is removed', async () => {
   const { namespaces, start, host } = await fresh();
   await namespaces.namespaceFor(podOf('u1'), '', never);
   await namespaces.release(podOf('u1'));
@@ -65,7 +65,7 @@ test('a range that was given back belongs to nobody, on disk neither', async () 
   assert.deepEqual(await start().namespaceFor(podOf('u2'), '', never), mapped(unit));
 });
 
-test('ids that the machine set aside for kubelet are taken, and no others', async () => {
+test('subordinate ids of kubelet are used, and no others', async () => {
   const { namespaces, host } = await fresh();
   await host.fs.makeDirectory('/etc');
   await host.fs.writeFile('/etc/passwd', 'root:x:0:0::/root:/bin/sh\nkubelet:x:900:900::/:/bin/false\n');
@@ -76,12 +76,12 @@ test('ids that the machine set aside for kubelet are taken, and no others', asyn
   assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(1_048_576));
 });
 
-test('a range that could not be kept on disk is nobody’s, there neither', async () => {
+test('a range that could not be written is free, and its file is removed', async () => {
   const { host, namespaces } = await fresh();
   const file = '/var/lib/kubelet/pods/u1/userns';
   const { fs } = host;
   const write = fs.writeAtomic.bind(fs);
-  // The file is there, and what says that it will still be there after a power cut failed.
+  // The file exists, but the sync of its directory has failed.
   fs.writeAtomic = async (...args) => {
     await write(...args);
     throw new Error('no sync');
@@ -91,16 +91,16 @@ test('a range that could not be kept on disk is nobody’s, there neither', asyn
 });
 
 const refusals: Record<string, { known: KnownHandlerFeatures; handler?: string; why: string }> = {
-  'the runtime cannot': {
+  'the runtime does not support it': {
     known: { userNamespaces: false, recursiveReadOnlyMounts: false },
     why: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
   },
-  'the handler of its class cannot': {
+  'the handler of its class does not support it': {
     known: { userNamespaces: false, recursiveReadOnlyMounts: false },
     handler: 'other',
     why: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "other" does not support user namespaces',
   },
-  'the runtime does not know the handler': {
+  'the runtime does not report the handler': {
     known: 'unlisted',
     handler: 'other',
     why: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "other" does not support user namespaces: the handler "other" is not known',
@@ -108,13 +108,13 @@ const refusals: Record<string, { known: KnownHandlerFeatures; handler?: string; 
 };
 
 for (const [name, { known, handler = '', why }] of Object.entries(refusals)) {
-  test(`a pod cannot have users of its own when ${name}`, async () => {
+  test(`a pod cannot have a user namespace when ${name}`, async () => {
     const { namespaces } = await fresh(known);
     await assert.rejects(namespaces.namespaceFor(podOf('u1'), handler, never), { message: why });
   });
 }
 
-test('a file that nobody understands stops the next pod, until it is gone', async () => {
+test('an invalid file fails the next pod, until it is removed', async () => {
   const { namespaces, host } = await fresh();
   await host.fs.writeFile('/var/lib/kubelet/pods/u3/userns', '{}');
   await assert.rejects(namespaces.namespaceFor(podOf('u1'), '', never), {
@@ -125,7 +125,7 @@ test('a file that nobody understands stops the next pod, until it is gone', asyn
   assert.deepEqual(await namespaces.namespaceFor(podOf('u1'), '', never), mapped(unit));
 });
 
-test('a pod whose folder goes while the ranges of earlier runs are read holds up no other', async () => {
+test('a pod whose directory disappears while ranges are restored does not block others', async () => {
   const { namespaces, start, host } = await fresh();
   await namespaces.namespaceFor(podOf('u3'), '', never);
   const { readText } = host.fs;

@@ -35,7 +35,7 @@ const cases: Record<string, { mounts: readonly VolumeMount[]; expected: readonly
       message,
     ],
   },
-  'mounts what is made of objects read-only, whatever the container says': {
+  'mounts generated content read-only even if the container does not ask for it': {
     mounts: [{ name: 'config', mountPath: '/config', readOnly: false }],
     expected: [{ containerPath: '/config', hostPath: '/v/config', readonly: true }, hosts, message],
   },
@@ -53,12 +53,12 @@ for (const [name, { mounts, expected }] of Object.entries(cases)) {
 
 const recursive: VolumeMount = { name: 'data', mountPath: '/a', readOnly: true, recursiveReadOnly: 'Enabled' };
 
-test('containerMounts() makes what is mounted below read-only too, where the runtime can', () => {
+test('containerMounts() makes nested mounts read-only too, if the runtime supports it', () => {
   const [mount] = mountsOf([recursive], { supportsRecursiveReadOnly: true }) as object[];
   assert.deepEqual(mount, { containerPath: '/a', hostPath: '/v/data', readonly: true, recursiveReadOnly: true });
 });
 
-test('containerMounts() has what belongs to the pod alone labelled for it, where there is SELinux', () => {
+test('containerMounts() relabels volumes of the pod if SELinux is enabled', () => {
   const mounts = [
     { name: 'data', mountPath: '/data' },
     { name: 'host', mountPath: '/srv' },
@@ -71,7 +71,7 @@ test('containerMounts() has what belongs to the pod alone labelled for it, where
   ]);
 });
 
-test('containerMounts() says that the runtime cannot make what is mounted below read-only', () => {
+test('containerMounts() reports that the runtime does not support recursive read-only mounts', () => {
   const why = 'volume "data" requested recursive read-only mode, but it is not supported by the runtime';
   assert.throws(() => mountsOf([recursive]), {
     reason: 'CreateContainerConfigError',
@@ -79,11 +79,11 @@ test('containerMounts() says that the runtime cannot make what is mounted below 
   });
 });
 
-test('containerMounts() mounts no file that was not made', () => {
+test('containerMounts() mounts no file that was not created', () => {
   assert.deepEqual(mountsOf([], { files: { hostsFile: undefined, terminationLog: undefined } }), []);
 });
 
-test('containerMounts() mounts places inside volumes from where they are bound', () => {
+test('containerMounts() mounts subPaths from their bind mounts', () => {
   const declared = [
     { name: 'data', mountPath: '/a' },
     { name: 'data', mountPath: '/b', subPath: 'b' },
@@ -96,7 +96,7 @@ test('containerMounts() mounts places inside volumes from where they are bound',
   ]);
 });
 
-test('containerMounts() refuses a volume that is not there', () => {
+test('containerMounts() rejects a volume that does not exist', () => {
   assert.throws(() => mountsOf([{ name: 'nope', mountPath: '/x' }]), {
     reason: 'CreateContainerConfigError',
     message: 'cannot find volume "nope" to mount into container "web"',
@@ -104,7 +104,7 @@ test('containerMounts() refuses a volume that is not there', () => {
   });
 });
 
-test('needsHostsFile() once the pod has an address, or none of its own', () => {
+test('needsHostsFile() is true once the pod has an address, or for the host network', () => {
   const onHost = examplePod({ spec: { hostNetwork: true } });
   assert.deepEqual(
     [needsHostsFile(examplePod(), []), needsHostsFile(examplePod(), ['10.0.0.1']), needsHostsFile(onHost, [])],

@@ -4,21 +4,21 @@ import { exampleContainer, examplePod } from '../sync/config/pod.fixture.ts';
 import { nestedMountPoints } from './content-plugins.ts';
 
 const cases: Record<string, { mounts: Readonly<Record<string, string>>[]; folders: string[] }> = {
-  'nothing where nothing is inside': { mounts: [{ own: '/etc/app', other: '/etc/application' }], folders: [] },
-  'the place of another volume': { mounts: [{ own: '/etc/app', other: '/etc/app/sub/dir' }], folders: ['sub/dir'] },
-  'only the outermost place': {
+  'empty without nested mounts': { mounts: [{ own: '/etc/app', other: '/etc/application' }], folders: [] },
+  'the mount point of a nested volume': { mounts: [{ own: '/etc/app', other: '/etc/app/sub/dir' }], folders: ['sub/dir'] },
+  'only the outermost mount point': {
     mounts: [{ own: '/a', one: '/a/b', two: '/a/b/c', three: '/a/b-c', four: '/a/d/e' }],
     folders: ['b', 'b-c', 'd/e'],
   },
-  'places in each container': {
+  'the mount points of all containers': {
     mounts: [
       { own: '/a', other: '/a/b' },
       { own: '/x/', other: '/x/./c' },
     ],
     folders: ['b', 'c'],
   },
-  'places below a volume at the root': { mounts: [{ own: '/', other: '/data' }], folders: ['data'] },
-  'no way out': { mounts: [{ own: '/a/../b', other: '/b/../../etc' }], folders: [] },
+  'mount points below a volume at the root': { mounts: [{ own: '/', other: '/data' }], folders: ['data'] },
+  'never outside the volume': { mounts: [{ own: '/a/../b', other: '/b/../../etc' }], folders: [] },
 };
 
 for (const [what, { mounts, folders }] of Object.entries(cases)) {

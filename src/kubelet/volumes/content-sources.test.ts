@@ -8,28 +8,28 @@ const as = (runAsUser: number) => ({ securityContext: { runAsUser } });
 const one = { name: 'a', image: 'i' };
 
 const cases: Record<string, { spec: Partial<PodSpec>; mode: number; owner?: number }> = {
-  'has the mode of the volume where nobody says who the pod is': { spec: {}, mode: 0o644 },
-  'is the user’s whom the pod runs as': { spec: as(1000), mode: 0o600, owner: 1000 },
-  'is root’s where the pod is root': { spec: as(0), mode: 0o600, owner: 0 },
-  'is the user’s whom all containers run as': {
+  'has the mode of the volume if no user is set': { spec: {}, mode: 0o644 },
+  'belongs to the pod’s user': { spec: as(1000), mode: 0o600, owner: 1000 },
+  'belongs to root if the pod runs as root': { spec: as(0), mode: 0o600, owner: 0 },
+  'belongs to the common user of all containers': {
     spec: { containers: [{ ...one, ...as(5) }], initContainers: [{ ...one, name: 'b', ...as(5) }] },
     mode: 0o600,
     owner: 5,
   },
-  'takes the container’s word over the pod’s': {
+  'prefers the container’s user to the pod’s': {
     spec: { ...as(1000), containers: [{ ...one, ...as(5) }] },
     mode: 0o600,
     owner: 5,
   },
-  'is for all where containers run as different users': {
+  'is readable for all if containers run as different users': {
     spec: { ...as(1000), containers: [one], initContainers: [{ ...one, name: 'b', ...as(5) }] },
     mode: 0o644,
   },
-  'is for all where one container does not say': {
+  'is readable for all if one container does not set a user': {
     spec: { containers: [{ ...one, ...as(5) }], ephemeralContainers: [{ ...one, name: 'b' }] },
     mode: 0o644,
   },
-  'is kept for the group of the volumes': { spec: { securityContext: { fsGroup: 7 } }, mode: 0o600 },
+  'is private to the group of the volumes': { spec: { securityContext: { fsGroup: 7 } }, mode: 0o600 },
 };
 
 for (const [name, { spec, mode, owner }] of Object.entries(cases)) {

@@ -1,4 +1,4 @@
-/** Volumes that are made of objects: what containers find in them, and when it changes. */
+/** Volumes with generated content: what containers see in them, and when it changes. */
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import test from 'node:test';
@@ -47,7 +47,7 @@ function podWith(...volumes: Volume[]): Pod {
 const settings: Volume = { name: 'conf', configMap: { name: 'settings', defaultMode: 0o644 } };
 const SETTINGS = `${FOLDER}/kubernetes.io~configmap/conf`;
 
-test('each type has its folder; what must not reach the disk is in memory', async () => {
+test('each type has its directory; secrets are kept in memory', async () => {
   const { fs, mounts, set, volumes } = machine();
   set([configMap({ a: '1' })], [secret({ password: 'hush' })]);
   const me = { fieldRef: { fieldPath: 'metadata.name' }, path: 'name' };
@@ -97,7 +97,7 @@ test('each type has its folder; what must not reach the disk is in memory', asyn
   assert.equal(await fs.stat(FOLDER), undefined);
 });
 
-test('of two sources with one path the later counts', async () => {
+test('of two sources with the same path the later one wins', async () => {
   const { fs, set, volumes } = machine();
   set([configMap({ same: 'config' })], [secret({ same: 'secret' })]);
   const sources = [{ configMap: { name: 'settings' } }, { secret: { name: 'login' } }];
@@ -105,7 +105,7 @@ test('of two sources with one path the later counts', async () => {
   assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~projected/all/same`), 'secret');
 });
 
-test('a source that says nothing adds nothing', async () => {
+test('a source without a type adds nothing', async () => {
   const { fs, set, volumes } = machine();
   set([configMap({ a: '1' })]);
   const sources = [{}, { configMap: { name: 'settings' } }, { secret: undefined }];
@@ -114,26 +114,26 @@ test('a source that says nothing adds nothing', async () => {
 });
 
 const faults: Record<string, { volume: Volume; fault: string }> = {
-  'a config map that is not there': {
+  'a missing config map': {
     volume: { name: 'v', configMap: { name: 'absent' } },
     fault: 'configmap "absent" not found',
   },
-  'a secret that is not there': {
+  'a missing secret': {
     volume: { name: 'v', secret: { secretName: 'absent' } },
     fault: 'secret "absent" not found',
   },
-  'a key that is not there': {
+  'a missing key': {
     volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'x', path: 'x' }] } },
     fault: 'configmap references non-existent config key: x',
   },
-  'several troubles at once': {
+  'several errors at once': {
     volume: {
       name: 'v',
       projected: { sources: [{ secret: { name: 'no' } }, { configMap: { name: 'no' } }, { secret: { name: 'no' } }] },
     },
     fault: '[secret "no" not found, configmap "no" not found]',
   },
-  'several troubles of one source': {
+  'several errors of one source': {
     volume: {
       name: 'v',
       projected: {
@@ -152,15 +152,15 @@ const faults: Record<string, { volume: Volume; fault: string }> = {
     },
     fault: '[secret "no" not found, unsupported fieldPath: spec.nodeName, container no not found]',
   },
-  'a hostile key': {
+  'a malicious key': {
     volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'a', path: '../../../x' }] } },
     fault: "invalid path: must not contain '..': ../../../x",
   },
-  'a source that comes with a cluster': {
+  'an unsupported source': {
     volume: { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca.crt' } }] } },
     fault: 'source clusterTrustBundle is not supported yet',
   },
-  'a token where there is no API server, beside another trouble': {
+  'a token without an API server, beside another error': {
     volume: {
       name: 'v',
       projected: { sources: [{ serviceAccountToken: { path: 'token' } }, { configMap: { name: 'no' } }] },
@@ -170,7 +170,7 @@ const faults: Record<string, { volume: Volume; fault: string }> = {
 };
 
 for (const [what, { volume, fault }] of Object.entries(faults)) {
-  test(`${what} is told as kubelet tells it`, async () => {
+  test(`${what} is reported with kubelet’s message`, async () => {
     const { set, volumes } = machine();
     set([configMap({ a: '1' })]);
     const message = `MountVolume.SetUp failed for volume "v" : ${fault}`;
@@ -178,7 +178,7 @@ for (const [what, { volume, fault }] of Object.entries(faults)) {
   });
 }
 
-test('what is optional may be missing, and may come and go', async () => {
+test('optional objects may be missing, appear and disappear', async () => {
   const { fs, set, volumes } = machine();
   const pod = podWith({ name: 'conf', configMap: { name: 'settings', optional: true } });
   await volumes.prepare(pod, signal);
@@ -191,7 +191,7 @@ test('what is optional may be missing, and may come and go', async () => {
   assert.equal(await fs.stat(`${SETTINGS}/a`), undefined);
 });
 
-test('a change is shown at the next look; without one nothing is read or written', async () => {
+test('a change is visible after the next refresh; without a change nothing is read or written', async () => {
   const host = createMemoryHost();
   const calls: string[] = [];
   const counted = new Proxy(host.fs, {
@@ -219,7 +219,7 @@ test('a change is shown at the next look; without one nothing is read or written
   assert.equal(await host.fs.readText(`${FOLDER}/kubernetes.io~secret/sec/password`), 'new');
 });
 
-test('what disappears while it is mounted stays as it was, and goes on when it is back', async () => {
+test('content of a deleted object stays until the object is back', async () => {
   const { fs, set, volumes } = machine();
   const other: Volume = { name: 'sec', secret: { secretName: 'login' } };
   const pod = podWith(settings, other);
@@ -235,7 +235,7 @@ test('what disappears while it is mounted stays as it was, and goes on when it i
   assert.equal(await fs.readText(`${SETTINGS}/a`), '2');
 });
 
-test('a new version of the pod runs on with what cannot be had any more', async () => {
+test('a new version of the pod keeps content whose object is no longer available', async () => {
   const { fs, told, set, volumes } = machine();
   const sources = [
     { configMap: { name: 'settings' } },
@@ -258,7 +258,7 @@ test('a new version of the pod runs on with what cannot be had any more', async 
   assert.equal(await fs.readText(`${all}/app`), 'new');
 });
 
-test('a new version of the pod waits for a volume that only it has, or that is not there any more', async () => {
+test('a new version of the pod waits for a new volume, or for one that is not set up any more', async () => {
   const { fs, set, volumes } = machine();
   const pod = podWith(settings);
   set([configMap({ a: '1' })]);
@@ -272,7 +272,7 @@ test('a new version of the pod waits for a volume that only it has, or that is n
   await assert.rejects(volumes.prepare(pod, signal), { reason: 'FailedMount' });
 });
 
-test('an immutable object is not asked for again', async () => {
+test('an immutable object is not requested again', async () => {
   let asked = 0;
   const objects = {
     async configMap() {
@@ -293,7 +293,7 @@ test('an immutable object is not asked for again', async () => {
   assert.equal(asked, 1);
 });
 
-test('a full disk leaves the old content, and is over when there is space', async () => {
+test('a full disk leaves the old content, and the next refresh succeeds when there is space', async () => {
   const { fs, set, volumes } = machine();
   const pod = podWith(settings);
   set([configMap({ a: '1' })]);
@@ -307,7 +307,7 @@ test('a full disk leaves the old content, and is over when there is space', asyn
   assert.equal(await fs.readText(`${SETTINGS}/a`), '2');
 });
 
-test('a folder that somebody took away is made again', async () => {
+test('a removed directory is created again', async () => {
   const { fs, mounts, set, volumes } = machine();
   set([configMap({ a: '1' })], [secret({ password: 'hush' })]);
   const pod = podWith(settings, { name: 'disk', emptyDir: {} }, { name: 'sec', secret: { secretName: 'login' } });
@@ -321,7 +321,7 @@ test('a folder that somebody took away is made again', async () => {
   assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~secret/sec/password`), 'hush');
 });
 
-test('the pod’s group may read, and a place for another volume inside is made', async () => {
+test('the pod’s group may read, and mount points of nested volumes are created', async () => {
   const { fs, set, volumes } = machine();
   set([configMap({ a: '1' })]);
   const mounts = [

@@ -45,13 +45,13 @@ for (const fieldPath of ['status.podIP', 'spec.nodeName', 'metadata.generation',
 const resources: Record<string, { containerName: string; resource: string; divisor?: string; expected: string }> = {
   'a limit': { containerName: 'web', resource: 'limits.cpu', divisor: '1m', expected: '1500' },
   'a request, rounded up': { containerName: 'web', resource: 'requests.cpu', expected: '1' },
-  'what the node has, not the pod’s own limit, for one that nobody set': {
+  'the node’s allocatable, not the pod-level limit, for a limit that is not set': {
     containerName: 'web',
     resource: 'limits.memory',
     divisor: '1Gi',
     expected: '8',
   },
-  'the same of an init container': { containerName: 'first', resource: 'limits.cpu', expected: '4' },
+  'the same for an init container': { containerName: 'first', resource: 'limits.cpu', expected: '4' },
 };
 
 for (const [what, { expected, ...resourceFieldRef }] of Object.entries(resources)) {
@@ -60,12 +60,12 @@ for (const [what, { expected, ...resourceFieldRef }] of Object.entries(resources
   });
 }
 
-test('downwardContent() shows nothing of a container that is not there', () => {
+test('downwardContent() rejects a container that does not exist', () => {
   const resourceFieldRef = { containerName: 'nope', resource: 'limits.cpu' };
   assert.throws(() => text({ resourceFieldRef }), { message: 'container nope not found' });
 });
 
-test('downwardContent() tells of every file that cannot be, not of the first alone', () => {
+test('downwardContent() reports all invalid files, not only the first', () => {
   const items = [
     { path: 'a', fieldRef: { fieldPath: 'spec.nodeName' } },
     { path: 'b', fieldRef: { fieldPath: 'metadata.name' } },
@@ -84,7 +84,7 @@ test('downwardContent() tells of every file that cannot be, not of the first alo
   );
 });
 
-test('downwardContent() has the mode of each file', () => {
+test('downwardContent() applies the mode of each file', () => {
   const fieldRef = { fieldPath: 'metadata.name' };
   const content = downwardContent(
     [

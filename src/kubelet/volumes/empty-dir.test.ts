@@ -9,14 +9,14 @@ const large: ResourceRequirements = { requests: { 'hugepages-1Gi': '1Gi' } };
 
 const cases: Record<string, { medium: string; of: readonly ResourceRequirements[]; size?: string; fault?: string }> = {
   'the only size': { medium: 'HugePages', of: [small, small], size: '2Mi' },
-  'the size that is asked for': { medium: 'HugePages-1Gi', of: [small, large], size: '1Gi' },
-  'one size, however it is written': { medium: 'HugePages-2048Ki', of: [small], size: '2Mi' },
+  'the size of the medium': { medium: 'HugePages-1Gi', of: [small, large], size: '1Gi' },
+  'one size in different spellings': { medium: 'HugePages-2048Ki', of: [small], size: '2Mi' },
   'no size without a request': {
     medium: 'HugePages',
     of: [{}],
     fault: 'medium HugePages: hugePages storage requested, but there is no resource request for huge pages',
   },
-  'no other size than was requested': {
+  'no size that was not requested': {
     medium: 'HugePages-1Gi',
     of: [small],
     fault: 'medium HugePages-1Gi: hugePages storage requested, but there is no resource request for huge pages',

@@ -11,18 +11,18 @@ const configMap = {
 };
 const secret = { metadata: { name: 'login' }, data: { password: Buffer.from('hush').toString('base64') } };
 
-/** `latin1`, so that every byte is seen. */
+/** `latin1` shows every byte. */
 function shown(content: VolumeContent): Record<string, readonly [string, number]> {
   const entries = [...content].map(([path, { data, mode }]) => [path, [Buffer.from(data).toString('latin1'), mode]]);
   return Object.fromEntries(entries);
 }
 
 const cases: Record<string, { selection: KeySelection; files?: object; fault?: string }> = {
-  'every key, without a choice': {
+  'every key without a selection': {
     selection: {},
     files: { 'app.conf': ['a=1', 0o644], empty: ['', 0o644], blob: ['\u0000\u00ff', 0o644] },
   },
-  'the keys that were chosen, at their paths and with their modes': {
+  'the selected keys, with their paths and modes': {
     selection: {
       items: [
         { key: 'app.conf', path: 'etc/app/app.conf', mode: 0o400 },
@@ -31,15 +31,15 @@ const cases: Record<string, { selection: KeySelection; files?: object; fault?: s
     },
     files: { 'etc/app/app.conf': ['a=1', 0o400], 'blob.bin': ['\u0000\u00ff', 0o644] },
   },
-  'no key that is not there': {
+  'no missing key': {
     selection: { items: [{ key: 'nope', path: 'nope' }] },
     fault: 'configmap references non-existent config key: nope',
   },
-  'no key that every object has': {
+  'no key of the object prototype': {
     selection: { items: [{ key: 'constructor', path: 'x' }] },
     fault: 'configmap references non-existent config key: constructor',
   },
-  'what there is, when it is optional': {
+  'the existing keys, if it is optional': {
     selection: {
       optional: true,
       items: [

@@ -12,7 +12,7 @@ const signal = new AbortController().signal;
 const settings = { rootDir: '/k', podLogsDir: '/log', clusterDomain: 'cluster.local' };
 const pod = examplePod();
 
-/** Of which only traces are known. */
+/** A pod that is only known from its directories. */
 function nameless(uid: string): Pod {
   return { metadata: { uid, name: '', namespace: '' }, spec: { containers: [] } };
 }
@@ -22,7 +22,7 @@ function machine() {
   return { fs, mounts: new MemoryMounts(fs), directories: new PodDirectories({ fs, settings }) };
 }
 
-test('PodDirectories makes a pod’s folders with kubelet’s modes', async () => {
+test('PodDirectories creates a pod’s directories with kubelet’s modes', async () => {
   const { fs, directories } = machine();
   await directories.prepare(pod, signal);
   await directories.prepare(pod, signal);
@@ -47,7 +47,7 @@ test('PodDirectories keeps everything until the pod is purged', async () => {
   );
 });
 
-test('PodDirectories finds a pod of which only the logs are left', async () => {
+test('PodDirectories finds a pod that has only logs left', async () => {
   const { fs, directories } = machine();
   for (const folder of ['default_web_u3', 'not-a-pod', 'a_b_']) await fs.makeDirectory(`/log/${folder}`);
   assert.deepEqual(await directories.existing(), ['u3']);
@@ -65,13 +65,13 @@ test('PodDirectories removes nothing through a mount', async () => {
   assert.equal(await fs.readText('/k/pods/u1/volumes/x/precious'), 'data');
 });
 
-test('PodDirectories refuses a UID that would lead elsewhere', async () => {
+test('PodDirectories rejects a UID that leads to another directory', async () => {
   const { directories } = machine();
   for (const uid of ['', '.', '..', 'a/b'])
     await assert.rejects(directories.purge(nameless(uid), signal), /invalid pod UID/);
 });
 
-test('prepareContainerFiles() makes a termination message of its own for each start', async () => {
+test('prepareContainerFiles() creates a termination message for each start', async () => {
   const { fs, directories } = machine();
   await directories.prepare(pod, signal);
   const deps = { fs, random: new SeededRandom(1), settings };
@@ -87,7 +87,7 @@ test('prepareContainerFiles() makes a termination message of its own for each st
   assert.equal((await fs.stat('/k/pods/u1/etc-hosts'))?.mode, 0o644);
 });
 
-test('prepareContainerFiles() makes only what is asked for', async () => {
+test('prepareContainerFiles() creates only requested files', async () => {
   const { fs, directories } = machine();
   await directories.prepare(pod, signal);
   const silent = { ...exampleContainer, terminationMessagePath: '' };

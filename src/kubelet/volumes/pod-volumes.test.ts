@@ -31,12 +31,12 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
   return { fs, mounts, objects, told, volumes: new PodVolumes(deps) };
 }
 
-/** Host path of each volume. */
+/** Host paths by volume name. */
 function placesOf(volumes: PodVolumes): Record<string, string> {
   return Object.fromEntries([...volumes.volumes('u1')].map(([name, { path }]) => [name, path]));
 }
 
-/** Its containers mount all of them. */
+/** A pod whose containers mount all volumes. */
 function podWith(volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
   const pod = examplePod({ spec: { volumes, ...spec } });
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
@@ -47,14 +47,14 @@ function podWith(volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
 const disk = { name: 'disk', emptyDir: {} };
 const memory = { name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } };
 
-test('PodVolumes makes an empty folder that everybody may write to', async () => {
+test('PodVolumes creates an empty directory that is writable for all', async () => {
   const { fs, volumes } = await machine();
   await volumes.prepare(podWith([disk]), signal);
   assert.deepEqual(placesOf(volumes), { disk: `${volumesDir}/disk` });
   assert.equal((await fs.stat(`${volumesDir}/disk`))?.mode, 0o777);
 });
 
-test('PodVolumes gives the folder to the pod’s group once, and leaves it alone from then on', async () => {
+test('PodVolumes changes the group of the directory once', async () => {
   const { fs, volumes } = await machine();
   const pod = podWith([disk], { securityContext: { fsGroup: 2000 } });
   await volumes.prepare(pod, signal);
@@ -88,11 +88,11 @@ test('PodVolumes mounts memory once, and unmounts it at the end', async () => {
 
 const mediums: Record<string, { source: EmptyDirVolumeSource; tmpfsNoswap?: boolean; mounted: Partial<MountRequest> }> =
   {
-    'memory of its size': {
+    'a tmpfs of its size': {
       source: { medium: 'Memory', sizeLimit: '8Mi' },
       mounted: { source: 'tmpfs', type: 'tmpfs', data: 'size=8388608' },
     },
-    'memory out of swap where the kernel can': {
+    'a tmpfs without swap if the kernel supports it': {
       source: { medium: 'Memory' },
       tmpfsNoswap: true,
       mounted: { source: 'tmpfs', type: 'tmpfs', data: 'size=1073741824,noswap' },
@@ -104,7 +104,7 @@ const mediums: Record<string, { source: EmptyDirVolumeSource; tmpfsNoswap?: bool
   };
 
 for (const [what, { source, tmpfsNoswap = false, mounted }] of Object.entries(mediums)) {
-  test(`PodVolumes asks for ${what}`, async () => {
+  test(`PodVolumes mounts ${what}`, async () => {
     const requests: MountRequest[] = [];
     const { mounts } = createMemoryHost();
     const recording = {
@@ -131,7 +131,7 @@ const badMediums: Record<string, string> = {
 };
 
 for (const [medium, fault] of Object.entries(badMediums)) {
-  test(`PodVolumes refuses the medium ${medium}`, async () => {
+  test(`PodVolumes rejects the medium ${medium}`, async () => {
     const { volumes } = await machine();
     const message = `MountVolume.SetUp failed for volume "odd" : ${fault}`;
     const prepared = volumes.prepare(podWith([{ name: 'odd', emptyDir: { medium } }]), signal);
@@ -139,7 +139,7 @@ for (const [medium, fault] of Object.entries(badMediums)) {
   });
 }
 
-test('PodVolumes says when the machine has no such huge pages', async () => {
+test('PodVolumes reports that the machine has no such huge pages', async () => {
   const { mounts, volumes } = await machine();
   mounts.errors.failNext('mount', 'EINVAL');
   const containers = [{ name: 'web', resources: { requests: { 'hugepages-4Mi': '4Mi' } } }];
@@ -154,7 +154,7 @@ test('PodVolumes says when the machine has no such huge pages', async () => {
   });
 });
 
-test('PodVolumes leaves out what no container mounts', async () => {
+test('PodVolumes skips volumes that no container mounts', async () => {
   const { fs, volumes } = await machine();
   const unused = [disk, { name: 'data', nfs: { server: 's', path: '/' } }];
   await volumes.prepare(examplePod({ spec: { volumes: unused } }), signal);
@@ -162,7 +162,7 @@ test('PodVolumes leaves out what no container mounts', async () => {
   assert.equal(await fs.stat(volumesDir), undefined);
 });
 
-test('PodVolumes names the type of a volume that it cannot mount, and every other that fails', async () => {
+test('PodVolumes names the type of an unsupported volume, and all other volumes that fail', async () => {
   const { volumes, told } = await machine();
   const nfs = { name: 'data', nfs: { server: 's', path: '/' } };
   await assert.rejects(volumes.prepare(podWith([nfs]), signal), {
@@ -180,9 +180,9 @@ test('PodVolumes names the type of a volume that it cannot mount, and every othe
 });
 
 const sizes: Record<string, { spec: Partial<PodSpec>; sizeLimit?: string; bytes: bigint }> = {
-  'what the node has': { spec: {}, bytes: 1_073_741_824n },
+  'the node’s memory': { spec: {}, bytes: 1_073_741_824n },
   'its own limit': { spec: {}, sizeLimit: '8Mi', bytes: 8_388_608n },
-  'no more than the node has': { spec: {}, sizeLimit: '8Gi', bytes: 1_073_741_824n },
+  'at most the node’s memory': { spec: {}, sizeLimit: '8Gi', bytes: 1_073_741_824n },
   'the pod’s limit': {
     spec: { containers: [{ name: 'web', resources: { limits: { memory: '4Mi' } } }] },
     sizeLimit: '8Mi',
@@ -197,24 +197,24 @@ for (const [what, { spec, sizeLimit, bytes }] of Object.entries(sizes)) {
 }
 
 const hostPaths: Record<string, { source: HostPathVolumeSource; fault?: string }> = {
-  'anything without a type': { source: { path: '/not/there' } },
-  'a folder': { source: { path: '/srv/folder', type: 'Directory' } },
+  'any path without a type': { source: { path: '/not/there' } },
+  'a directory': { source: { path: '/srv/folder', type: 'Directory' } },
   'a file': { source: { path: '/srv/file', type: 'File' } },
-  'a file that may be made and is there': { source: { path: '/srv/file', type: 'FileOrCreate' } },
+  'an existing file for FileOrCreate': { source: { path: '/srv/file', type: 'FileOrCreate' } },
   'a socket': { source: { path: '/srv/socket', type: 'Socket' } },
-  'no file for a folder': {
+  'no file as a directory': {
     source: { path: '/srv/file', type: 'Directory' },
     fault: 'hostPath type check failed: /srv/file is not a directory',
   },
-  'no file for a folder that may be made': {
+  'no file for DirectoryOrCreate': {
     source: { path: '/srv/file', type: 'DirectoryOrCreate' },
     fault: 'hostPath type check failed: /srv/file is not a directory',
   },
-  'no folder for a file': {
+  'no directory as a file': {
     source: { path: '/srv/folder', type: 'File' },
     fault: 'hostPath type check failed: /srv/folder is not a file',
   },
-  'nothing that is missing': {
+  'no missing path': {
     source: { path: '/srv/nope', type: 'Socket' },
     fault: 'hostPath type check failed: /srv/nope is not a socket file',
   },
@@ -227,11 +227,11 @@ const hostPaths: Record<string, { source: HostPathVolumeSource; fault?: string }
     fault: 'hostPath type check failed: /srv/file is not a block device',
   },
   'no unknown type': { source: { path: '/srv/file', type: 'Pipe' }, fault: 'Pipe is an invalid volume type' },
-  'no way up': { source: { path: '/srv/../etc' }, fault: "invalid HostPath `/srv/../etc`: must not contain '..'" },
+  'no parent path': { source: { path: '/srv/../etc' }, fault: "invalid HostPath `/srv/../etc`: must not contain '..'" },
 };
 
 for (const [what, { source, fault }] of Object.entries(hostPaths)) {
-  test(`PodVolumes takes ${what} of the host`, async () => {
+  test(`PodVolumes accepts ${what} of the host`, async () => {
     const { volumes } = await machine();
     const prepared = volumes.prepare(podWith([{ name: 'host', hostPath: source }]), signal);
     if (fault === undefined) {
@@ -244,7 +244,7 @@ for (const [what, { source, fault }] of Object.entries(hostPaths)) {
   });
 }
 
-test('PodVolumes makes what a hostPath says may be made', async () => {
+test('PodVolumes creates missing paths of the OrCreate types', async () => {
   const { fs, volumes } = await machine();
   const made = [
     { name: 'a', hostPath: { path: '/srv/new/folder', type: 'DirectoryOrCreate' } },
@@ -257,7 +257,7 @@ test('PodVolumes makes what a hostPath says may be made', async () => {
   assert.equal(await fs.readText('/srv/file'), 'content');
 });
 
-test('PodVolumes knows its mounts when its root is behind a link', async () => {
+test('PodVolumes recognizes its mounts if its root is behind a symlink', async () => {
   const { fs, mounts, volumes } = await machine();
   await fs.makeDirectory('/disk/kubelet');
   await fs.symbolicLink('/disk/kubelet', '/k');
@@ -271,7 +271,7 @@ test('PodVolumes knows its mounts when its root is behind a link', async () => {
   assert.equal(await fs.stat('/k/pods/u1/volumes'), undefined);
 });
 
-test('PodVolumes lists the mounts of the machine once, however many volumes there are', async () => {
+test('PodVolumes reads the mount table once for all volumes', async () => {
   const host = createMemoryHost();
   let lists = 0;
   const list = () => {

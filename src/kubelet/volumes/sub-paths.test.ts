@@ -30,9 +30,9 @@ function bind(host: MemoryHost, ...mounts: Partial<VolumeMount>[]): Promise<Read
 }
 
 const paths: Record<string, { mount: Partial<VolumeMount>; path?: string; fault?: string }> = {
-  'nothing of a mount of the whole volume': { mount: {}, path: '' },
+  'empty for a mount of the whole volume': { mount: {}, path: '' },
   'the path': { mount: { subPath: 'a/b' }, path: 'a/b' },
-  'the path, without a look at the environment': { mount: { subPath: '$(POD)' }, path: '$(POD)' },
+  'the path without expansion': { mount: { subPath: '$(POD)' }, path: '$(POD)' },
   'the expanded expression': { mount: { subPathExpr: 'logs/$(POD)/$$(POD)' }, path: 'logs/hello/$(POD)' },
   'no expression without a value': {
     mount: { subPathExpr: '$(NONE)/$(POD)/$(EMPTY)/$(ALSO)' },
@@ -42,7 +42,7 @@ const paths: Record<string, { mount: Partial<VolumeMount>; path?: string; fault?
     mount: { subPathExpr: '$(ROOT)/x' },
     fault: 'error SubPath `/etc/x` must not be an absolute path',
   },
-  'no way up': {
+  'no parent path': {
     mount: { subPathExpr: 'a/$(UP)' },
     fault: "unable to provision SubPath `a/..`: must not contain '..'",
   },
@@ -57,7 +57,7 @@ for (const [what, { mount, path, fault }] of Object.entries(paths)) {
   });
 }
 
-test('bindSubPaths() binds each place to a path of its own, by the index of its mount', async () => {
+test('bindSubPaths() binds each subPath to its own path, by the index of its mount', async () => {
   const host = await machine();
   await host.fs.writeFile(`${VOLUME}/file`, 'text');
   const bound = await bind(host, {}, { subPath: 'file' }, { subPathExpr: '$(POD)/sub' });
@@ -73,14 +73,14 @@ test('bindSubPaths() binds each place to a path of its own, by the index of its 
   assert.ok(await host.fs.stat(`${VOLUME}/hello/sub/new`));
 });
 
-test('bindSubPaths() makes what is missing like the volume itself, but for the sticky bit', async () => {
+test('bindSubPaths() creates missing directories with the mode of the volume, without the sticky bit', async () => {
   const host = await machine();
   await bind(host, { subPath: 'a/b' });
   const modes = await Promise.all(['a', 'a/b'].map(async (path) => (await host.fs.stat(`${VOLUME}/${path}`))?.mode));
   assert.deepEqual(modes, [0o2775, 0o2775]);
 });
 
-test('bindSubPaths() may be repeated: the next start gets what is there by then', async () => {
+test('bindSubPaths() may be repeated: the next start gets the current directory', async () => {
   const host = await machine();
   const { fs } = host;
   await fs.writeFile(`${VOLUME}/old`, 'old');
@@ -101,16 +101,16 @@ const attacks: Record<
   string,
   { link: string; subPath: string; fault: 'prepare subPath' | 'create subPath directory' }
 > = {
-  'a link to the root of the machine': { link: '/', subPath: 'link', fault: 'prepare subPath' },
-  'a link to a folder of the machine': { link: '/etc', subPath: 'link', fault: 'prepare subPath' },
+  'a link to the host’s root': { link: '/', subPath: 'link', fault: 'prepare subPath' },
+  'a link to a directory of the host': { link: '/etc', subPath: 'link', fault: 'prepare subPath' },
   'a link upwards': { link: '../../etc', subPath: 'link', fault: 'prepare subPath' },
-  'a new folder behind a link': { link: '/etc', subPath: 'link/new', fault: 'create subPath directory' },
-  'a link to nothing': { link: '/etc/none', subPath: 'link', fault: 'create subPath directory' },
+  'a new directory behind a link': { link: '/etc', subPath: 'link/new', fault: 'create subPath directory' },
+  'a dangling link': { link: '/etc/none', subPath: 'link', fault: 'create subPath directory' },
   'a link to itself': { link: 'link', subPath: 'link', fault: 'prepare subPath' },
 };
 
 for (const [what, { link, subPath, fault }] of Object.entries(attacks)) {
-  test(`bindSubPaths() refuses ${what}, and does not tell what is there`, async () => {
+  test(`bindSubPaths() rejects ${what} without revealing the target`, async () => {
     const host = await machine();
     await host.fs.symbolicLink(link, `${VOLUME}/link`);
     const message = `failed to ${fault} for volumeMount "data" of container "web"`;

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { relabelledVolumes } from './volume-plugins.ts';
 
-test('relabelledVolumes() are those that nobody but the pod has', () => {
+test('relabelledVolumes() are the volumes that belong to the pod alone', () => {
   const volumes = [
     { name: 'scratch', emptyDir: {} },
     { name: 'settings', configMap: { name: 'c' } },

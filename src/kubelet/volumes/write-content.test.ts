@@ -19,7 +19,7 @@ function content(files: Readonly<Record<string, string>>, mode = 0o644): VolumeC
   return new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode }]));
 }
 
-/** What a container reads: the text of each file, by the path that users see. */
+/** What a container reads: the text of each file by its visible path. */
 async function seen(fs: FileSystem, folder = FOLDER): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const { name } of await fs.readDirectory(folder)) {
@@ -37,7 +37,7 @@ async function versions(fs: FileSystem): Promise<string[]> {
   return names.filter((name) => name.startsWith('..') && name !== '..data');
 }
 
-test('writeContent() shows files through one link, as kubelet lays them out', async () => {
+test('writeContent() links files through one directory, in kubelet’s layout', async () => {
   const host = await machine();
   await writeContent(FOLDER, content({ 'app.conf': 'a', 'sub/deep/x': 'x', 'sub/y': 'y' }, 0o440), undefined, host);
   const { fs } = host;
@@ -59,7 +59,7 @@ test('writeContent() shows files through one link, as kubelet lays them out', as
   );
 });
 
-test('writeContent() changes everything at once, and leaves nothing of before', async () => {
+test('writeContent() replaces all files at once and removes the old ones', async () => {
   const host = await machine();
   await writeContent(FOLDER, content({ a: '1', b: '1', 'sub/c': '1' }), undefined, host);
   await writeContent(FOLDER, content({ a: '2', 'new/d': '2' }), undefined, host);
@@ -71,10 +71,10 @@ test('writeContent() changes everything at once, and leaves nothing of before', 
 });
 
 const sameAndOther: Record<string, { next: Readonly<Record<string, string>>; isWritten: boolean }> = {
-  'leaves the same content alone': { next: { a: '1', 'sub/b': '2' }, isWritten: false },
-  'writes another text': { next: { a: '1', 'sub/b': '3' }, isWritten: true },
-  'writes when a file is more': { next: { a: '1', 'sub/b': '2', c: '' }, isWritten: true },
-  'writes when a file is less': { next: { a: '1' }, isWritten: true },
+  'does not rewrite the same content': { next: { a: '1', 'sub/b': '2' }, isWritten: false },
+  'writes a changed text': { next: { a: '1', 'sub/b': '3' }, isWritten: true },
+  'writes when a file was added': { next: { a: '1', 'sub/b': '2', c: '' }, isWritten: true },
+  'writes when a file was removed': { next: { a: '1' }, isWritten: true },
 };
 for (const [what, { next, isWritten }] of Object.entries(sameAndOther)) {
   test(`writeContent() ${what}`, async () => {
@@ -87,7 +87,7 @@ for (const [what, { next, isWritten }] of Object.entries(sameAndOther)) {
   });
 }
 
-test('writeContent() lets the pod’s group read, and nobody else', async () => {
+test('writeContent() lets only the pod’s group read', async () => {
   const host = await machine();
   const { fs } = host;
   await writeContent(FOLDER, content({ a: '1', 'sub/b': '2' }, 0o400), 2000, host);
@@ -103,7 +103,7 @@ test('writeContent() lets the pod’s group read, and nobody else', async () => 
   ]);
 });
 
-test('writeContent() leaves the places of other volumes alone', async () => {
+test('writeContent() keeps the mount points of other volumes', async () => {
   const host = await machine();
   await host.fs.makeDirectory(`${FOLDER}/sub`);
   await writeContent(FOLDER, content({ a: '1', 'sub/b': '2' }), undefined, host);
@@ -125,14 +125,14 @@ const hostile: Record<string, string> = {
   ['n/'.repeat(2049)]: 'invalid path: must be less than or equal to 4096 characters',
 };
 for (const [path, message] of Object.entries(hostile)) {
-  test(`writeContent() refuses ${JSON.stringify(path.slice(0, 20))}`, async () => {
+  test(`writeContent() rejects ${JSON.stringify(path.slice(0, 20))}`, async () => {
     const host = await machine();
     await assert.rejects(writeContent(FOLDER, content({ good: '', [path]: 'bad' }), undefined, host), { message });
     assert.deepEqual(await host.fs.readDirectory(FOLDER), []);
   });
 }
 
-test('writeContent() takes a path however it is spelled', async () => {
+test('writeContent() accepts any spelling of a path', async () => {
   const host = await machine();
   const spelled = content({ 'a/': 'first', 'sub//deep/./b': 'b', './a': 'last' });
   await writeContent(FOLDER, spelled, undefined, host);
@@ -150,7 +150,7 @@ test('writeContent() shows ten thousand files', async () => {
   assert.equal(await host.fs.readText(`${FOLDER}/key-9999`), 'new');
 });
 
-test('writeContent() keeps the old content when the disk is full, and takes the new one when it is not', async () => {
+test('writeContent() keeps the old content when the disk is full, and writes the new one later', async () => {
   const host = await machine();
   await writeContent(FOLDER, content({ a: 'old' }), undefined, host);
   host.fs.isFull = true;
@@ -163,7 +163,7 @@ test('writeContent() keeps the old content when the disk is full, and takes the 
   assert.deepEqual(await seen(host.fs), { a: 'new', b: 'new' });
 });
 
-test('writeContent() can be killed at any call: a reader sees one version, and the next pass completes it', async () => {
+test('writeContent() can be killed at any call: a reader sees one version, and the next call completes it', async () => {
   const before = { a: 'old', 'sub/b': 'old', gone: 'old' };
   const after = { a: 'new', 'sub/b': 'new', more: 'new' };
   for (let calls = 0, isDone = false; !isDone; calls++) {
@@ -182,7 +182,7 @@ test('writeContent() can be killed at any call: a reader sees one version, and t
   }
 });
 
-/** A file system whose agent is dead after some calls: nothing more has any effect. */
+/** A file system whose process dies after some calls: later calls have no effect. */
 function killedAfter(fs: FileSystem, calls: number): FileSystem {
   let left = calls;
   return new Proxy(fs, {

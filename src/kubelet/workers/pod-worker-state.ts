@@ -39,15 +39,15 @@ export function nextState(state: PodWorkerState, event: PodWorkerEvent): PodWork
     case 'podEnded':
       return terminating(state, Math.max(1, event.graceSeconds), event.failure);
     case 'containersStopped':
-      return state.phase === 'terminating' ? { phase: 'terminated', ...failureOf(state) } : state;
+      return state.phase === 'terminating' ? { phase: 'terminated', ...keepFailure(state) } : state;
     case 'resourcesReleased':
-      return state.phase === 'terminated' ? { phase: 'finished', ...failureOf(state) } : state;
+      return state.phase === 'terminated' ? { phase: 'finished', ...keepFailure(state) } : state;
     default:
       return assertNever(event);
   }
 }
 
-function failureOf({ failure }: { readonly failure?: PodFailure }): { readonly failure?: PodFailure } {
+function keepFailure({ failure }: { readonly failure?: PodFailure }): { readonly failure?: PodFailure } {
   return failure ? { failure } : {};
 }
 

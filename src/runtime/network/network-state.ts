@@ -26,7 +26,7 @@ export interface NetworkStateDeps {
 /** The networks as last read, and the last status of their plugins. The only owner of both. */
 export class NetworkState {
   readonly #deps: NetworkStateDeps;
-  readonly #sequencer = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
   #loaded = NOTHING_LOADED;
   #loadedText = JSON.stringify(NOTHING_LOADED);
   #first: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class NetworkState {
 
   /** Serialized, so that the last read decides. */
   refresh(): Promise<void> {
-    const done = this.#sequencer.run('refresh', () => this.#load());
+    const done = this.#mutex.run('refresh', () => this.#load());
     this.#first ??= done;
     return done;
   }

@@ -6,7 +6,7 @@ import { containerStatusMessage } from '../container/container-messages.ts';
 import { ContainerStore } from '../container/container-store.ts';
 import { deleteContainer } from '../container/delete-container.ts';
 import { ExitWatcher } from '../container/exit-watcher.ts';
-import { createExitNotifier } from '../container/notify-exit.ts';
+import { createExitNotifier } from '../container/notify-plugins.ts';
 import { recoverContainers } from '../container/recover-containers.ts';
 import { terminateContainer } from '../container/terminate-container.ts';
 import { applyUpdates } from '../container/update-resources.ts';

@@ -4,19 +4,21 @@ import type { PodNetwork } from '../network/pod-network.ts';
 import { type MetricsDeps, MetricsReader } from '../stats/metrics-reader.ts';
 import { type StatsDeps, StatsReader } from '../stats/stats-reader.ts';
 import { attach } from './attach.ts';
-import { containerStats } from './container-stats.ts';
 import type { ContainerVerbs } from './create-containers.ts';
 import type { SandboxVerbs } from './create-sandboxes.ts';
 import type { EventHub } from './event-hub.ts';
 import { type ExecDeps, exec } from './exec.ts';
 import { getContainerEvents } from './get-container-events.ts';
-import { listContainerStats } from './list-container-stats.ts';
-import { listMetricDescriptors } from './list-metric-descriptors.ts';
-import { listPodSandboxMetrics } from './list-pod-sandbox-metrics.ts';
-import { listPodSandboxStats } from './list-pod-sandbox-stats.ts';
-import { podSandboxStats } from './pod-sandbox-stats.ts';
 import { type PortForwardDeps, portForward } from './port-forward.ts';
 import { runtimeConfig } from './runtime-config.ts';
+import {
+  containerStats,
+  listContainerStats,
+  listMetricDescriptors,
+  listPodSandboxMetrics,
+  listPodSandboxStats,
+  podSandboxStats,
+} from './stats-verbs.ts';
 import { type StatusDeps, status } from './status.ts';
 import { streamCalls } from './stream-list.ts';
 import { type UpdatePodDeps, updatePodSandboxResources } from './update-pod-sandbox-resources.ts';

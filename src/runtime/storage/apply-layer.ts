@@ -65,7 +65,12 @@ export async function applyLayer(
       replaced.allow(member.stored);
       return frame.member(member, path);
     };
-    const unpacked = await unpackLayer(readTar(bytes), writer, { format: whiteoutFormat, onMember, reserveInodes }, signal);
+    const unpacked = await unpackLayer(
+      readTar(bytes),
+      writer,
+      { format: whiteoutFormat, onMember, reserveInodes },
+      signal,
+    );
     await frame.endMembers();
     await drainTail(bytes); // the digest includes everything after the end marker
     compressed?.verify('layer');

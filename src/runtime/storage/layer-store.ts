@@ -57,7 +57,7 @@ export class LayerStore {
   readonly #deps: LayerStoreDeps;
   /** By the hex part of the chain ID; the disk usage if it is known. */
   readonly #present: Map<string, TreeUsage | undefined>;
-  readonly #sequencer = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
 
   constructor(deps: LayerStoreDeps, present: Iterable<string>) {
     this.#deps = deps;
@@ -119,7 +119,7 @@ export class LayerStore {
 
   /** Adds a layer unless it exists. Serialized for each layer. */
   ensure(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
-    return this.#sequencer.run(hexOf(stack.chainId), async () => {
+    return this.#mutex.run(hexOf(stack.chainId), async () => {
       if (this.has(stack.chainId)) layer.onPresent?.();
       while (!this.has(stack.chainId)) await this.#tryToAdd(stack, layer, signal);
     });
@@ -127,7 +127,7 @@ export class LayerStore {
 
   /** Removes a layer by the hex part of its chain ID, unless it is needed when the removal starts. */
   remove(hex: string, isNeeded: () => boolean): Promise<void> {
-    return this.#sequencer.run(hex, async () => {
+    return this.#mutex.run(hex, async () => {
       const usage = this.#present.get(hex);
       if (isNeeded() || !this.#present.delete(hex)) return;
       const { fs, layout, trash } = this.#deps;
@@ -146,7 +146,7 @@ export class LayerStore {
     for (const { name } of await fs.readDirectory(layout.layers)) {
       const hex = /^\.?([0-9a-f]+)\.(?:json|tar-frame|tar-kept)(?:\.tmp)?$/.exec(name)?.[1];
       if (hex === undefined) continue;
-      await this.#sequencer.run(hex, async () => {
+      await this.#mutex.run(hex, async () => {
         if (!this.#present.has(hex)) await fs.remove(`${layout.layers}/${name}`);
       });
     }

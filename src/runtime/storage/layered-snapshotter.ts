@@ -102,7 +102,8 @@ export class LayeredSnapshotter implements Snapshotter {
       await mounts.unmount(target, { lazy: true });
     }
     const view = `views/${viewName(target)}` as const;
-    if (references.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined) await this.#discard(view);
+    if (references.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined)
+      await this.#discard(view);
   }
 
   async remove(containerId: string): Promise<void> {

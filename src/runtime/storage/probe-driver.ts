@@ -50,7 +50,8 @@ const OVERLAYS: readonly StorageDriver[] = [
  * Selects the driver for existing layers if a full disk does not allow a probe. Without `volatile`, which is optional.
  */
 export function driverForExistingLayers(formats: readonly string[]): StorageDriver | undefined {
-  return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ format }) => formats.includes(format),
+  return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ format }) =>
+    formats.includes(format),
   );
 }
 

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Log } from '../../base/log.ts';
 import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
-import { recordPath } from './record-path.ts';
 import type { PutOptions, RecordStore } from './record-store.ts';
 import { recordToText } from './record-text.ts';
+
+const ENDING = '.json';
 
 export interface RecordStoreOptions<R extends { readonly id: string }> {
   /** Created if missing. The store owns everything in it. */
@@ -152,4 +153,13 @@ async function outOfSpaceError(write: Promise<void>): Promise<FileSystemError | 
     if (error instanceof FileSystemError && isOutOfSpace(error)) return error;
     throw error;
   }
+}
+
+export function recordPath(folder: string, id: string): string {
+  return `${folder}/${id}${ENDING}`;
+}
+
+/** `undefined` for a temporary file that a crash left. */
+export function recordIdFromFileName(name: string): string | undefined {
+  return name.endsWith(ENDING) ? name.slice(0, -ENDING.length) : undefined;
 }

@@ -1,6 +1,5 @@
 import { FileSystemError } from '../../host/file-system.ts';
-import { FileRecordStore, type RecordStoreOptions } from './file-record-store.ts';
-import { recordIdFromFileName, recordPath } from './record-path.ts';
+import { FileRecordStore, type RecordStoreOptions, recordIdFromFileName, recordPath } from './file-record-store.ts';
 import type { OpenedStore } from './record-store.ts';
 import { recordFromText } from './record-text.ts';
 

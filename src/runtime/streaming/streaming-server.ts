@@ -2,9 +2,10 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, IncomingUpgrade, Network, UpgradeDecision, WebSocketConnection } from '../../host/network.ts';
 import type { TcpServer } from '../../host/tcp-server.ts';
+import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
+import type { SpdySession } from '../../streams/spdy/spdy-session.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { negotiateUpgrade, rejectUpgrade } from './negotiate-upgrade.ts';
-import { openClientSession } from './open-client-session.ts';
 import type { PortForwardClient } from './port-forward-client.ts';
 import { COMMAND_PROTOCOLS, FORWARD_PROTOCOLS } from './protocols.ts';
 import { openSpdyCommandClient } from './spdy-command-client.ts';
@@ -121,4 +122,24 @@ async function serveSpdy(
   } finally {
     await spdy.close();
   }
+}
+
+/** Time limit for a client to close the connection after GOAWAY. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
+/** A server-side SPDY session. After `close`, a client that neither reads nor disconnects is disconnected by the timeout. */
+function openClientSession(transport: ByteStream, clock: Pick<Clock, 'deadline'>): SpdySession {
+  const session = openSpdySession(transport, 'server');
+  let isClosing = false;
+  return {
+    incoming: session.incoming,
+    open: (headers, signal) => session.open(headers, signal),
+    closed: session.closed,
+    close: () => {
+      if (!isClosing)
+        clock.deadline(CLOSE_TIMEOUT_MS).addEventListener('abort', () => transport.close(), { once: true });
+      isClosing = true;
+      return session.close();
+    },
+  };
 }

@@ -10,7 +10,7 @@ import {
 } from './spdy-frames.ts';
 
 /** Kubernetes' control frames have less than 200 bytes. */
-const MOST_CONTROL_BYTES = 16 * 1024;
+const MAX_CONTROL_BYTES = 16 * 1024;
 
 /** The frame that is being read, after its header. */
 type Body =
@@ -26,7 +26,7 @@ type Body =
 /**
  * Decodes frames from bytes that are split anywhere.
  * 1. Data is never buffered: each part is yielded as a view of the chunk it arrived in.
- * 2. Only headers and control frames are buffered, at most `MOST_CONTROL_BYTES`.
+ * 2. Only headers and control frames are buffered, at most `MAX_CONTROL_BYTES`.
  */
 export class FrameDecoder {
   readonly #headers = new HeaderReader();
@@ -89,6 +89,6 @@ function bodyAfter(head: DataView): Body {
   }
   const version = head.getUint16(0) & 0x7fff;
   if (version !== SPDY_VERSION) throw new SpdyProtocolError(`a frame is of version ${version}`);
-  if (length > MOST_CONTROL_BYTES) throw new SpdyProtocolError(`a control frame has ${length} bytes`);
+  if (length > MAX_CONTROL_BYTES) throw new SpdyProtocolError(`a control frame has ${length} bytes`);
   return { kind: 'control', type: head.getUint16(2), flags, payload: new Uint8Array(length), read: 0 };
 }

@@ -3,10 +3,10 @@ import { encodeDataHeader } from './encode-frame.ts';
 import { FRAME_HEADER_BYTES } from './spdy-frames.ts';
 
 /** The limit of one frame. The size of one read from a socket, so that a chunk becomes a frame. */
-const MOST_PAYLOAD_BYTES = 64 * 1024;
+const MAX_PAYLOAD_BYTES = 64 * 1024;
 
 /** The limit of one write. */
-const BATCH_BYTES = 2 * (FRAME_HEADER_BYTES + MOST_PAYLOAD_BYTES);
+const BATCH_BYTES = 2 * (FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES);
 
 type Item =
   | { readonly kind: 'control'; readonly bytes: Uint8Array }
@@ -125,7 +125,7 @@ export class FrameWriter {
 
 function sizeOfNext(item: Item): number {
   if (item.kind === 'control') return item.bytes.length;
-  return FRAME_HEADER_BYTES + Math.min(item.data.length - item.written, MOST_PAYLOAD_BYTES);
+  return FRAME_HEADER_BYTES + Math.min(item.data.length - item.written, MAX_PAYLOAD_BYTES);
 }
 
 /** Writes the next frame of the item; returns whether it was the last one. */
@@ -134,7 +134,7 @@ function writeNext(item: Item, batch: Uint8Array, at: number): boolean {
     batch.set(item.bytes, at);
     return true;
   }
-  const payload = item.data.subarray(item.written, item.written + MOST_PAYLOAD_BYTES);
+  const payload = item.data.subarray(item.written, item.written + MAX_PAYLOAD_BYTES);
   item.written += payload.length;
   const isLast = item.written === item.data.length;
   encodeDataHeader(batch, at, { streamId: item.streamId, length: payload.length, fin: item.fin && isLast });

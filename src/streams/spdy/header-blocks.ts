@@ -4,11 +4,11 @@ import { SpdyProtocolError } from './spdy-frames.ts';
 import type { SpdyHeaders } from './spdy-session.ts';
 
 /** The limit of an uncompressed block. Kubernetes' blocks have some 60 bytes. */
-const MOST_HEADER_BYTES = 8 * 1024;
-const MOST_NAMES = 32;
+const MAX_HEADER_BYTES = 8 * 1024;
+const MAX_NAMES = 32;
 /** The limit of a name, and of all its values together. */
-const MOST_WORD_BYTES = 1024;
-const MOST_VALUES = 16;
+const MAX_WORD_BYTES = 1024;
+const MAX_VALUES = 16;
 
 /** The window of deflate. */
 const WINDOW_BYTES = 32 * 1024;
@@ -59,7 +59,7 @@ function inflate(deflated: Uint8Array, window: Uint8Array): Buffer {
     return inflateRawSync(deflated, {
       ...(window.length > 0 && { dictionary: window }),
       finishFlush: constants.Z_SYNC_FLUSH,
-      maxOutputLength: MOST_HEADER_BYTES,
+      maxOutputLength: MAX_HEADER_BYTES,
     });
   } catch (error) {
     throw new SpdyProtocolError('headers cannot be inflated', { cause: error });
@@ -77,18 +77,18 @@ function parseHeaders(text: Buffer): SpdyHeaders {
   };
   const words = (): string => {
     const length = number();
-    if (length > MOST_WORD_BYTES) throw new SpdyProtocolError(`a header has ${length} bytes`);
+    if (length > MAX_WORD_BYTES) throw new SpdyProtocolError(`a header has ${length} bytes`);
     if (at + length > text.length) throw new SpdyProtocolError('a header block is cut off');
     at += length;
     return text.toString('utf8', at - length, at);
   };
   const names = number();
-  if (names > MOST_NAMES) throw new SpdyProtocolError(`a header block has ${names} names`);
+  if (names > MAX_NAMES) throw new SpdyProtocolError(`a header block has ${names} names`);
   for (let left = names; left > 0; left--) {
     const name = words().toLowerCase();
     if (headers.has(name)) throw new SpdyProtocolError(`header ${name} is duplicate`);
-    const values = words().split('\0', MOST_VALUES + 1);
-    if (values.length > MOST_VALUES) throw new SpdyProtocolError(`header ${name} has too many values`);
+    const values = words().split('\0', MAX_VALUES + 1);
+    if (values.length > MAX_VALUES) throw new SpdyProtocolError(`header ${name} has too many values`);
     headers.set(name, values);
   }
   return Object.fromEntries(headers);
@@ -103,7 +103,7 @@ export class HeaderWriter {
 
   write(headers: SpdyHeaders): Uint8Array {
     const text = encodeHeaders(headers);
-    if (text.length > MOST_HEADER_BYTES - 1) throw new RangeError('headers are too long for one block');
+    if (text.length > MAX_HEADER_BYTES - 1) throw new RangeError('headers are too long for one block');
     const stored = Buffer.alloc(5); // block type, length, and inverted length, little-endian
     stored.writeUInt16LE(text.length, 1);
     stored.writeUInt16LE(text.length ^ 0xffff, 3);

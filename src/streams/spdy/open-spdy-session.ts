@@ -13,7 +13,7 @@ import type { SpdyHeaders, SpdySession, SpdyStream } from './spdy-session.ts';
 import { UnreadLimit } from './unread-limit.ts';
 
 /** More are reset. Each connection of a port-forward has two. */
-const MOST_STREAMS = 2000;
+const MAX_STREAMS = 2000;
 
 /** A peer that does not read this much of control frames is disconnected. */
 const MAX_CONTROL_BYTES = 256 * 1024;
@@ -159,7 +159,7 @@ class LiveSession implements SpdySession {
       throw new SpdyProtocolError(`the peer may not open stream ${streamId}`);
     }
     this.#lastPeerId = streamId;
-    if (!this.incoming.isOpen || this.#streams.size + this.incoming.size >= MOST_STREAMS) {
+    if (!this.incoming.isOpen || this.#streams.size + this.incoming.size >= MAX_STREAMS) {
       this.#send({ kind: 'rstStream', streamId, status: RESET_STATUS.refusedStream });
       return;
     }

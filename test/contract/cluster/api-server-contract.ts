@@ -6,9 +6,9 @@ import { objectContract } from './object-contract.ts';
 import { statusContract } from './status-contract.ts';
 import { watchContract } from './watch-contract.ts';
 
-/** What the agent relies on in an API server, the one in memory included. */
+/** The agent’s requirements of an API server, for the real and the in-memory one. */
 export function apiServerContract(name: string, make: () => Promise<ApiWorld>, skip: string | false = false): void {
-  describe(`the API server contract, kept by ${name}`, { skip }, () => {
+  describe(`the API server contract of ${name}`, { skip }, () => {
     let world: ApiWorld;
     before(async () => {
       world = await make();

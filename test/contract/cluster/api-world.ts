@@ -7,20 +7,20 @@ import type {
   Selection,
 } from '../../../src/kubelet/api-client/api-server.ts';
 
-/** A server to put under the contract. Nobody else writes to what the contract makes there. */
+/** A server under the contract. Only the contract writes to its objects. */
 export interface ApiWorld {
   readonly api: ApiServer;
-  /** Exists; pods are created in it. */
+  /** An existing namespace, in which pods are created. */
   readonly namespace: string;
   stop(): Promise<void>;
 }
 
-/** Ends a case that would wait for ever. */
+/** Ends a test that would wait forever. */
 export const patience = (): AbortSignal => AbortSignal.timeout(180_000);
 
 let made = 0;
 
-/** A name that no other case uses. */
+/** A unique name. */
 export function freshName(prefix = 'web'): string {
   return `${prefix}-${process.pid}-${++made}`;
 }
@@ -41,7 +41,7 @@ export function podOf(
   };
 }
 
-/** Creates a pod of a fresh name. */
+/** Creates a pod with a unique name. */
 export async function createPod(
   world: ApiWorld,
   spec: Partial<Pod['spec']> = {},
@@ -68,7 +68,7 @@ export function nodeOf(name: string): Node {
   };
 }
 
-/** What a watch tells, as short lines: `ADDED web-1`. */
+/** The events of a watch as short lines: `ADDED web-1`. */
 export async function watchLines<R extends Resource>(
   { api }: ApiWorld,
   selection: Selection<R> & { readonly resourceVersion: string },

@@ -10,7 +10,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
   const graceOf = async (key: ObjectKey<'pods'>): Promise<number | undefined> =>
     (await worldOf().api.get(key, patience())).metadata.deletionGracePeriodSeconds;
   const isGone = (key: ObjectKey) => assert.rejects(worldOf().api.get(key, patience()), { reason: 'NotFound' });
-  /** What a watch that saw the pod created was told since. */
+  /** The events of a watch since the pod’s creation. */
   const fate = async ({ key, pod }: { key: ObjectKey<'pods'>; pod: Pod }, count: number) => {
     const { resourceVersion = '' } = pod.metadata;
     const selection = { resource: key.resource, fieldSelector: `metadata.name=${key.name}`, resourceVersion };
@@ -18,7 +18,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     return events.map(({ type, object }) => `${type} ${object.metadata.deletionGracePeriodSeconds ?? 'no'} grace`);
   };
 
-  test('a pod of a node is given its own grace period, and the node the last word', async () => {
+  test('a pod of a node gets its own grace period, and the node confirms the deletion', async () => {
     const created = await createPod(worldOf(), { terminationGracePeriodSeconds: 20 });
     await remove(created.key);
     const { metadata } = await worldOf().api.get(created.key, patience());
@@ -29,13 +29,13 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await fate(created, 3), ['MODIFIED 20 grace', 'MODIFIED 0 grace', 'DELETED 0 grace']);
   });
 
-  test('the grace period that is asked for counts', async () => {
+  test('a requested grace period is used', async () => {
     const { key } = await createPod(worldOf());
     await remove(key, { graceSeconds: 7 });
     assert.equal(await graceOf(key), 7);
   });
 
-  test('a pod that goes may only go sooner', async () => {
+  test('a pending deletion can only be shortened', async () => {
     const { key } = await createPod(worldOf());
     await remove(key, { graceSeconds: 20 });
     const first = await worldOf().api.get(key, patience());
@@ -48,7 +48,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     assert.ok((metadata.deletionTimestamp ?? '') < (first.metadata.deletionTimestamp ?? ''));
   });
 
-  test('a pod that no node has goes at once', async () => {
+  test('a pod without a node is removed at once', async () => {
     const created = await createPod(worldOf(), { nodeName: undefined });
     await remove(created.key);
     await isGone(created.key);
@@ -56,7 +56,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
   });
 
   for (const phase of ['Succeeded', 'Failed']) {
-    test(`a pod that has ${phase.toLowerCase()} goes at once`, async () => {
+    test(`a pod that has ${phase.toLowerCase()} is removed at once`, async () => {
       const { key } = await createPod(worldOf());
       await worldOf().api.patch(key, { status: { phase } }, { subresource: 'status' }, patience());
       await remove(key);
@@ -64,7 +64,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     });
   }
 
-  test('a deletion means the object of its uid', async () => {
+  test('a deletion with a uid is for that object only', async () => {
     const { key, pod } = await createPod(worldOf());
     await assert.rejects(remove(key, { uid: 'other' }), {
       reason: 'Conflict',
@@ -75,7 +75,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     assert.equal(await graceOf(key), undefined);
   });
 
-  test('an update cannot take a deletion back', async () => {
+  test('an update cannot revert a deletion', async () => {
     const { key, pod } = await createPod(worldOf());
     await remove(key);
     const { resourceVersion: _, ...metadata } = pod.metadata;
@@ -84,7 +84,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     assert.notEqual(updated.metadata.deletionTimestamp, undefined);
   });
 
-  test('a finalizer keeps a pod until it is taken off', async () => {
+  test('a finalizer keeps a pod until it is removed', async () => {
     const { key } = await createPod(worldOf(), {}, { finalizers: ['example.com/hold'] });
     await remove(key, { graceSeconds: 0 });
     assert.equal(await graceOf(key), 0);
@@ -92,7 +92,7 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     await isGone(key);
   });
 
-  test('what is no pod goes at once, unless a finalizer keeps it', async () => {
+  test('other objects are removed at once, unless a finalizer keeps them', async () => {
     const world = worldOf();
     const name = freshName('map');
     const key = { resource: 'configmaps', namespace: world.namespace, name } as const;

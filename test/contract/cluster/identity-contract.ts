@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CertificateSigningRequest } from '../../../src/api/generated/core-v1.ts';
 import { type ApiWorld, createPod, freshName, patience, watchLines } from './api-world.ts';
 
-/** A request of `CN=system:node:box, O=system:nodes`, which nobody has to approve. */
+/** A request of `CN=system:node:box, O=system:nodes`, which is never approved. */
 const PEM = `-----BEGIN CERTIFICATE REQUEST-----
 MIHsMIGTAgEAMDExFTATBgNVBAoMDHN5c3RlbTpub2RlczEYMBYGA1UEAwwPc3lz
 dGVtOm5vZGU6Ym94MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVb52mLsLZQoF
@@ -13,12 +13,12 @@ UOcuvN3w6W3gKqz7AiEAy7KHcpeSk+0viELHXzsuVsNEKDFu8neLolNV+m1qE1E=
 -----END CERTIFICATE REQUEST-----
 `;
 
-/** What tells pods and nodes who they are: tokens and certificates. */
+/** Tokens and certificates of pods and nodes. */
 export function identityContract(worldOf: () => ApiWorld): void {
   const account = () => ({ namespace: worldOf().namespace, name: 'default' });
   const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
-  test('a token is for whom it is bound to, and lasts as long as is asked for', async () => {
+  test('a token is bound to its object, and has the requested lifetime', async () => {
     const { pod } = await createPod(worldOf(), { serviceAccountName: 'default' });
     const { name, uid } = pod.metadata;
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid };
@@ -32,7 +32,7 @@ export function identityContract(worldOf: () => ApiWorld): void {
     assert.match(expirationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   });
 
-  test('a token of nobody, for nobody or for a moment is refused', async () => {
+  test('a token of a missing account, for a missing pod or with a short lifetime is rejected', async () => {
     const { api } = worldOf();
     const { pod } = await createPod(worldOf(), { serviceAccountName: 'default' });
     const { name } = pod.metadata;
@@ -59,7 +59,7 @@ export function identityContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('a token is of the account that is meant, and of no other of its name', async () => {
+  test('a token with an account uid is of that account only', async () => {
     const { api, namespace } = worldOf();
     const name = freshName('account');
     const key = { resource: 'serviceaccounts', namespace, name } as const;
@@ -82,7 +82,7 @@ export function identityContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('a request for a certificate is kept, found and watched by its name', async () => {
+  test('a certificate request is stored, found and watched by its name', async () => {
     const { api } = worldOf();
     const request: CertificateSigningRequest = {
       metadata: { name: freshName('csr') },

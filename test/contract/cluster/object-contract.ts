@@ -15,7 +15,7 @@ import {
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 export function objectContract(worldOf: () => ApiWorld): void {
-  test('a created pod is identified, dated, of generation 1, with its defaults, and Pending', async () => {
+  test('a created pod has a uid, a timestamp, generation 1, its defaults, and is Pending', async () => {
     const { key, pod } = await createPod(worldOf(), {}, { uid: 'mine', labels: { app: 'web' } });
     const { metadata, spec, status } = pod;
     assert.match(metadata.uid, UUID_V4);
@@ -26,7 +26,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await worldOf().api.get(key, patience()), pod);
   });
 
-  test('a list has what was created, and no kind in its items', async () => {
+  test('a list has created objects, without their kind', async () => {
     const { key, pod } = await createPod(worldOf());
     const { items } = await worldOf().api.list(
       { resource: 'pods', fieldSelector: `metadata.name=${key.name}` },
@@ -53,7 +53,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('versions grow over all objects, and a list tells the newest', async () => {
+  test('versions grow over all objects, and a list has the newest', async () => {
     const world = worldOf();
     const { pod } = await createPod(world);
     const name = freshName('map');
@@ -71,7 +71,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     assert.match(created.metadata.name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test('what cannot be created is refused in the words of the server', async () => {
+  test('an invalid create is rejected with the server’s message', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const create = (name: string, change: object) =>
@@ -94,7 +94,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('nothing can be done with what is not there', async () => {
+  test('requests for a missing object are rejected', async () => {
     const world = worldOf();
     const key = podKey(world, freshName());
     const notFound = { reason: 'NotFound', message: `pods "${key.name}" not found` };
@@ -108,7 +108,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('an update needs the newest version where it tells one', async () => {
+  test('an update with a version needs the newest one', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const labelled = (app: string) => ({ ...pod, metadata: { ...pod.metadata, labels: { app } } });
@@ -123,7 +123,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     assert.deepEqual((await world.api.update(key, unconditional, patience())).metadata.labels, { app: 'c' });
   });
 
-  test('an update means the object of its uid', async () => {
+  test('an update with a uid is for that object only', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const other = { ...pod, metadata: { ...pod.metadata, uid: 'other' } };
@@ -136,7 +136,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('an update that changes nothing is no change', async () => {
+  test('an update without a difference is not a change', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     assert.deepEqual(await world.api.update(key, pod, patience()), pod);
@@ -151,9 +151,9 @@ export function objectContract(worldOf: () => ApiWorld): void {
     assert.equal(await patched({ spec: { containers: [{ name: 'main', image: 'busybox:2' }] } }), 2);
   });
 
-  test('an update without the defaults gets them again', async () => {
+  test('an update without defaults gets them again', async () => {
     const world = worldOf();
-    // What an admission plugin would add is no default.
+    // Additions of an admission plugin are not defaults.
     const spec = { serviceAccountName: 'default', automountServiceAccountToken: false };
     const { key, pod } = await createPod(world, spec);
     assert.deepEqual(await world.api.update(key, podOf(world, key.name, spec), patience()), pod);
@@ -185,7 +185,7 @@ export function objectContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(node.status?.allocatable, { cpu: '2' });
   });
 
-  test('the texts of a secret become its data', async () => {
+  test('stringData of a secret becomes data', async () => {
     const world = worldOf();
     const key = { resource: 'secrets', namespace: world.namespace, name: freshName('secret') } as const;
     const metadata = { name: key.name, namespace: key.namespace };

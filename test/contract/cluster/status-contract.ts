@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ApiWorld, createPod, freshName, nodeOf, patience } from './api-world.ts';
 
 export function statusContract(worldOf: () => ApiWorld): void {
-  test('the status of a pod changes through its subresource alone', async () => {
+  test('the status of a pod changes only through its subresource', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const patch = { metadata: { labels: { a: '1' } }, status: { phase: 'Running' } };
@@ -13,7 +13,7 @@ export function statusContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(updated.status, pod.status);
   });
 
-  test('through the status of a pod nothing else changes but labels and annotations', async () => {
+  test('a status write of a pod changes only the status, labels and annotations', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'box', uid: 'u1' };
@@ -38,7 +38,7 @@ export function statusContract(worldOf: () => ApiWorld): void {
     });
   });
 
-  test('a patch of conditions leaves those of other writers alone', async () => {
+  test('a patch of conditions keeps those of other writers', async () => {
     const world = worldOf();
     const { key } = await createPod(world);
     const patched = async (conditions: object[]) => {
@@ -51,7 +51,7 @@ export function statusContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await patched([{ $patch: 'delete', type: 'Ready' }]), ['PodScheduled True']);
   });
 
-  test('the generation that a status has seen is never taken back', async () => {
+  test('an observed generation is never reset', async () => {
     const world = worldOf();
     const { key } = await createPod(world);
     const seen = async (observedGeneration: number | null) => {
@@ -64,7 +64,7 @@ export function statusContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await seen(null), [1, 1]);
   });
 
-  test('a patch means the object of its uid, and its version where it tells one', async () => {
+  test('a patch with a uid or version is for that object and version only', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const { uid, resourceVersion } = pod.metadata;
@@ -78,7 +78,7 @@ export function statusContract(worldOf: () => ApiWorld): void {
     await assert.rejects(patch({ resourceVersion }, 'Failed'), { reason: 'Conflict', message: /has been modified/ });
   });
 
-  test('the spec of a node stays out of its status, and its annotations do not', async (t) => {
+  test('a status write of a node changes annotations but not the spec', async (t) => {
     const { api } = worldOf();
     const key = { resource: 'nodes', namespace: '', name: freshName('node') } as const;
     const node = await api.create(key, nodeOf(key.name), patience());
@@ -99,7 +99,7 @@ export function statusContract(worldOf: () => ApiWorld): void {
     assert.equal(node.metadata.uid, updated.metadata.uid);
   });
 
-  test('what has no status has no such path', async () => {
+  test('a resource without a status has no such path', async () => {
     const world = worldOf();
     const key = { resource: 'configmaps', namespace: world.namespace, name: 'any' } as const;
     await assert.rejects(world.api.patch(key, {}, { subresource: 'status' }, patience()), {

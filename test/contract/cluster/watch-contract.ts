@@ -18,7 +18,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
   const setPhase = (name: string, phase: string) =>
     worldOf().api.patch(podKey(worldOf(), name), { status: { phase } }, { subresource: 'status' }, patience());
 
-  test('a watch goes on where a list ended, tells each change once and in order', async () => {
+  test('a watch continues where a list ended, and delivers each change once and in order', async () => {
     const world = worldOf();
     const node = freshName('node');
     const { key } = await createPod(world, { nodeName: node });
@@ -36,7 +36,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     ]);
   });
 
-  test('a watch tells what happens while it waits', async () => {
+  test('a watch delivers changes while it is open', async () => {
     const world = worldOf();
     const node = freshName('node');
     const resourceVersion = await versionNow();
@@ -47,7 +47,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await lines, [`ADDED ${key.name}`, `MODIFIED ${key.name}`]);
   });
 
-  test('each change bears its version, from which another watch goes on', async () => {
+  test('each change has its version, from which another watch continues', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const selection = { resource: 'pods', fieldSelector: `metadata.name=${key.name}` } as const;
@@ -62,7 +62,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await watched(world, { ...selection, resourceVersion: first?.resourceVersion ?? '' }, 3), rest);
   });
 
-  test('what begins to match is added, and what ceases to is deleted in its last state that did', async () => {
+  test('an object that begins to match is added, and one that ceases to match is deleted in its last matching state', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world);
     const selection = {
@@ -80,7 +80,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     assert.equal(events[1]?.object.metadata.resourceVersion, now.metadata.resourceVersion);
   });
 
-  test('what is deleted bears the version of its deletion', async () => {
+  test('a deleted object has the version of its deletion', async () => {
     const world = worldOf();
     const { key, pod } = await createPod(world, { nodeName: undefined });
     await world.api.delete(key, {}, patience());
@@ -95,7 +95,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     assert.equal(deleted?.object.metadata.resourceVersion, deleted?.resourceVersion);
   });
 
-  test('a watch is about one resource, and about one namespace where it says so', async () => {
+  test('a watch selects one resource, and one namespace if given', async () => {
     const world = worldOf();
     const name = freshName();
     const resourceVersion = await versionNow();
@@ -111,7 +111,7 @@ export function watchContract(worldOf: () => ApiWorld): void {
     assert.deepEqual(await watchLines(world, { ...selection, resourceVersion }, 2), [`ADDED ${name}`, `MODIFIED ${name}`]);
   });
 
-  test('a watch from version 0 tells first what there is', async () => {
+  test('a watch from version 0 delivers the existing objects first', async () => {
     const world = worldOf();
     const { key } = await createPod(world);
     const selection = { resource: 'pods', fieldSelector: `metadata.name=${key.name}`, resourceVersion: '0' } as const;

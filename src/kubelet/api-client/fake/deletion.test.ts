@@ -10,7 +10,7 @@ const running = {
   spec: { nodeName: 'box', terminationGracePeriodSeconds: 30 },
   status: { phase: 'Running' },
 };
-/** Told at 00:00:50 to go by 00:01:20. */
+/** Marked at 00:00:50, with its end at 00:01:20. */
 const going = { generation: 4, deletionTimestamp: '2026-01-01T00:01:20Z', deletionGracePeriodSeconds: 30 };
 
 function marked(deletionTimestamp: string, deletionGracePeriodSeconds: number, generation?: number): Deletion {
@@ -20,21 +20,21 @@ function marked(deletionTimestamp: string, deletionGracePeriodSeconds: number, g
 
 const cases: Record<string, { metadata?: object; spec?: object; status?: object; asked?: number; result: Deletion }> = {
   'gives a pod the grace period of its spec': { result: marked('2026-01-01T00:01:30Z', 30, 4) },
-  'gives a pod what is asked': { asked: 300, result: marked('2026-01-01T00:06:00Z', 300, 4) },
-  'takes less than nothing as a second': { asked: -1, result: marked('2026-01-01T00:01:01Z', 1, 4) },
+  'gives a pod the requested grace period': { asked: 300, result: marked('2026-01-01T00:06:00Z', 300, 4) },
+  'treats a negative grace period as a second': { asked: -1, result: marked('2026-01-01T00:01:01Z', 1, 4) },
   'marks and removes without grace': { asked: 0, result: marked(now, 0, 4) },
-  'gives a pod without a node no time': { spec: { nodeName: '' }, asked: 300, result: marked(now, 0, 4) },
-  'gives a pod that has failed no time': { status: { phase: 'Failed' }, asked: 300, result: marked(now, 0, 4) },
-  'leaves a pod that goes alone when nothing is asked': { metadata: going, result: { kind: 'pending' } },
-  'leaves a pod that goes alone when as much is asked': { metadata: going, asked: 30, result: { kind: 'pending' } },
-  'shortens the time from when it began': {
+  'gives a pod without a node no grace period': { spec: { nodeName: '' }, asked: 300, result: marked(now, 0, 4) },
+  'gives a failed pod no grace period': { status: { phase: 'Failed' }, asked: 300, result: marked(now, 0, 4) },
+  'keeps a pending deletion if nothing is requested': { metadata: going, result: { kind: 'pending' } },
+  'keeps a pending deletion if the same is requested': { metadata: going, asked: 30, result: { kind: 'pending' } },
+  'shortens the grace period from its start': {
     metadata: going,
     asked: 25,
     result: marked('2026-01-01T00:01:15Z', 25),
   },
-  'leaves a second where the shorter time is over': { metadata: going, asked: 5, result: marked(now, 1) },
-  'ends the time of a pod that goes': { metadata: going, asked: 0, result: marked(now, 0) },
-  'removes a pod whose time was ended before': {
+  'leaves a second if the shorter grace period is over': { metadata: going, asked: 5, result: marked(now, 1) },
+  'ends the grace period of a pending deletion': { metadata: going, asked: 0, result: marked(now, 0) },
+  'removes a pod whose grace period was ended before': {
     metadata: { ...going, deletionGracePeriodSeconds: 0 },
     result: { kind: 'remove' },
   },
@@ -60,7 +60,7 @@ for (const [name, { metadata, spec, status, asked, result }] of Object.entries(c
   });
 }
 
-test('decideDeletion() removes what is no pod at once', () => {
+test('decideDeletion() removes other objects at once', () => {
   assert.deepEqual(decideDeletion('leases', toWire({ metadata: { name: 'box' } }), 30, parseTime(now)), {
     kind: 'remove',
   });

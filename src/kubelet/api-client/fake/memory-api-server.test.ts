@@ -24,7 +24,7 @@ async function create(api: ApiServer, ...names: string[]): Promise<string> {
   return version;
 }
 
-/** What a watch tells until it ends, and how it ended. */
+/** The events of a watch, and how it ended. */
 async function follow(api: ApiServer, resourceVersion: string, told: string[], signal = never): Promise<string> {
   try {
     for await (const event of api.watch({ ...maps, resourceVersion }, signal)) {
@@ -42,7 +42,7 @@ async function names(api: ApiServer): Promise<string[]> {
   return (await api.list(maps, never)).items.map(({ metadata }) => metadata.name);
 }
 
-test('a server in memory does the same again for the same seed and clock', async () => {
+test('an in-memory server is reproducible for the same seed and clock', async () => {
   const made = async () => {
     const { server } = world();
     await create(server, 'a');
@@ -54,7 +54,7 @@ test('a server in memory does the same again for the same seed and clock', async
   assert.deepEqual(await made(), await made());
 });
 
-test('objects are values: neither what was given nor what was answered can change them', async () => {
+test('objects are values: neither requests nor responses can change them', async () => {
   const { server } = world();
   const given = { metadata: { name: 'a', namespace: 'default' }, data: { k: '1' } };
   const answered = await server.create(keyOf('a'), given, never);
@@ -69,7 +69,7 @@ test('lists are sorted by namespace and name', async () => {
   assert.deepEqual(await names(server), ['a', 'b', 'c']);
 });
 
-test('a fault before the effect leaves nothing behind, one after it everything', async () => {
+test('a fault before the effect has no effect, one after it has all', async () => {
   const { server } = world();
   server.faults.next('create', { kind: 'before', error: lost });
   server.faults.next('create', { kind: 'after', error: lost });
@@ -80,7 +80,7 @@ test('a fault before the effect leaves nothing behind, one after it everything',
   await create(server, 'b');
 });
 
-test('a delayed call happens later, a hanging one never', async () => {
+test('a delayed call happens later, a hanging call never', async () => {
   const { clock, server } = world();
   server.faults.next('create', { kind: 'delay', ms: 500 });
   const creating = create(server, 'a');
@@ -94,7 +94,7 @@ test('a delayed call happens later, a hanging one never', async () => {
   assert.deepEqual(await names(server), ['a']);
 });
 
-test('everyCall() sees what each call is about', async () => {
+test('everyCall() gets the target of each call', async () => {
   const { server } = world();
   const seen: string[] = [];
   server.faults.everyCall((verb, { resource, name = '', subresource = '' }) => {
@@ -129,7 +129,7 @@ test('in an outage calls fail and watches break, while others reach the server',
   assert.deepEqual([await watchingDirectly, told, server.watches], ['left', [], 0]);
 });
 
-test('closed watches tell what was before, and end quietly or with the error', async () => {
+test('closed watches deliver earlier changes, and end with or without an error', async () => {
   const { server } = world();
   const version = await create(server, 'a');
   const told: string[] = [];
@@ -155,7 +155,7 @@ test('a watch may fail at its start, or at its end', async () => {
   assert.equal(await watching, 'InternalError');
 });
 
-test('a bookmark stands in its place among the changes', async () => {
+test('a bookmark is in order with the changes', async () => {
   const { server } = world();
   const told: string[] = [];
   const watching = follow(server, await create(server, 'a'), told);
@@ -167,7 +167,7 @@ test('a bookmark stands in its place among the changes', async () => {
   assert.deepEqual(told, ['ADDED b', `BOOKMARK ${version}`, 'ADDED c']);
 });
 
-test('after compact() no watch starts from before, while those that are open go on', async () => {
+test('after compact() no watch starts from an older version, while open ones continue', async () => {
   const { server } = world();
   const version = await create(server, 'a');
   const told: string[] = [];
@@ -188,7 +188,7 @@ test('after compact() no watch starts from before, while those that are open go 
   assert.deepEqual([told, late], [['ADDED b', 'ADDED c'], ['ADDED c']]);
 });
 
-test('as many changes are kept as were asked for', async () => {
+test('the configured number of changes is kept', async () => {
   const { server } = world({ keptChanges: 2 });
   const version = await create(server, 'a');
   await create(server, 'b', 'c');
@@ -201,7 +201,7 @@ test('as many changes are kept as were asked for', async () => {
   assert.equal(await follow(server, version, told), 'Expired');
 });
 
-test('a watch from a version to come tells nothing before it', async () => {
+test('a watch from a future version delivers nothing before it', async () => {
   const { server } = world();
   const version = Number(await create(server, 'a'));
   const told: string[] = [];

@@ -16,6 +16,6 @@ const cases: Record<string, string | undefined> = {
 };
 
 for (const [text, wanted] of Object.entries(cases)) {
-  test(`canonicalIp() of ${JSON.stringify(text)} is ${wanted ?? 'none'}`, () =>
+  test(`canonicalIp() of ${JSON.stringify(text)} is ${wanted ?? 'undefined'}`, () =>
     assert.equal(canonicalIp(text), wanted));
 }

@@ -9,7 +9,7 @@ const VIEW = {
 };
 
 const given: Record<string, readonly [nodeIps: readonly string[], expected: readonly string[]]> = {
-  'nothing is given: the primary one of IPv4': [[], ['192.0.2.1']],
+  'unset: the primary IPv4 address': [[], ['192.0.2.1']],
   'an address of the machine': [['192.0.2.2'], ['192.0.2.2']],
   'one of each family': [
     ['2001:db8::1', '192.0.2.1'],
@@ -17,7 +17,7 @@ const given: Record<string, readonly [nodeIps: readonly string[], expected: read
   ],
   'any of IPv6': [['::'], ['2001:db8::1']],
   'any of IPv4': [['0.0.0.0'], ['192.0.2.1']],
-  'one that the machine has not': [['198.51.100.1'], []],
+  'an address that the machine does not have': [['198.51.100.1'], []],
 };
 
 for (const [what, [nodeIps, expected]] of Object.entries(given)) {
@@ -26,7 +26,7 @@ for (const [what, [nodeIps, expected]] of Object.entries(given)) {
   });
 }
 
-test('hostIpsOf() takes internal addresses first, and one of each family', () => {
+test('hostIpsFromAddresses() prefers internal addresses, and has one of each family', () => {
   const addresses = [
     { type: 'ExternalIP', address: '203.0.113.1' },
     { type: 'InternalIP', address: '2001:DB8::1' },

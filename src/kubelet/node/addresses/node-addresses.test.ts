@@ -20,25 +20,25 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'takes the address behind the default route': { ips: ['10.0.0.5'] },
-  'takes the other family where the first has no route': {
+  'uses the address of the default route': { ips: ['10.0.0.5'] },
+  'uses the other family if the first has no route': {
     view: { primary: { 6: '2001:db8::5' } },
     ips: ['2001:db8::5'],
   },
-  'takes what the name stands for': { view: { named: ['10.0.0.6'] }, ips: ['10.0.0.6'] },
-  'prefers IPv4 of what the name stands for': { view: { named: ['2001:db8::5', '10.0.0.6'] }, ips: ['10.0.0.6'] },
-  'does not take what the name stands for when that is elsewhere or loopback': {
+  'uses the addresses of the name': { view: { named: ['10.0.0.6'] }, ips: ['10.0.0.6'] },
+  'prefers IPv4 among the addresses of the name': { view: { named: ['2001:db8::5', '10.0.0.6'] }, ips: ['10.0.0.6'] },
+  'ignores addresses of the name that are foreign or loopback': {
     view: { named: ['198.51.100.1', '127.0.0.1'] },
     ips: ['10.0.0.5'],
   },
-  'takes a name that is an address': { settings: { nodeName: '10.0.0.6' }, ips: ['10.0.0.6'], name: '10.0.0.6' },
-  'takes the address that is given': { settings: { nodeIps: ['10.0.0.6'] }, ips: ['10.0.0.6'] },
+  'uses a name that is an address': { settings: { nodeName: '10.0.0.6' }, ips: ['10.0.0.6'], name: '10.0.0.6' },
+  'uses the configured address': { settings: { nodeIps: ['10.0.0.6'] }, ips: ['10.0.0.6'] },
   'writes an address as Go does': { settings: { nodeIps: ['2001:0DB8:0::5'] }, ips: ['2001:db8::5'] },
-  'takes one of each family': { settings: { nodeIps: ['2001:db8::5', '10.0.0.5'] }, ips: ['2001:db8::5', '10.0.0.5'] },
-  'takes IPv6 when told to prefer it': { settings: { nodeIps: ['::'] }, ips: ['2001:db8::5'] },
-  'takes IPv4 when told to prefer it': { settings: { nodeIps: ['0.0.0.0'] }, ips: ['10.0.0.5'] },
+  'uses one of each family': { settings: { nodeIps: ['2001:db8::5', '10.0.0.5'] }, ips: ['2001:db8::5', '10.0.0.5'] },
+  'prefers IPv6 if configured': { settings: { nodeIps: ['::'] }, ips: ['2001:db8::5'] },
+  'prefers IPv4 if configured': { settings: { nodeIps: ['0.0.0.0'] }, ips: ['10.0.0.5'] },
   'leaves the addresses to the cloud': { settings: { isCloudExternal: true }, ips: [] },
-  'gives the cloud an address to start from': {
+  'gives the cloud an initial address': {
     settings: { isCloudExternal: true, nodeIps: ['10.0.0.6'] },
     ips: ['10.0.0.6'],
   },
@@ -53,7 +53,7 @@ for (const [name, { settings, view, before, ips, name: hostname = 'box' }] of Ob
   });
 }
 
-test('nodeAddresses() keeps what the cloud has said', () => {
+test('nodeAddresses() keeps the cloud’s addresses', () => {
   const settings = { ...SETTINGS, isCloudExternal: true, nodeIps: ['10.0.0.6'] };
   assert.deepEqual(nodeAddresses(settings, VIEW, CLOUD), CLOUD);
 });
@@ -65,11 +65,11 @@ const refusals: Record<string, { nodeIps: readonly string[]; view?: Partial<Addr
     nodeIps: ['fe80::1'],
     message: "failed to validate nodeIP: nodeIP can't be a link-local unicast address",
   },
-  'that of another machine': {
+  'an address of another machine': {
     nodeIps: ['10.0.0.5', '2001:db8::9'],
     message: `failed to validate secondaryNodeIP: node IP: "2001:db8::9" not found in the host's network interfaces`,
   },
-  'none at all': {
+  'no address': {
     nodeIps: [],
     view: { primary: {} },
     message: `can't get ip address of node box. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"`,
@@ -77,7 +77,7 @@ const refusals: Record<string, { nodeIps: readonly string[]; view?: Partial<Addr
 };
 
 for (const [name, { nodeIps, view, message }] of Object.entries(refusals)) {
-  test(`nodeAddresses() refuses ${name}`, () => {
+  test(`nodeAddresses() rejects ${name}`, () => {
     assert.throws(() => nodeAddresses({ ...SETTINGS, nodeIps }, { ...VIEW, ...view }), {
       name: 'AddressError',
       message,
@@ -85,7 +85,7 @@ for (const [name, { nodeIps, view, message }] of Object.entries(refusals)) {
   });
 }
 
-test('providedIps() tells a cloud, and only a cloud, what was given', () => {
+test('providedIps() is set only for a cloud provider', () => {
   const given = { ...SETTINGS, nodeIps: ['10.0.0.5', '2001:db8::5'] };
   assert.equal(providedIps(given), undefined);
   assert.equal(providedIps({ ...given, isCloudExternal: true }), '10.0.0.5,2001:db8::5');

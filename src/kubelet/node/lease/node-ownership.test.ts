@@ -7,7 +7,7 @@ import { belongsToOtherMachine, leaseRemainingMs, observeLease } from './node-ow
 const WALL_MS = parseTime('2026-01-01T00:00:00Z');
 
 function nodeOf(machineID: string): Node {
-  const nodeInfo = { machineID } as NonNullable<NonNullable<Node['status']>['nodeInfo']>; // the rest is not looked at
+  const nodeInfo = { machineID } as NonNullable<NonNullable<Node['status']>['nodeInfo']>; // other fields are not used
   return { metadata: { name: 'box' }, spec: {}, status: { nodeInfo } };
 }
 
@@ -15,7 +15,7 @@ function leaseOf(renewedMs: number): Lease {
   return { metadata: { name: 'box' }, spec: { leaseDurationSeconds: 40, renewTime: formatMicroTime(renewedMs) } };
 }
 
-test('isOfOtherMachine() only when both machines have said who they are', () => {
+test('belongsToOtherMachine() only if both machine ids are known', () => {
   assert.equal(belongsToOtherMachine(nodeOf('other'), 'ours'), true);
   assert.equal(belongsToOtherMachine(nodeOf('ours'), 'ours'), false);
   assert.equal(belongsToOtherMachine(nodeOf(''), 'ours'), false);
@@ -24,22 +24,22 @@ test('isOfOtherMachine() only when both machines have said who they are', () => 
 });
 
 const cases: Record<string, { renewedMs: number; seenMs: number; leftMs: number }> = {
-  'all of it when it was renewed just now': { renewedMs: 0, seenMs: 0, leftMs: 40_000 },
-  'the rest': { renewedMs: -30_000, seenMs: 0, leftMs: 10_000 },
-  'nothing when it is over': { renewedMs: -40_000, seenMs: 0, leftMs: 0 },
-  'no more than its length when it is from the future': { renewedMs: 3_600_000, seenMs: 0, leftMs: 40_000 },
-  'nothing when it is from the future and was not renewed': { renewedMs: 3_600_000, seenMs: -40_000, leftMs: 0 },
+  'its whole duration if it was renewed just now': { renewedMs: 0, seenMs: 0, leftMs: 40_000 },
+  'the remaining time': { renewedMs: -30_000, seenMs: 0, leftMs: 10_000 },
+  'zero after its expiry': { renewedMs: -40_000, seenMs: 0, leftMs: 0 },
+  'at most its duration if it is from the future': { renewedMs: 3_600_000, seenMs: 0, leftMs: 40_000 },
+  'zero if it is from the future and was not renewed': { renewedMs: 3_600_000, seenMs: -40_000, leftMs: 0 },
 };
 
 for (const [name, { renewedMs, seenMs, leftMs }] of Object.entries(cases)) {
-  test(`leaseLeftMs() is ${name}`, () => {
+  test(`leaseRemainingMs() is ${name}`, () => {
     const lease = leaseOf(WALL_MS + renewedMs);
     const sighting = { renewTime: lease.spec.renewTime ?? '', sinceMs: 100_000 + seenMs };
     assert.equal(leaseRemainingMs(lease, sighting, { wallMs: WALL_MS, monotonicMs: 100_000 }), leftMs);
   });
 }
 
-test('sightingOf() starts anew with each renewal', () => {
+test('observeLease() starts again with each renewal', () => {
   const first = observeLease(leaseOf(WALL_MS), undefined, 5);
   assert.equal(first?.sinceMs, 5);
   assert.equal(observeLease(leaseOf(WALL_MS), first, 9), first);

@@ -21,7 +21,7 @@ const SETTINGS: EnforcementSettings = {
 };
 const LIFE = new AbortController().signal;
 
-test('podsLimits() keeps back what is reserved; what eviction keeps free is eviction’s business', () => {
+test('podsLimits() subtracts reservations, but not eviction thresholds', () => {
   assert.deepEqual(podsLimits(SETTINGS, MACHINE, 32_768), {
     memoryLimitBytes: 7 * 2 ** 30,
     cpuShares: 3584,
@@ -30,7 +30,7 @@ test('podsLimits() keeps back what is reserved; what eviction keeps free is evic
   });
 });
 
-test('podsLimits() are the machine’s own where pods are not held to their share', () => {
+test('podsLimits() are the machine’s capacity without enforcement', () => {
   assert.deepEqual(podsLimits({ ...SETTINGS, enforcesPods: false }, MACHINE, undefined), {
     memoryLimitBytes: 8 * 2 ** 30,
     cpuShares: 4096,
@@ -38,7 +38,7 @@ test('podsLimits() are the machine’s own where pods are not held to their shar
   });
 });
 
-test('enforceAllocatable() tells what came of it, and tries again each minute', async () => {
+test('enforceAllocatable() records the result, and retries each minute', async () => {
   const host = createMemoryHost();
   const told: string[] = [];
   const events = { record: (...[type, reason]: readonly string[]) => void told.push(`${type} ${reason}`) };

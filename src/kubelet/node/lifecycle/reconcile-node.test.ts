@@ -22,22 +22,22 @@ const cases: Record<string, { existing: Parts; initial: Parts; wanted: Parts }> 
     initial: { labels: { 'kubernetes.io/arch': 'amd64', 'topology.kubernetes.io/zone': 'z', other: '2' } },
     wanted: { labels: { 'kubernetes.io/arch': 'amd64', 'topology.kubernetes.io/zone': 'z', mine: '1' } },
   },
-  'takes away a label that is to be empty': {
+  'removes a label whose value is empty': {
     existing: { labels: { 'topology.kubernetes.io/zone': 'z' } },
     initial: { labels: { 'topology.kubernetes.io/zone': '' } },
     wanted: {},
   },
-  'has volumes attached by the controller': {
+  'sets the annotation for volumes attached by the controller': {
     existing: { annotations: { a: '1' } },
     initial: { annotations: { [ATTACH_DETACH]: 'true', b: '2' } },
     wanted: { annotations: { a: '1', [ATTACH_DETACH]: 'true' } },
   },
-  'has volumes no longer attached by the controller': {
+  'removes the annotation for volumes attached by the controller': {
     existing: { annotations: { a: '1', [ATTACH_DETACH]: 'true' } },
     initial: {},
     wanted: { annotations: { a: '1' } },
   },
-  'brings huge pages up to date and leaves other resources to the next status': {
+  'updates huge pages and leaves other resources to the next status': {
     existing: {
       capacity: { cpu: '1', 'hugepages-1Gi': '1Gi', 'hugepages-2Mi': '1024Mi' },
       allocatable: { cpu: '1', 'hugepages-1Gi': '1Gi' },
@@ -51,7 +51,7 @@ const cases: Record<string, { existing: Parts; initial: Parts; wanted: Parts }> 
       allocatable: { cpu: '1', 'hugepages-2Mi': '1Gi', 'hugepages-64Ki': '0' },
     },
   },
-  'gives resources to a node that has none': {
+  'sets the resources of a node that has none': {
     existing: {},
     initial: { capacity: { cpu: '2' }, allocatable: { cpu: '1' } },
     wanted: { capacity: { cpu: '2' }, allocatable: { cpu: '1' } },

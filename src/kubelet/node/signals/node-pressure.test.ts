@@ -11,7 +11,7 @@ const hard = (signal: PressureSignal, amount = '10'): PressureThreshold => ({
   gracePeriodMs: 0,
 });
 
-/** Goes through looks at the given seconds, each with so much left of 100. */
+/** Applies readings at the given seconds, each with this much available of 100. */
 function after(
   thresholds: readonly PressureThreshold[],
   ...looks: readonly (readonly [second: number, left: number])[]
@@ -29,33 +29,33 @@ const soft: PressureThreshold = { ...memory, gracePeriodMs: 90_000 };
 const reclaiming: PressureThreshold = { ...memory, minimumReclaim: { quantity: parseQuantity('20') } };
 
 const cases: Record<string, { now: readonly string[]; wanted: readonly string[] }> = {
-  'is none while enough is left': { now: after([memory], [0, 10]), wanted: [] },
-  'is there once less is left': { now: after([memory], [0, 9]), wanted: ['MemoryPressure'] },
-  'is of the disk for each of its signals, and told once': {
+  'is unset while enough is available': { now: after([memory], [0, 10]), wanted: [] },
+  'is set once less is available': { now: after([memory], [0, 9]), wanted: ['MemoryPressure'] },
+  'is DiskPressure for each disk signal, once': {
     now: after([hard('nodefs.available'), hard('imagefs.inodesFree')], [0, 9]),
     wanted: ['DiskPressure'],
   },
-  'is of process ids': { now: after([hard('pid.available')], [0, 9]), wanted: ['PIDPressure'] },
-  'is of shares of the capacity': {
+  'is PIDPressure for process ids': { now: after([hard('pid.available')], [0, 9]), wanted: ['PIDPressure'] },
+  'supports fractions of the capacity': {
     now: after([{ ...memory, value: { fraction: 0.5 } }], [0, 49]),
     wanted: ['MemoryPressure'],
   },
-  'is there at once for a soft threshold too': { now: after([soft], [0, 9]), wanted: ['MemoryPressure'] },
+  'is set at once for a soft threshold too': { now: after([soft], [0, 9]), wanted: ['MemoryPressure'] },
   'stays through the transition period': { now: after([memory], [0, 9], [299, 50]), wanted: ['MemoryPressure'] },
   'ends after the transition period': { now: after([memory], [0, 9], [300, 50]), wanted: [] },
-  'starts the period anew each time that it is met': {
+  'restarts the period each time a threshold is met': {
     now: after([memory], [0, 9], [200, 9], [499, 50]),
     wanted: ['MemoryPressure'],
   },
-  'counts until the minimum to reclaim is free': {
+  'stays until the minimum reclaim is available': {
     now: after([reclaiming], [0, 9], [200, 29], [499, 30]),
     wanted: ['MemoryPressure'],
   },
-  'does not ask for more than the threshold before an eviction was due': {
+  'ignores the minimum reclaim before an eviction was due': {
     now: after([{ ...reclaiming, gracePeriodMs: 60_000 }], [0, 9], [30, 15], [330, 15]),
     wanted: [],
   },
-  'never comes from thresholds of containerfs, which are those of the disk below it': {
+  'ignores containerfs thresholds, which are those of the disk below': {
     now: after([hard('containerfs.available')], [0, 0]),
     wanted: [],
   },
@@ -65,12 +65,12 @@ for (const [name, { now, wanted }] of Object.entries(cases)) {
   test(`pressure ${name}`, () => assert.deepEqual(now, wanted));
 }
 
-test('pressure is none for a signal that could not be read', () => {
+test('a signal that could not be read causes no pressure', () => {
   const policy = { thresholds: [memory], transitionMs: TRANSITION_MS, nowMs: 0 };
   assert.deepEqual([...nextPressure(NO_PRESSURE, new Map(), policy).conditions], []);
 });
 
-test('withAllocatableThresholds() holds pods together to hard thresholds of memory', () => {
+test('withAllocatableThresholds() applies hard memory thresholds to all pods together', () => {
   assert.deepEqual(withAllocatableThresholds([memory, soft, hard('nodefs.available')], true).slice(3), [
     { ...memory, signal: 'allocatableMemory.available' },
   ]);

@@ -22,11 +22,11 @@ async function write(host: MemoryHost, path: string, text: string): Promise<void
   await host.fs.writeFile(path, text);
 }
 
-test('readSignals() leaves out what it cannot read', async () => {
+test('readSignals() omits unreadable signals', async () => {
   assert.deepEqual(await read(createMemoryHost()), {});
 });
 
-test('readSignals() reads memory of all and of pods from their control groups', async () => {
+test('readSignals() reads the memory of the machine and of pods from their cgroups', async () => {
   const host = createMemoryHost();
   host.cgroupStats.set('/', { memory: { ...MEMORY, workingSetBytes: 300 * MIB } });
   host.cgroupStats.set('/kubepods', { memory: { ...MEMORY, workingSetBytes: 200 * MIB } });
@@ -36,7 +36,7 @@ test('readSignals() reads memory of all and of pods from their control groups', 
   });
 });
 
-test('readSignals() reads memory from the kernel where the root of control groups does not count', async () => {
+test('readSignals() reads memory from /proc/meminfo if the root cgroup has no statistics', async () => {
   const host = createMemoryHost();
   const meminfo = 'MemTotal:  1024000 kB\nMemFree:  512000 kB\nInactive(file):  102400 kB\n';
   await write(host, '/proc/meminfo', meminfo);
@@ -56,7 +56,7 @@ test('readSignals() reads the disks of the node and of the images', async () => 
   });
 });
 
-test('readSignals() counts threads against the smaller one of both limits', async () => {
+test('readSignals() counts threads against the smaller limit', async () => {
   const host = createMemoryHost();
   await write(host, '/proc/sys/kernel/pid_max', '32768\n');
   await write(host, '/proc/sys/kernel/threads-max', '1000\n');

@@ -25,11 +25,11 @@ function compose(view: Partial<NodeInputs>, settings: Partial<NodeSettings> = {}
   return composeNode(before, { ...VIEW, ...view }, { ...SETTINGS, ...settings });
 }
 
-test('composeNode() changes nothing of a node that is as it was, and has no news', () => {
+test('composeNode() has no changes and no events for an unchanged node', () => {
   assert.deepEqual(compose({}), { node: BEFORE, news: [], faults: [] });
 });
 
-test('composeNode() tells what the runtime can do', () => {
+test('composeNode() has the runtime’s features', () => {
   const handlers = [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } }];
   const features = { supplementalGroupsPolicy: true };
   const { status } = compose({ runtime: { version: 'r://2', handlers, features } }).node;
@@ -39,12 +39,12 @@ test('composeNode() tells what the runtime can do', () => {
   );
 });
 
-test('composeNode() tells of swap', () => {
+test('composeNode() has the swap capacity', () => {
   const { status } = compose({ identity: { ...VIEW.identity, swapBytes: 4096 } }).node;
   assert.deepEqual(status?.nodeInfo?.swap, { capacity: 4096 });
 });
 
-test('composeNode() keeps the addresses that it cannot find out', () => {
+test('composeNode() keeps addresses that cannot be determined', () => {
   const { node, errors: faults } = compose({ addresses: { ...VIEW.addresses, local: [] } });
   assert.deepEqual(node.status?.addresses, BEFORE.status?.addresses);
   assert.deepEqual(faults, [
@@ -52,7 +52,7 @@ test('composeNode() keeps the addresses that it cannot find out', () => {
   ]);
 });
 
-test('composeNode() is not ready while it does not know how much it has', () => {
+test('composeNode() is not ready while capacities are unknown', () => {
   const { node, events: news } = compose(
     { machine: { ...VIEW.machine, storageBytes: undefined }, notReadyReasons: ['container runtime is down'] },
     {},
@@ -65,14 +65,14 @@ test('composeNode() is not ready while it does not know how much it has', () => 
   assert.equal(news.length, 3);
 });
 
-test('composeNode() gives a cloud controller the address that was given, and takes it back', () => {
+test('composeNode() sets and removes the address for a cloud controller', () => {
   const key = 'alpha.kubernetes.io/provided-node-ip';
   const { node } = compose({}, { isCloudExternal: true });
   assert.equal(node.metadata.annotations?.[key], '192.0.2.1');
   assert.equal(compose({}, {}, node).node.metadata.annotations?.[key], undefined);
 });
 
-test('composeNode() puts back the labels that every node has', () => {
+test('composeNode() restores the default labels', () => {
   const bare = { ...BEFORE, metadata: { name: 'box', labels: { mine: '1', 'kubernetes.io/os': 'plan9' } } };
   assert.deepEqual(compose({}, {}, bare).node.metadata.labels, {
     mine: '1',
@@ -81,13 +81,13 @@ test('composeNode() puts back the labels that every node has', () => {
   });
 });
 
-test('composeNode() tells of another boot', () => {
+test('composeNode() has an event for a reboot', () => {
   const { events: news } = compose({ identity: { ...VIEW.identity, bootId: 'c' } });
   const message = 'Node box has been rebooted, boot id: c';
   assert.deepEqual(news, [{ type: 'Warning', reason: 'Rebooted', message }]);
 });
 
-test('initialNode() has the labels, taints and annotations that it is told', () => {
+test('initialNode() has the configured labels, taints and annotations', () => {
   const taint = { key: 'k', effect: 'NoSchedule' };
   const node = initialNode({
     ...SETTINGS,

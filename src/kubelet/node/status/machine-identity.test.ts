@@ -23,8 +23,8 @@ const NOTHING: MachineIdentity = {
 };
 
 const cases: Record<string, { files: Record<string, string>; wanted: Partial<MachineIdentity> }> = {
-  'nothing from a machine that says nothing': { files: {}, wanted: {} },
-  'who the machine is': {
+  'empty values from an empty machine': { files: {}, wanted: {} },
+  'the machine’s identity': {
     files: {
       '/etc/machine-id': 'abc\n',
       '/sys/class/dmi/id/product_uuid': '42-UUID\n',
@@ -42,11 +42,11 @@ const cases: Record<string, { files: Record<string, string>; wanted: Partial<Mac
       swapBytes: 2 ** 21,
     },
   },
-  'the machine id where there is no firmware': {
+  'the machine id without firmware': {
     files: { '/etc/machine-id': 'abc\n' },
     wanted: { machineId: 'abc', systemUuid: 'abc' },
   },
-  'the id of POWER systems without what ends it': {
+  'the id of POWER systems without its terminator': {
     files: { '/proc/device-tree/system-id': 'IBM,1\0' },
     wanted: { systemUuid: 'IBM,1' },
   },

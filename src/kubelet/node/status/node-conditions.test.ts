@@ -19,7 +19,7 @@ function changed(type: string, change: Partial<NodeCondition>): readonly NodeCon
   return FIRST.map((each) => ({ ...each, lastHeartbeatTime: NOW, ...(each.type === type && change) }));
 }
 
-test('nodeConditions() of a new node has Ready last, and tells of the others', () => {
+test('nodeConditions() of a new node has Ready last, and events for the others', () => {
   assert.deepEqual(
     FIRST.map(({ type, status, reason, lastTransitionTime }) => [type, status, reason, lastTransitionTime]),
     [
@@ -36,7 +36,7 @@ const cases: Record<
   string,
   { view?: Partial<ConditionInputs>; conditions: readonly NodeCondition[]; news?: readonly string[] }
 > = {
-  'only moves the heartbeat of what stays the same': { conditions: changed('', {}) },
+  'only updates the heartbeat of unchanged conditions': { conditions: changed('', {}) },
   'is under pressure': {
     view: { pressure: new Set(['DiskPressure']) },
     conditions: changed('DiskPressure', {
@@ -75,7 +75,7 @@ for (const [name, { view, conditions, news = [] }] of Object.entries(cases)) {
   });
 }
 
-test('nodeConditions() leaves those of others as and where they are', () => {
+test('nodeConditions() keeps the value and position of other writers’ conditions', () => {
   const { conditions } = nodeConditions([FOREIGN, ...FIRST.slice(2)], VIEW);
   assert.deepEqual(conditions[0], FOREIGN);
   assert.deepEqual(
@@ -84,7 +84,7 @@ test('nodeConditions() leaves those of others as and where they are', () => {
   );
 });
 
-test('nodeConditions() has another message of the same status without a transition', () => {
+test('nodeConditions() changes a message of the same status without a transition', () => {
   const down = nodeConditions(FIRST, { ...VIEW, notReadyReasons: ['a'] }).conditions;
   const later = nodeConditions(down, { ...VIEW, nowMs: VIEW.nowMs + 60_000, notReadyReasons: ['b'] });
   const ready = later.conditions.at(-1);

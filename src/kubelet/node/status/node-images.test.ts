@@ -6,7 +6,7 @@ import { nodeImages } from './node-images.ts';
 const image = (id: string, size: number, tags: readonly string[] = [`${id}:1`]): Image =>
   Image.fromPartial({ id, size: BigInt(size), repoTags: [...tags], repoDigests: [`${id}@sha256:0`] });
 
-test('nodeImages() has the largest first, those of one size by their id', () => {
+test('nodeImages() is sorted by size, then by id', () => {
   const shown = nodeImages([image('a', 1), image('b', 3), image('c', 1)], -1);
   assert.deepEqual(shown, [
     { names: ['b@sha256:0', 'b:1'], sizeBytes: 3 },
@@ -15,7 +15,7 @@ test('nodeImages() has the largest first, those of one size by their id', () => 
   ]);
 });
 
-test('nodeImages() is no longer than it may be, and neither are the names of an image', () => {
+test('nodeImages() limits the number of images and of their names', () => {
   const shown = nodeImages([image('a', 2, ['a:1', 'a:2', 'a:3', 'a:4', 'a:5']), image('b', 1)], 1);
   assert.deepEqual(shown, [{ names: ['a@sha256:0', 'a:1', 'a:2', 'a:3', 'a:4'], sizeBytes: 2 }]);
   assert.deepEqual(nodeImages([image('a', 2)], 0), []);

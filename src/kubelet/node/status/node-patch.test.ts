@@ -18,8 +18,8 @@ const node: Node = {
 const withStatus = (status: Partial<NodeStatus>): Node => ({ ...node, status: { ...node.status, ...status } });
 
 const cases: Record<string, { after: Node; patch: object; isNews: boolean }> = {
-  'says nothing but which node when nothing has changed': { after: node, patch: {}, isNews: false },
-  'moves a heartbeat, which is no news': {
+  'is only the UID if nothing has changed': { after: node, patch: {}, isNews: false },
+  'updates a heartbeat, which is not a change': {
     after: withStatus({ conditions: [network, { ...ready, lastHeartbeatTime: NOW }] }),
     patch: {
       status: {
@@ -29,7 +29,7 @@ const cases: Record<string, { after: Node; patch: object; isNews: boolean }> = {
     },
     isNews: false,
   },
-  'says only what is another of a condition': {
+  'sends only the changed fields of a condition': {
     after: withStatus({ conditions: [network, { ...ready, status: 'False' }] }),
     patch: {
       status: {
@@ -39,22 +39,22 @@ const cases: Record<string, { after: Node; patch: object; isNews: boolean }> = {
     },
     isNews: true,
   },
-  'replaces all addresses, of which several may have one type': {
+  'replaces all addresses, because several may have the same type': {
     after: withStatus({ addresses: [{ type: 'InternalIP', address: '10.0.0.2' }] }),
     patch: { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.2' }, { $patch: 'replace' }] } },
     isNews: true,
   },
-  'takes resources out': {
+  'removes resources': {
     after: withStatus({ capacity: { cpu: '2' } }),
     patch: { status: { capacity: { 'example.com/gpu': null } } },
     isNews: true,
   },
-  'takes labels along': {
+  'includes labels': {
     after: { ...node, metadata: { ...node.metadata, labels: { zone: 'b' } } },
     patch: { metadata: { labels: { zone: 'b' } } },
     isNews: true,
   },
-  'never speaks of the spec': { after: { ...node, spec: {} }, patch: {}, isNews: false },
+  'never includes the spec': { after: { ...node, spec: {} }, patch: {}, isNews: false },
 };
 
 for (const [name, { after, patch, isNews }] of Object.entries(cases)) {
@@ -65,7 +65,7 @@ for (const [name, { after, patch, isNews }] of Object.entries(cases)) {
   });
 }
 
-test('nodePatch() gives addresses to a node that has none', () => {
+test('nodePatch() adds addresses to a node without any', () => {
   const addresses = [{ type: 'InternalIP', address: '10.0.0.2' }];
   assert.deepEqual(
     nodePatch({ metadata: { name: 'box' }, spec: {} }, { ...node, metadata: { name: 'box' }, status: { addresses } }),

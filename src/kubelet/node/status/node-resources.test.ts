@@ -32,13 +32,13 @@ type Given = [
 ];
 
 const cases: Record<string, { given: Given; capacity?: object; allocatable?: object }> = {
-  'gives pods all of the machine when nothing is reserved': { given: [] },
-  'writes odd sizes in the largest unit that leaves no fraction': {
+  'allocates the whole machine without reservations': { given: [] },
+  'writes sizes in the largest unit without a fraction': {
     given: [{ memoryBytes: 24_684_100 * 1024 }],
     capacity: { memory: '24684100Ki' },
     allocatable: { memory: '24684100Ki' },
   },
-  'keeps back what is reserved for the system and for Kubernetes together': {
+  'subtracts the reservations for the system and for Kubernetes': {
     given: [
       {},
       {
@@ -55,11 +55,11 @@ const cases: Record<string, { given: Given; capacity?: object; allocatable?: obj
     ],
     allocatable: { cpu: '3250m', memory: '7Gi', 'ephemeral-storage': '99Gi' },
   },
-  'lets CPUs that are named stand for all that is reserved of them': {
+  'uses the number of reserved CPUs instead of CPU reservations': {
     given: [{}, { reservedCpus: 1, systemReserved: new Map([['cpu', parseQuantity('2')]]) }],
     allocatable: { cpu: '3' },
   },
-  'keeps back what hard thresholds keep free, as 32-bit shares': {
+  'subtracts hard thresholds, as 32-bit fractions': {
     given: [
       {},
       {
@@ -72,10 +72,10 @@ const cases: Record<string, { given: Given; capacity?: object; allocatable?: obj
     ],
     allocatable: { memory: '8092Mi', 'ephemeral-storage': '96636764000' },
   },
-  'keeps nothing back for soft thresholds': {
+  'subtracts no soft thresholds': {
     given: [{}, { thresholds: [{ signal: 'memory.available', value: { fraction: 0.5 }, gracePeriodMs: 60_000 }] }],
   },
-  'keeps nothing back for thresholds when told so': {
+  'subtracts no thresholds if configured so': {
     given: [
       {},
       {
@@ -84,23 +84,23 @@ const cases: Record<string, { given: Given; capacity?: object; allocatable?: obj
       },
     ],
   },
-  'has nothing left rather than less than nothing': {
+  'is never negative': {
     given: [{}, { systemReserved: new Map([['memory', parseQuantity('9Gi')]]) }],
     allocatable: { memory: '0' },
   },
-  'takes huge pages out of the memory': {
+  'subtracts huge pages from memory': {
     given: [{ hugePages: { 'hugepages-1Gi': String(2 * GIB), 'hugepages-2Mi': String(GIB) } }],
     capacity: { 'hugepages-1Gi': '2Gi', 'hugepages-2Mi': '1Gi' },
     allocatable: { 'hugepages-1Gi': '2Gi', 'hugepages-2Mi': '1Gi', memory: '5Gi' },
   },
-  'limits pods by cores': { given: [{}, { podsPerCore: 10 }], capacity: { pods: '40' }, allocatable: { pods: '40' } },
-  'limits pods by cores up to the maximum': { given: [{}, { podsPerCore: 100 }] },
-  'keeps what others say the node has': {
+  'limits pods per core': { given: [{}, { podsPerCore: 10 }], capacity: { pods: '40' }, allocatable: { pods: '40' } },
+  'limits pods per core up to the maximum': { given: [{}, { podsPerCore: 100 }] },
+  'keeps resources of other writers': {
     given: [{}, {}, { capacity: { 'example.com/gpu': '2', cpu: '1' }, allocatable: { 'example.com/gpu': '1' } }],
     capacity: { 'example.com/gpu': '2' },
     allocatable: { 'example.com/gpu': '2' },
   },
-  'forgets what others have taken back': { given: [{}, {}, { allocatable: { 'example.com/gpu': '1' } }] },
+  'removes extended resources that other writers removed': { given: [{}, {}, { allocatable: { 'example.com/gpu': '1' } }] },
 };
 
 for (const [name, { given, capacity = {}, allocatable = {} }] of Object.entries(cases)) {
@@ -113,14 +113,14 @@ for (const [name, { given, capacity = {}, allocatable = {} }] of Object.entries(
   });
 }
 
-test('nodeResources() says nothing of storage that is not to be told or could not be read', () => {
+test('nodeResources() omits storage that is disabled or could not be read', () => {
   const withoutStorage = { ...MACHINE, storageBytes: undefined };
   assert.equal(nodeResources(withoutStorage, SETTINGS).capacity['ephemeral-storage'], undefined);
   const untold = nodeResources(MACHINE, { ...SETTINGS, hasEphemeralStorage: false });
   assert.equal(untold.capacity['ephemeral-storage'], undefined);
 });
 
-test('enforcedAmount() leaves to pods what eviction is to keep free', () => {
+test('enforcedAmounts() does not subtract eviction thresholds', () => {
   const thresholds = [{ signal: 'memory.available', value: { fraction: 0.5 }, gracePeriodMs: 0 }] as const;
   const systemReserved = new Map([['memory', parseQuantity('1Gi')]]);
   const amounts = enforcedAmounts(MACHINE, { ...SETTINGS, thresholds, systemReserved });

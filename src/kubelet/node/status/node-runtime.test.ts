@@ -21,14 +21,14 @@ for (const [runtimeVersion, shown] of Object.entries(versions)) {
 const ready = { type: 'RuntimeReady', status: true, reason: '', message: '' };
 const network = { type: 'NetworkReady', status: true, reason: '', message: '' };
 
-test('runtimeTroubles() are none when both conditions are true', () => {
+test('runtimeErrors() are undefined if both conditions are true', () => {
   assert.deepEqual(runtimeErrors({ status: { conditions: [ready, network] } }), {
     runtime: undefined,
     network: undefined,
   });
 });
 
-test('runtimeTroubles() are in kubelet’s words', () => {
+test('runtimeErrors() have kubelet’s messages', () => {
   const noCni = { ...network, status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
   assert.deepEqual(runtimeErrors({ status: { conditions: [noCni] } }), {
     runtime: 'container runtime not ready: <nil>',
@@ -37,7 +37,7 @@ test('runtimeTroubles() are in kubelet’s words', () => {
   });
 });
 
-test('nodeRuntimeHandlers() are in order, and say of each what it cannot do', () => {
+test('nodeRuntimeHandlers() are sorted, and have all features', () => {
   const features = { recursiveReadOnlyMounts: true, userNamespaces: false };
   assert.deepEqual(
     nodeRuntimeHandlers({

@@ -10,7 +10,7 @@ const READY = StatusResponse.fromPartial({
 });
 const VERSION = VersionResponse.fromPartial({ runtimeName: 'test', runtimeVersion: '1' });
 
-test('a runtime that falls silent is told of after 30 seconds, once, and again when it answers', async () => {
+test('a silent runtime is reported after 30 seconds, once, and again when it responds', async () => {
   const clock = new VirtualClock();
   let answers = true;
   const runtime = {

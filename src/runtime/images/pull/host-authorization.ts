@@ -32,17 +32,17 @@ export interface AuthorizationOptions {
  */
 export class HostAuthorization {
   readonly #options: AuthorizationOptions;
-  #value: string | undefined;
+  #header: string | undefined;
   #pending: Promise<boolean> | undefined;
 
   constructor(options: AuthorizationOptions) {
     this.#options = options;
-    if (options.credentials.kind === 'token') this.#value = `Bearer ${options.credentials.token}`;
+    if (options.credentials.kind === 'token') this.#header = `Bearer ${options.credentials.token}`;
   }
 
   /** The `Authorization` header to send; `undefined`: none so far. */
   get header(): string | undefined {
-    return this.#value;
+    return this.#header;
   }
 
   /** Describes the credentials in error messages. */
@@ -53,28 +53,28 @@ export class HostAuthorization {
   }
 
   /**
-   * Handles a 401 of a request sent with `shown`. Returns whether to retry; if not, the response body is still unread.
+   * Handles a 401 of a request sent with `sent`. Returns whether to retry; if not, the response body is still unread.
    */
-  async answerChallenge(response: HttpResponse, shown: string | undefined, signal: AbortSignal): Promise<boolean> {
+  async answerChallenge(response: HttpResponse, sent: string | undefined, signal: AbortSignal): Promise<boolean> {
     const challenge = parseChallenge(response.headers['www-authenticate'] ?? '');
-    if (shown === this.#value && !this.#canAnswer(challenge, shown)) return false;
+    if (sent === this.#header && !this.#canAnswer(challenge, sent)) return false;
     await discardBody(response);
-    if (challenge === undefined || shown !== this.#value) return true;
+    if (challenge === undefined || sent !== this.#header) return true;
     this.#pending ??= this.#authorize(challenge).finally(() => {
       this.#pending = undefined;
     });
     return abortable(this.#pending, signal);
   }
 
-  #canAnswer(challenge: Challenge | undefined, shown: string | undefined): boolean {
+  #canAnswer(challenge: Challenge | undefined, sent: string | undefined): boolean {
     if (challenge === undefined) return false;
     if (challenge.scheme === 'bearer') return this.#options.credentials.kind !== 'token';
     const basic = basicAuthorization(this.#options.credentials);
-    return basic !== undefined && basic !== shown;
+    return basic !== undefined && basic !== sent;
   }
 
   async #authorize(challenge: Challenge): Promise<boolean> {
-    this.#value =
+    this.#header =
       challenge.scheme === 'basic'
         ? basicAuthorization(this.#options.credentials)
         : `Bearer ${await this.#token(challenge)}`;
@@ -114,17 +114,17 @@ export class HostAuthorization {
 
   /** An identity token is sent as OAuth2 specifies, else basic authentication is used if there is a password. */
   #requestToken(url: URL, { service, scope }: TokenChallenge, signal: AbortSignal): Promise<HostResponse> {
-    const what = new URLSearchParams(service === undefined ? {} : { service });
-    what.set('scope', scope ?? this.#options.scope);
+    const params = new URLSearchParams(service === undefined ? {} : { service });
+    params.set('scope', scope ?? this.#options.scope);
     if (this.#options.credentials.kind === 'identity') {
-      what.set('grant_type', 'refresh_token');
-      what.set('refresh_token', this.#options.credentials.token);
-      what.set('client_id', CLIENT_ID);
+      params.set('grant_type', 'refresh_token');
+      params.set('refresh_token', this.#options.credentials.token);
+      params.set('client_id', CLIENT_ID);
       const headers = [['Content-Type', 'application/x-www-form-urlencoded'] as const];
-      const form = { method: 'POST', headers, body: what.toString() } as const;
+      const form = { method: 'POST', headers, body: params.toString() } as const;
       return this.#options.connection.fetch(url, form, () => [], signal);
     }
-    for (const [name, value] of what) url.searchParams.set(name, value);
+    for (const [name, value] of params) url.searchParams.set(name, value);
     const basic = basicAuthorization(this.#options.credentials);
     const secret = (at: URL): Headers =>
       basic !== undefined && at.origin === url.origin ? [['Authorization', basic]] : [];

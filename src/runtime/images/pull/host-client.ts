@@ -57,9 +57,9 @@ export class HostClient {
    * 200 or 206.
    */
   async get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
-    const shown = this.#authorization.header;
+    const sent = this.#authorization.header;
     let answer = await this.#ask(this.#url(path), headers, signal);
-    if (this.#isUnauthorized(answer) && (await this.#authorization.answerChallenge(answer.response, shown, signal))) {
+    if (this.#isUnauthorized(answer) && (await this.#authorization.answerChallenge(answer.response, sent, signal))) {
       answer = await this.#ask(this.#url(path), headers, signal);
     }
     const suffix = this.#isUnauthorized(answer) ? ` (requested ${this.#authorization.credentialsText})` : '';
