@@ -16,8 +16,8 @@ import { addPodFeatures } from './pod-features.ts';
 /** An action of a user. A `key` is the name of a pod's manifest, or its name at the API server. */
 export type PlannedAction = PlannedObject | PlannedChange | PodAction;
 
-type PodAction = { readonly at: number } & /** Creates or replaces the pod of this key. */
-(
+/** `put` creates or replaces the pod of this key. */
+type PodAction = { readonly at: number } & (
   | { readonly do: 'put'; readonly from: SimSource; readonly key: string; readonly pod: Pod }
   | { readonly do: 'remove'; readonly from: SimSource; readonly key: string }
   /** Graceful deletion: the pod is marked, and removed once no container of it runs. */

@@ -1,4 +1,3 @@
-import { ExpectedError } from '../../base/expected-error.ts';
 import type {
   CertificateSigningRequest,
   ConfigMap,
@@ -12,6 +11,7 @@ import type {
   ServiceAccount,
   TokenRequestSpec,
 } from '../../api/generated/core-v1.ts';
+import { ExpectedError } from '../../base/expected-error.ts';
 
 /** The resources that a node agent uses. */
 export interface ApiObjects {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TlsSettings } from '../../host/network.ts';
-import { ReloadingFiles, type ReloadingFilesDeps } from './reloading-files.ts';
 import type { ClientConfig, ClientUser, ExecPlugin, Pem } from './client-config.ts';
 import { type ClientCertificate, CredentialError, checkKeyPair } from './exec-credential.ts';
 import { PluginCredentials, type PluginDeps } from './exec-plugin.ts';
+import { ReloadingFiles, type ReloadingFilesDeps } from './reloading-files.ts';
 
 /** The client's current credentials and trusted authorities. */
 export interface Identity {
@@ -36,8 +36,12 @@ interface PresentedCredentials {
 export function createCredentials({ cluster, user }: ClientConfig, deps: CredentialDeps): Credentials {
   const authority = cluster.authority ? pemSource(cluster.authority, deps) : constant(undefined);
   const shown =
-    user.plugin === undefined || hasConfiguredCredentials(user) ? configuredCredentials(user, deps) : pluginCredentials(user.plugin, authority, deps);
-  let last: { readonly ca: string | undefined; readonly shown: PresentedCredentials; readonly identity: Identity } | undefined;
+    user.plugin === undefined || hasConfiguredCredentials(user)
+      ? configuredCredentials(user, deps)
+      : pluginCredentials(user.plugin, authority, deps);
+  let last:
+    | { readonly ca: string | undefined; readonly shown: PresentedCredentials; readonly identity: Identity }
+    | undefined;
   return {
     async current(signal) {
       const [ca, own] = await Promise.all([authority.value(signal), shown.value(signal)]);
@@ -70,7 +74,10 @@ function hasConfiguredCredentials({ token, password, certificate }: ClientUser):
   return token !== undefined || password !== undefined || certificate !== undefined;
 }
 
-function configuredCredentials({ token, password, certificate }: ClientUser, deps: CredentialDeps): Reloadable<PresentedCredentials> {
+function configuredCredentials(
+  { token, password, certificate }: ClientUser,
+  deps: CredentialDeps,
+): Reloadable<PresentedCredentials> {
   const pair = certificate ? keyPairSource(certificate, deps) : constant(undefined);
   const bearer = token ? tokenSource(token, deps) : constant(undefined);
   const basic = password && `Basic ${Buffer.from(`${password.username}:${password.password}`).toString('base64')}`;

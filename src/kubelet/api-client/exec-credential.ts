@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { parseTime } from '../../base/rfc3339.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseTime } from '../../base/rfc3339.ts';
 import type { ExecPlugin } from './client-config.ts';
 import { isMap } from './patch-value.ts';
 

@@ -9,7 +9,7 @@ import { type ApiCall, HttpCalls } from './http-calls.ts';
 import { listAll } from './http-list.ts';
 import { createReviews } from './http-reviews.ts';
 import { watchObjects } from './http-watch.ts';
-import { RequestRateLimiter, type RequestRateLimit } from './request-rate.ts';
+import { type RequestRateLimit, RequestRateLimiter } from './request-rate.ts';
 import { type ConnectionDeps, ServerConnections } from './server-connections.ts';
 import { asObject, decodeObject, requireString } from './wire-objects.ts';
 

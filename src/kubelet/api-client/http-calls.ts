@@ -5,7 +5,7 @@ import { ApiError } from './api-server.ts';
 import { errorFromResponse } from './api-status.ts';
 import { CredentialError } from './exec-credential.ts';
 import type { RequestRateLimiter } from './request-rate.ts';
-import type { ServerResponse, ServerConnections, ServerRequestLine } from './server-connections.ts';
+import type { ServerConnections, ServerRequestLine, ServerResponse } from './server-connections.ts';
 
 /** As client-go. */
 const MAX_ATTEMPTS = 10;

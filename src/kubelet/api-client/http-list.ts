@@ -20,7 +20,11 @@ export async function listAll<R extends Resource>(
   const page = async (parameters: { readonly limit?: string; readonly continue?: string }) => {
     const path = `${collectionPath(selection)}${queryString({ fieldSelector, ...parameters })}`;
     const list = asObject(await calls.call({ method: 'GET', path }, signal));
-    return { items: decodeItems(resource, list['items']), resourceVersion: resourceVersionOf(list), next: continueToken(list) };
+    return {
+      items: decodeItems(resource, list['items']),
+      resourceVersion: resourceVersionOf(list),
+      next: continueToken(list),
+    };
   };
   let { items, resourceVersion, next } = await page({ limit: PAGE });
   while (next !== '') {

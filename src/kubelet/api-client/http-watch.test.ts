@@ -24,13 +24,13 @@ function setUp(body: ServerResponse['body'], status = 200) {
       },
     },
   );
-  const told: string[] = [];
+  const received: string[] = [];
   const watch = async (): Promise<void> => {
     for await (const event of api.watch({ resource: 'pods', fieldSelector: 'a=b', resourceVersion: '5' }, never)) {
-      told.push(`${event.type} ${event.resourceVersion}`);
+      received.push(`${event.type} ${event.resourceVersion}`);
     }
   };
-  return { ...host, listener, urls, told, watch };
+  return { ...host, listener, urls, received, watch };
 }
 
 const line = (type: string, resourceVersion: string, more: object = {}): string =>
@@ -55,18 +55,18 @@ test('a watch requests bookmarks and a timeout, and starts from its version', as
 for (const size of [1, 2, 3, 64, 100_000]) {
   test(`a watch delivers all events in chunks of ${size} bytes, and ends without an error`, async () => {
     const text = [line('ADDED', '6'), line('BOOKMARK', '8'), line('MODIFIED', '9'), line('DELETED', '10')].join('');
-    const { told, watch } = setUp(inPieces(text, size));
+    const { received, watch } = setUp(inPieces(text, size));
     await watch();
-    assert.deepEqual(told, ['ADDED 6', 'BOOKMARK 8', 'MODIFIED 9', 'DELETED 10']);
+    assert.deepEqual(received, ['ADDED 6', 'BOOKMARK 8', 'MODIFIED 9', 'DELETED 10']);
   });
 }
 
 test('a watch delivers a very large object', async () => {
-  const { told, watch } = setUp(
+  const { received, watch } = setUp(
     inPieces(line('ADDED', '6', { annotations: { large: 'x'.repeat(3_000_000) } }), 16_384),
   );
   await watch();
-  assert.deepEqual(told, ['ADDED 6']);
+  assert.deepEqual(received, ['ADDED 6']);
 });
 
 const ends: Record<string, { body: string; status?: number; reason: string }> = {
@@ -76,7 +76,11 @@ const ends: Record<string, { body: string; status?: number; reason: string }> = 
   'a server error': { body: error(500, 'InternalError'), reason: 'InternalError' },
   'text that is not JSON': { body: '{\n', reason: 'InternalError' },
   'an unknown event type': { body: line('RENAMED', '6'), reason: 'InternalError' },
-  'an error status': { body: '{"kind":"Status","reason":"Forbidden","message":"no"}', status: 403, reason: 'Forbidden' },
+  'an error status': {
+    body: '{"kind":"Status","reason":"Forbidden","message":"no"}',
+    status: 403,
+    reason: 'Forbidden',
+  },
 };
 
 for (const [name, { body, status, reason }] of Object.entries(ends)) {
@@ -88,7 +92,7 @@ for (const [name, { body, status, reason }] of Object.entries(ends)) {
 
 test('a watch does not deliver an event that was cut off', async () => {
   const broken = Promise.withResolvers<void>();
-  const { listener, told, watch, clock } = setUp(
+  const { listener, received, watch, clock } = setUp(
     (async function* () {
       yield `${line('ADDED', '6')}{"type":"MOD`;
       await broken.promise;
@@ -98,7 +102,7 @@ test('a watch does not deliver an event that was cut off', async () => {
   await clock.advance(0);
   listener.close();
   await watching;
-  assert.deepEqual(told, ['ADDED 6']);
+  assert.deepEqual(received, ['ADDED 6']);
 });
 
 const TEXT = 'one\n\n{"grüß":"…"}\nlast\ncut of';

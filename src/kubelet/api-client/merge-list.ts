@@ -53,7 +53,12 @@ export function orderLike(
   const result: unknown[] = [];
   for (const item of ordered) {
     // Elements that are new to the server go first.
-    while (others.length > 0 && serverPosition(item) >= 0 && serverPosition(others[0]) >= 0 && serverPosition(others[0]) < serverPosition(item)) {
+    while (
+      others.length > 0 &&
+      serverPosition(item) >= 0 &&
+      serverPosition(others[0]) >= 0 &&
+      serverPosition(others[0]) < serverPosition(item)
+    ) {
       result.push(others.shift());
     }
     result.push(item);

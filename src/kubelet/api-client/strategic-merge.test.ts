@@ -183,7 +183,7 @@ test('strategicMerge() replaces taints, and merges conditions and addresses of n
   });
 });
 
-const refusals: Record<string, { patch: Record<string, unknown>; message: RegExp }> = {
+const rejected: Record<string, { patch: Record<string, unknown>; message: RegExp }> = {
   'an element without its key': {
     patch: { status: { conditions: [{ status: 'True' }] } },
     message: /does not contain declared merge key: type/,
@@ -202,7 +202,7 @@ const refusals: Record<string, { patch: Record<string, unknown>; message: RegExp
   },
 };
 
-for (const [name, { patch, message }] of Object.entries(refusals)) {
+for (const [name, { patch, message }] of Object.entries(rejected)) {
   test(`strategicMerge() rejects ${name}`, () => {
     assert.throws(() => strategicMerge(pod, patch, patchShape('pods')), { name: 'BadPatchError', message });
   });

@@ -7,7 +7,11 @@ import { CertificateRequestError, type SubmittedRequest } from './request-certif
  * `CertificateRequestError` when the request is denied, has failed or was deleted, or with the signal's reason. Keeps
  * waiting while the server is unavailable.
  */
-export async function awaitCertificate(request: SubmittedRequest, deps: ReflectorDeps, signal: AbortSignal): Promise<string> {
+export async function awaitCertificate(
+  request: SubmittedRequest,
+  deps: ReflectorDeps,
+  signal: AbortSignal,
+): Promise<string> {
   const done = new AbortController();
   let outcome: RequestOutcome = { kind: 'open' };
   const settle = (next: RequestOutcome): void => {
@@ -41,7 +45,10 @@ function certificateOrThrow(outcome: RequestOutcome, signal: AbortSignal): strin
   }
 }
 
-function requestOutcome({ metadata, status = {} }: CertificateSigningRequest, { name, uid }: SubmittedRequest): RequestOutcome {
+function requestOutcome(
+  { metadata, status = {} }: CertificateSigningRequest,
+  { name, uid }: SubmittedRequest,
+): RequestOutcome {
   if (metadata.uid !== uid) return { kind: 'refused', message: `csr ${JSON.stringify(name)} changed UIDs` };
   const { conditions = [], certificate = '' } = status;
   for (const { type, reason = '', message = '' } of conditions) {

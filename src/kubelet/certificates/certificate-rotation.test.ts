@@ -61,10 +61,10 @@ test('renewalMs() is after 70 to 90 % of the lifetime', () => {
 test('without a certificate one is requested at once, and listeners are notified when it is on disk', async () => {
   const { clock, start, signer, store, life, asked } = await setUp();
   const { rotation, ended } = await start();
-  const told: (string | undefined)[] = [];
-  rotation.subscribe(() => told.push(rotation.current()?.certificate));
+  const notified: (string | undefined)[] = [];
+  rotation.subscribe(() => notified.push(rotation.current()?.certificate));
   await clock.advance(0);
-  assert.deepEqual(told, [(await store.current())?.certificate]);
+  assert.deepEqual(notified, [(await store.current())?.certificate]);
   assert.deepEqual(asked, [undefined]);
   const { metadata, spec } = signer.requests[0] ?? assert.fail('nothing was asked for');
   assert.match(metadata.name, /^csr-.{5}$/);
@@ -168,10 +168,10 @@ for (const [answer, words] of [
 
 test('an unavailable server is asked again', async () => {
   const { clock, start, server, life, logged } = await setUp();
-  server.faults.next('create', { kind: 'before', error: new ApiError('Unavailable', 'nobody there') });
+  server.faults.next('create', { kind: 'before', error: new ApiError('Unavailable', 'connection refused') });
   const { rotation, ended } = await start();
   await clock.advance(0);
-  assert.match(logged[0] ?? '', /cannot create certificate signing request: nobody there/);
+  assert.match(logged[0] ?? '', /cannot create certificate signing request: connection refused/);
   await clock.advance(2_200);
   assert.ok(rotation.current());
   life.abort();

@@ -1,6 +1,6 @@
 import { join } from 'node:path/posix';
-import { formatTime } from '../../base/rfc3339.ts';
 import { errorText } from '../../base/error-text.ts';
+import { formatTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { CertificateError, type HeldCertificate, loadCertificate } from './held-certificate.ts';

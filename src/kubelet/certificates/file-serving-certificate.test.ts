@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { certificateScene, FOLDER } from './fake/certificate-scene.ts';
-import { ensureSelfSignedFiles } from './self-signed-files.ts';
-import { selfSigned } from './self-signed.ts';
 import { FileServingCertificate } from './file-serving-certificate.ts';
+import { selfSigned } from './self-signed.ts';
+import { ensureSelfSignedFiles } from './self-signed-files.ts';
 
 const PLACE = { certificateFile: `${FOLDER}/kubelet.crt`, keyFile: `${FOLDER}/kubelet.key` };
 const OWN = { folder: FOLDER, host: 'box', ipAddresses: [] };
@@ -41,18 +41,21 @@ test('replaced files are served; while they do not match, the old ones are used'
   await ensureSelfSignedFiles(OWN, { fs, clock, ...scene });
   const served = new FileServingCertificate(PLACE, { fs, log: scene.log });
   await served.load();
-  let told = 0;
-  served.subscribe(() => told++);
+  let notifications = 0;
+  served.subscribe(() => notifications++);
   const ended = served.run(life.signal);
   await clock.advance(1);
   const [old, next] = [served.current(), await selfSigned('new', [], { ...scene, nowMs: clock.now() })];
   await fs.writeFile(PLACE.certificateFile, next.certificate);
   await clock.advance(1);
-  assert.deepEqual([served.current(), told], [old, 0]);
+  assert.deepEqual([served.current(), notifications], [old, 0]);
   assert.match(logged.at(-1) ?? '', /the old one is kept.*private key does not match public key/);
   await fs.writeFile(PLACE.keyFile, next.key);
   await clock.advance(1);
-  assert.deepEqual([served.current()?.certificate, served.current()?.key, told], [next.certificate, next.key, 1]);
+  assert.deepEqual(
+    [served.current()?.certificate, served.current()?.key, notifications],
+    [next.certificate, next.key, 1],
+  );
   life.abort();
   await ended;
 });

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { pemBlocks, pemText } from '../../base/pem.ts';
 import { errorText } from '../../base/error-text.ts';
+import { pemBlocks, pemText } from '../../base/pem.ts';
 import type { CertificateSubject } from './certificate-subject.ts';
 import type { KeyPair } from './serving-certificate.ts';
 

@@ -9,14 +9,17 @@ const never = new AbortController().signal;
 test('the identity is the same object until the certificate or the authority changes', async () => {
   let trusted: Identity = { authorization: undefined, tls: { authorities: ['one'] } };
   let pair: KeyPair | undefined;
-  const credentials = rotatingCredentials({ current: async () => trusted, onUnauthorized() {} }, { current: () => pair });
-  const nobody = await credentials.current(never);
-  assert.deepEqual(nobody, trusted);
-  assert.equal(await credentials.current(never), nobody);
+  const credentials = rotatingCredentials(
+    { current: async () => trusted, onUnauthorized() {} },
+    { current: () => pair },
+  );
+  const anonymous = await credentials.current(never);
+  assert.deepEqual(anonymous, trusted);
+  assert.equal(await credentials.current(never), anonymous);
   pair = { certificate: 'c', key: 'k' };
-  const somebody = await credentials.current(never);
-  assert.deepEqual(somebody.tls, { authorities: ['one'], clientCertificates: [pair] });
-  assert.equal(await credentials.current(never), somebody);
+  const authenticated = await credentials.current(never);
+  assert.deepEqual(authenticated.tls, { authorities: ['one'], clientCertificates: [pair] });
+  assert.equal(await credentials.current(never), authenticated);
   trusted = { authorization: undefined, tls: { authorities: ['two'] } };
   assert.deepEqual((await credentials.current(never)).tls, { authorities: ['two'], clientCertificates: [pair] });
   pair = undefined;

@@ -3,9 +3,9 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import type { SigningKeys } from '../../host/signing-keys.ts';
+import type { CertificateFiles } from './file-serving-certificate.ts';
 import { CertificateError } from './held-certificate.ts';
 import { selfSigned } from './self-signed.ts';
-import type { CertificateFiles } from './file-serving-certificate.ts';
 
 export interface SelfSignedFilesDeps {
   readonly fs: FileSystem;

@@ -4,7 +4,7 @@ import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { ProgramContext } from '../../host/fake/memory-process.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { CredentialProvider, providerLogins, type ProviderSpec } from './credential-provider.ts';
+import { CredentialProvider, type ProviderSpec, providerLogins } from './credential-provider.ts';
 
 const VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 const never = new AbortController().signal;
@@ -132,7 +132,10 @@ const failures: Record<string, { given: Partial<Machine>; error: string }> = {
     given: { output: ' '.repeat(2 ** 20 + 1) },
     error: `${ERROR}: /opt/shop wrote more than 1048576 bytes`,
   },
-  'output that is not JSON': { given: { output: 'secret' }, error: 'error reading GVK from response: it is not a JSON object' },
+  'output that is not JSON': {
+    given: { output: 'secret' },
+    error: 'error reading GVK from response: it is not a JSON object',
+  },
   'a different version': {
     given: { output: '{"apiVersion":"credentialprovider.kubelet.k8s.io/v1beta1"}' },
     error: `apiVersion from credential plugin response did not match expected apiVersion:${VERSION}, actual apiVersion:credentialprovider.kubelet.k8s.io/v1beta1`,

@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
-import type { Log, LogFields } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log, LogFields } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
-import { type AccountLookup, type PodAccountDeps, lookUpPodAccount, type TokenAttributes } from './pod-account.ts';
+import { type AccountLookup, lookUpPodAccount, type PodAccountDeps, type TokenAttributes } from './pod-account.ts';
 import { ProviderError, type ProviderResponse, parseProviderResponse, providerRequest } from './provider-exchange.ts';
 import { type AccountScope, cacheKey, inFlightKey } from './provider-keys.ts';
 import type { DockerConfig, LoginOwner, LoginSource } from './registry-login.ts';
@@ -119,7 +119,7 @@ export class CredentialProvider {
     return { account: found.account, cacheType: tokenAttributes.cacheType };
   }
 
-  #cached({ repository, scope: scope }: ProviderQuery): DockerConfig | undefined {
+  #cached({ repository, scope }: ProviderQuery): DockerConfig | undefined {
     const now = this.#deps.clock.monotonic();
     for (const [key, { untilMs }] of this.#cache) if (now > untilMs) this.#cache.delete(key);
     const keys = (['Image', 'Registry', 'Global'] as const).map((type) => cacheKey(type, repository, scope));
@@ -138,14 +138,17 @@ export class CredentialProvider {
       return await this.#fetch(question);
     } catch (error) {
       const { repository, pod } = question;
-      this.#deps.log.error('cannot get credentials from credential provider', { ...this.#logFields(repository, pod), error });
+      this.#deps.log.error('cannot get credentials from credential provider', {
+        ...this.#logFields(repository, pod),
+        error,
+      });
       return NO_LOGINS.config;
     }
   }
 
   async #fetch(question: ProviderQuery): Promise<DockerConfig> {
     const { apiVersion, defaultCacheMs } = this.#spec;
-    const { repository, scope: scope } = question;
+    const { repository, scope } = question;
     const response = parseProviderResponse(await this.#run(question), apiVersion);
     if (scope) rejectEchoedToken(response, scope);
     const { logins, cacheKeyType, cacheMs = defaultCacheMs } = response;
@@ -157,7 +160,7 @@ export class CredentialProvider {
   }
 
   /** Returns its standard output. */
-  async #run({ repository, scope: scope }: ProviderQuery): Promise<string> {
+  async #run({ repository, scope }: ProviderQuery): Promise<string> {
     const { name, program, args, env, apiVersion } = this.#spec;
     const { processes, clock } = this.#deps;
     const deadline = clock.deadline(EXEC_MS);

@@ -29,9 +29,9 @@ test('ensureImage() pulls a missing image, with the default tag and the pod’s 
     user: { uid: 7n, username: '' },
   });
   assert.deepEqual(runtime.events, pulledEvents);
-  const [{ image, sandboxConfig: told, auth } = assert.fail()] = runtime.pulled;
+  const [{ image, sandboxConfig: passedConfig, auth } = assert.fail()] = runtime.pulled;
   assert.deepEqual(
-    [image?.image, image?.annotations, told, auth],
+    [image?.image, image?.annotations, passedConfig, auth],
     ['busybox:latest', { a: 'b' }, sandboxConfig, undefined],
   );
 });

@@ -1,11 +1,11 @@
-import { repositoryOf, withDefaultTag } from '../../base/image-name.ts';
 import { errorText } from '../../base/error-text.ts';
+import { repositoryOf, withDefaultTag } from '../../base/image-name.ts';
 import { type Image, ImageSpec, ImageStatusRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageUser } from '../sync/config/security-context.ts';
+import { decideImageAccess, matchPodCredentials } from './image-access.ts';
 import { recordImageError } from './image-error.ts';
 import type { ImageRequest } from './image-request.ts';
-import { matchPodCredentials, decideImageAccess } from './image-access.ts';
 import { type PullDeps, pulledFor, pullImage } from './pull-image.ts';
 import type { PullCredential } from './registry-login.ts';
 

@@ -21,7 +21,7 @@ interface RecordedStatus {
   readonly state: { readonly waiting: { readonly reason: string; readonly message: string } };
 }
 
-const refusal =
+const pullError =
   'failed to pull and unpack image "localhost:1/none:2": failed to resolve reference "localhost:1/none:2": ' +
   'failed to do request: Head "http://localhost:1/v2/none/manifests/2": dial tcp 127.0.0.1:1: connect: connection refused';
 
@@ -42,12 +42,12 @@ test('ensureImage() reports unavailable images as kubelet does', async () => {
       imageStatus: async () => ImageStatusResponse.fromPartial({}),
       pullImage: async (request: PullImageRequest) => {
         pulled.push(request);
-        throw new CriError('Unknown', refusal, { method: 'PullImage' });
+        throw new CriError('Unknown', pullError, { method: 'PullImage' });
       },
     },
   };
-  const told = new Set<string>();
-  const record = (type: string, reason: string, message: string) => told.add(`${type} ${reason} ${message}`);
+  const recorded = new Set<string>();
+  const record = (type: string, reason: string, message: string) => recorded.add(`${type} ${reason} ${message}`);
   const waiting = new Map<string, { reason: string; message: string }>();
   const sandboxConfig = PodSandboxConfig.fromPartial({});
 
@@ -68,7 +68,7 @@ test('ensureImage() reports unavailable images as kubelet does', async () => {
     if (!waiting.has(container.name)) waiting.set(container.name, { reason: error.reason, message: error.message });
   }
 
-  assert.deepEqual(told, new Set(events.map(({ type, reason, message }) => `${type} ${reason} ${message}`)));
+  assert.deepEqual(recorded, new Set(events.map(({ type, reason, message }) => `${type} ${reason} ${message}`)));
   assert.deepEqual(waiting, new Map(pod.spec.containers.map(({ name }) => [name, recordedWaiting(status, name)])));
   assert.deepEqual(
     pulled.map(({ image }) => image?.image),

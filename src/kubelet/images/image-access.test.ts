@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
   type CredentialMatch,
+  decideImageAccess,
   type ImageAccessDecision,
   matchPodCredentials,
-  decideImageAccess,
   type PullEvidence,
   type VerificationPolicy,
 } from './image-access.ts';
@@ -29,53 +29,63 @@ const use: ImageAccessDecision = { kind: 'use' };
 const pull: ImageAccessDecision = { kind: 'pull' };
 const compare: ImageAccessDecision = { kind: 'compare', known: forSecret };
 
-const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy; image?: string; is: ImageAccessDecision }> =
-  {
-    'allows every pod to use a preloaded image': { evidence: { kind: 'none' }, policy: PRELOADED, is: use },
-    'requires a pull after an intent': { evidence: { kind: 'intent' }, policy: PRELOADED, is: pull },
-    'requires a pull after a pull under another name': {
-      evidence: pulled(forSecret, 'registry.io/other'),
-      policy: PRELOADED,
-      is: pull,
-    },
-    'requires a pull after a pull without credentials in its record': { evidence: pulled({}), policy: PRELOADED, is: pull },
-    'compares the service account of the pod': {
-      evidence: pulled(forAccount),
-      policy: PRELOADED,
-      is: { kind: 'compare', known: forAccount },
-    },
-    'allows every pod to use an image that needed no credentials': {
-      evidence: pulled({ nodePodsAccessible: true }),
-      policy: PRELOADED,
-      is: use,
-    },
-    'compares the Secrets of the pod': { evidence: pulled(forSecret), policy: PRELOADED, is: compare },
-    'ignores the tag': {
-      evidence: pulled(forSecret),
-      policy: PRELOADED,
-      image: 'registry.io/app:2@sha256:0123',
-      is: compare,
-    },
-    'requires a pull after an unreadable record': { evidence: { kind: 'unreadable' }, policy: NEVER, is: pull },
-    'never verifies with that policy': { evidence: pulled(forSecret), policy: NEVER, is: use },
-    'always verifies with that policy': { evidence: { kind: 'none' }, policy: ALWAYS, is: pull },
-    'compares credentials with that policy too': { evidence: pulled({ nodePodsAccessible: true }), policy: ALWAYS, is: use },
-    'allows every pod to use a listed image': {
-      evidence: pulled(forSecret),
-      policy: allowing('registry.io/app'),
-      is: use,
-    },
-    'allows every pod to use an image below a listed prefix': {
-      evidence: pulled(forSecret),
-      policy: allowing('registry.io/*'),
-      is: use,
-    },
-    'verifies an image that is not listed, even if it was preloaded': {
-      evidence: { kind: 'none' },
-      policy: allowing('registry.io/ap', 'other.io/*'),
-      is: pull,
-    },
-  };
+const first: Record<
+  string,
+  { evidence: PullEvidence; policy: VerificationPolicy; image?: string; is: ImageAccessDecision }
+> = {
+  'allows every pod to use a preloaded image': { evidence: { kind: 'none' }, policy: PRELOADED, is: use },
+  'requires a pull after an intent': { evidence: { kind: 'intent' }, policy: PRELOADED, is: pull },
+  'requires a pull after a pull under another name': {
+    evidence: pulled(forSecret, 'registry.io/other'),
+    policy: PRELOADED,
+    is: pull,
+  },
+  'requires a pull after a pull without credentials in its record': {
+    evidence: pulled({}),
+    policy: PRELOADED,
+    is: pull,
+  },
+  'compares the service account of the pod': {
+    evidence: pulled(forAccount),
+    policy: PRELOADED,
+    is: { kind: 'compare', known: forAccount },
+  },
+  'allows every pod to use an image that needed no credentials': {
+    evidence: pulled({ nodePodsAccessible: true }),
+    policy: PRELOADED,
+    is: use,
+  },
+  'compares the Secrets of the pod': { evidence: pulled(forSecret), policy: PRELOADED, is: compare },
+  'ignores the tag': {
+    evidence: pulled(forSecret),
+    policy: PRELOADED,
+    image: 'registry.io/app:2@sha256:0123',
+    is: compare,
+  },
+  'requires a pull after an unreadable record': { evidence: { kind: 'unreadable' }, policy: NEVER, is: pull },
+  'never verifies with that policy': { evidence: pulled(forSecret), policy: NEVER, is: use },
+  'always verifies with that policy': { evidence: { kind: 'none' }, policy: ALWAYS, is: pull },
+  'compares credentials with that policy too': {
+    evidence: pulled({ nodePodsAccessible: true }),
+    policy: ALWAYS,
+    is: use,
+  },
+  'allows every pod to use a listed image': {
+    evidence: pulled(forSecret),
+    policy: allowing('registry.io/app'),
+    is: use,
+  },
+  'allows every pod to use an image below a listed prefix': {
+    evidence: pulled(forSecret),
+    policy: allowing('registry.io/*'),
+    is: use,
+  },
+  'verifies an image that is not listed, even if it was preloaded': {
+    evidence: { kind: 'none' },
+    policy: allowing('registry.io/ap', 'other.io/*'),
+    is: pull,
+  },
+};
 
 for (const [name, { evidence, policy, image = 'registry.io/app:1', is }] of Object.entries(first)) {
   test(`decideImageAccess() ${name}`, () => {

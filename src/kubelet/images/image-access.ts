@@ -34,7 +34,11 @@ export type ImageAccessDecision =
 const MAX_RECORDED_SECRETS = 100;
 
 /** Decides whether a pod may use a present image, as far as possible without the pod's credentials. */
-export function decideImageAccess(image: string, evidence: PullEvidence, policy: VerificationPolicy): ImageAccessDecision {
+export function decideImageAccess(
+  image: string,
+  evidence: PullEvidence,
+  policy: VerificationPolicy,
+): ImageAccessDecision {
   if (evidence.kind === 'unreadable') return { kind: 'pull' };
   if (!mustVerify(image, evidence.kind !== 'none', policy)) return { kind: 'use' };
   if (evidence.kind !== 'pulled') return { kind: 'pull' };

@@ -30,8 +30,8 @@ class Cluster {
       },
     },
     tokens: {
-      token: async (...[{ metadata }, wish]: [ReturnType<typeof examplePod>, object]): Promise<string> => {
-        this.asked.push([metadata.uid, wish]);
+      token: async (...[{ metadata }, options]: [ReturnType<typeof examplePod>, object]): Promise<string> => {
+        this.asked.push([metadata.uid, options]);
         if (this.token instanceof Error) throw this.token;
         return this.token;
       },

@@ -65,7 +65,11 @@ export async function lookUpPodAccount(
   }
   const { uid = '' } = found.metadata;
   const options = { audience: attributes.audience, accountUid: uid };
-  const token = await withProviderError('failed to get service account token', tokens.token(pod, options, signal), signal);
+  const token = await withProviderError(
+    'failed to get service account token',
+    tokens.token(pod, options, signal),
+    signal,
+  );
   return { kind: 'account', account: { uid, namespace, name, annotations: annotations.chosen, token } };
 }
 

@@ -49,7 +49,9 @@ export function parseProviderResponse(text: string, expectedVersion: string): Pr
     throw new ProviderError(`apiVersion from credential plugin response did not match ${versions}`);
   }
   if (kind !== 'CredentialProviderResponse' || Object.keys(unknown).length > 0) throw decodeError();
-  const logins = new Map(Object.entries(jsonFields(auth)).map(([place, login]) => [place, decodeLogin(jsonFields(login))]));
+  const logins = new Map(
+    Object.entries(jsonFields(auth)).map(([place, login]) => [place, decodeLogin(jsonFields(login))]),
+  );
   const cacheMs = decodeDuration(cacheDuration);
   if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
     throw new ProviderError(`credential provider plugin did not return a valid cacheKeyType: ${String(cacheKeyType)}`);

@@ -1,6 +1,6 @@
 import { type CredentialProvider, providerLogins } from './credential-provider.ts';
-import { matchingCredentials } from './matching-credentials.ts';
 import type { ImageRequest } from './image-request.ts';
+import { matchingCredentials } from './matching-credentials.ts';
 import type { NodeLogins } from './node-logins.ts';
 import type { PullCredential } from './registry-login.ts';
 

@@ -12,7 +12,7 @@ const PRELOADED = { kind: 'NeverVerifyPreloadedImages' } as const;
 function only(...users: string[]) {
   return (auth: AuthConfig | undefined): void => {
     if (users.includes(auth?.username ?? '')) return;
-    throw new CriError('Unknown', `401 Unauthorized for ${auth?.username ?? 'nobody'}`, { method: 'PullImage' });
+    throw new CriError('Unknown', `401 Unauthorized for ${auth?.username ?? 'anonymous'}`, { method: 'PullImage' });
   };
 }
 
@@ -24,7 +24,10 @@ function privateRuntime(...users: string[]): ImageRuntime {
 
 test('pullImage() tries one credential after the other', async () => {
   const runtime = privateRuntime('good');
-  const outcome = await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretLogin('a', 'bad'), secretLogin('b', 'good')]);
+  const outcome = await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [
+    secretLogin('a', 'bad'),
+    secretLogin('b', 'good'),
+  ]);
   assert.ok('ref' in outcome);
   runtime.tried('bad', 'good');
 });
@@ -48,7 +51,7 @@ test('pullImage() reports the errors of all credentials together, each text once
 test('pullImage() pulls without credentials if there are none', async () => {
   const runtime = privateRuntime();
   const { message } = (await runtime.ensure(IMAGE, 'Always')) as { message: string };
-  assert.equal(message, '401 Unauthorized for nobody');
+  assert.equal(message, '401 Unauthorized for anonymous');
   runtime.tried(undefined);
 });
 
@@ -77,7 +80,7 @@ test('a pod without the Secret may not use an image that was pulled with it', as
   runtime.tried('good');
   runtime.events.length = 0;
   const { reason, message } = (await runtime.ensure(IMAGE, 'IfNotPresent', 'u2')) as PodError;
-  assert.deepEqual([reason, message], ['ErrImagePull', '401 Unauthorized for nobody']);
+  assert.deepEqual([reason, message], ['ErrImagePull', '401 Unauthorized for anonymous']);
   runtime.tried(undefined);
 
   const again = await runtime.ensure(IMAGE, 'IfNotPresent', 'u3', [secretLogin('a', 'good')]);

@@ -6,7 +6,7 @@ import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import { PodError } from '../pod/pod-error.ts';
-import { recordImageError, classifyPullError } from './image-error.ts';
+import { classifyPullError, recordImageError } from './image-error.ts';
 import type { ImageRequest, Verification } from './image-request.ts';
 import type { PulledFor } from './merge-pull-record.ts';
 import type { PullBackoff } from './pull-backoff.ts';

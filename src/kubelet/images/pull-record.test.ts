@@ -84,7 +84,11 @@ const merges: Record<
     pulledFor: withSecret(secret),
     gives: undefined,
   },
-  'nothing that is recorded': { known: { kubernetesSecrets: [secret] }, pulledFor: withSecret(secret), gives: undefined },
+  'nothing that is recorded': {
+    known: { kubernetesSecrets: [secret] },
+    pulledFor: withSecret(secret),
+    gives: undefined,
+  },
   'another Secret, by namespace and name': {
     known: { kubernetesSecrets: [secret] },
     pulledFor: withSecret(first),

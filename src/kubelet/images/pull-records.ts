@@ -8,7 +8,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { PullEvidence } from './image-access.ts';
 import { asCredentials, type PulledFor, withPulledFor } from './merge-pull-record.ts';
 import { encodeIntent, encodePulled, type ImagePulledRecord, recordFileName } from './pull-record.ts';
-import { type StoredRecords, type RecordFolders, readRecordFolders, recordFolders } from './read-pull-records.ts';
+import { type RecordFolders, readRecordFolders, recordFolders, type StoredRecords } from './read-pull-records.ts';
 
 export interface PullRecordsDeps {
   readonly fs: FileSystem;

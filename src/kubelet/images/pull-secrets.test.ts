@@ -25,8 +25,8 @@ const SECRETS: readonly Secret[] = [
 
 async function ask(...names: string[]) {
   const events = new PodEvents(new VirtualClock());
-  const told: unknown[] = [];
-  events.subscribe((_, { type, reason, message, fieldPath }) => told.push([type, reason, message, fieldPath]));
+  const recorded: unknown[] = [];
+  events.subscribe((_, { type, reason, message, fieldPath }) => recorded.push([type, reason, message, fieldPath]));
   const secret = async (namespace: string, name: string): Promise<Secret> => {
     const found = SECRETS.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
     if (!found) throw objectNotFound({ kind: 'secret', name });
@@ -37,7 +37,7 @@ async function ask(...names: string[]) {
   const sources = await pullSecrets(pod, deps, new AbortController().signal);
   return {
     found: sources.map((each) => [each.owner.kind === 'secret' && each.owner.secret.name, [...each.config.keys()]]),
-    told,
+    recorded,
   };
 }
 
@@ -47,12 +47,12 @@ test('pullSecrets() reads both types, in the order of the pod', async () => {
       ['json', ['gcr.io']],
       ['cfg', ['gcr.io']],
     ],
-    told: [],
+    recorded: [],
   });
 });
 
 test('pullSecrets() skips other types and empty names', async () => {
-  assert.deepEqual(await ask('opaque', '', 'mixed', 'json'), { found: [['json', ['gcr.io']]], told: [] });
+  assert.deepEqual(await ask('opaque', '', 'mixed', 'json'), { found: [['json', ['gcr.io']]], recorded: [] });
 });
 
 test('pullSecrets() reports missing and invalid Secrets, and continues without them', async () => {
@@ -60,6 +60,6 @@ test('pullSecrets() reports missing and invalid Secrets, and continues without t
     'Unable to retrieve some image pull secrets (none, broken); attempting to pull the image may not succeed.';
   assert.deepEqual(await ask('none', 'json', 'broken'), {
     found: [['json', ['gcr.io']]],
-    told: [['Warning', 'FailedToRetrieveImagePullSecret', message, undefined]],
+    recorded: [['Warning', 'FailedToRetrieveImagePullSecret', message, undefined]],
   });
 });

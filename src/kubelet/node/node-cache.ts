@@ -30,7 +30,11 @@ export class NodeCache {
   /** Keeps the newer version: the watch may lag behind a response. */
   onObserved(node: Node): void {
     this.#synced.resolve();
-    if (!this.#node || this.#node.metadata.uid !== node.metadata.uid || numericVersion(node) >= numericVersion(this.#node)) {
+    if (
+      !this.#node ||
+      this.#node.metadata.uid !== node.metadata.uid ||
+      numericVersion(node) >= numericVersion(this.#node)
+    ) {
       this.#set(node);
     }
   }

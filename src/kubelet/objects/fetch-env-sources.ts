@@ -1,7 +1,7 @@
 import type { Container, FileKeySelector, Pod } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { type ObjectLookup, type EnvFile, type EnvironmentSources, envFileId } from '../sync/config/env-sources.ts';
+import { type EnvFile, type EnvironmentSources, envFileId, type ObjectLookup } from '../sync/config/env-sources.ts';
 import { ObjectError, type PodObjects } from './pod-objects.ts';
 import { referencedByEnv } from './referenced-objects.ts';
 import type { Services } from './services.ts';

@@ -2,7 +2,7 @@ import { errorText } from '../../base/error-text.ts';
 import type { ApiObjects, ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
 import type { ObjectRef } from './object-references.ts';
-import { objectNotFound, ObjectError } from './pod-objects.ts';
+import { ObjectError, objectNotFound } from './pod-objects.ts';
 
 /** Requests an object from the API server. Rejects with an `ObjectError`. */
 export async function fetchObject<R extends 'configmaps' | 'secrets'>(

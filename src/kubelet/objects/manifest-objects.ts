@@ -2,7 +2,7 @@ import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
 import type { SourceName } from '../sources/pod-source.ts';
 import { joinObjects, type SourceObjects } from '../sources/source-objects.ts';
 import { type ObjectKind, type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
-import { objectNotFound, ObjectError, type PodObjects } from './pod-objects.ts';
+import { ObjectError, objectNotFound, type PodObjects } from './pod-objects.ts';
 
 export interface ManifestObjectsDeps {
   /** Called when an object that the pod refers to has changed. */

@@ -62,23 +62,23 @@ function manifestWorld(): ObjectsWorld {
   const woken: string[] = [];
   const objects = new ManifestObjects({ onChange: (uid) => woken.push(uid) });
   const all = { configmap: new Map<string, ConfigMap>(), secret: new Map<string, Secret>() };
-  const tell = async (): Promise<void> =>
+  const publish = async (): Promise<void> =>
     objects.set('file', {
       configMaps: [...all.configmap.values()],
       secrets: [...all.secret.values()],
       runtimeClasses: [],
     });
-  void tell();
+  void publish();
   return {
     objects,
     woken,
     put(kind, name, data) {
       all[kind].set(name, { metadata: { name, namespace: 'default' }, data });
-      return tell();
+      return publish();
     },
     remove(kind, name) {
       all[kind].delete(name);
-      return tell();
+      return publish();
     },
     settle: async () => undefined,
     stop: async () => undefined,
@@ -110,7 +110,7 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
     return answer.value.data;
   };
 
-  contract('are had whether or not a pod is followed', async (it) => {
+  contract('are found whether or not a pod is followed', async (it) => {
     await it.put('configmap', 'settings', { color: 'red' });
     await it.put('secret', 'login', { user: 'bWU=' });
     assert.deepEqual(await dataOf(it, 'configmap', 'settings'), { color: 'red' });
@@ -119,7 +119,7 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
     assert.deepEqual(await dataOf(it, 'secret', 'login'), { user: 'bWU=' });
   });
 
-  contract('that are missing are told of in the words of kubelet', async (it) => {
+  contract('that are missing are reported with kubelet’s message', async (it) => {
     const missing = (kind: string) => ({ name: 'ObjectError', message: `${kind} "absent" not found`, isMissing: true });
     await assert.rejects(dataOf(it, 'configmap', 'absent'), missing('configmap'));
     it.objects.follow(podWith('a', usesSecret('absent')));
@@ -128,7 +128,7 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
     await assert.rejects(it.objects.configMap('other', 'elsewhere', LIFE), { isMissing: true });
   });
 
-  contract('wake exactly the pods that refer to them when they appear, change and go', async (it) => {
+  contract('wake exactly the pods that refer to them when they appear, change and disappear', async (it) => {
     it.objects.follow(podWith('a', usesConfigMap('settings')));
     it.objects.follow(podWith('b', usesConfigMap('settings')));
     it.objects.follow(podWith('c', usesSecret('settings')));
@@ -147,7 +147,7 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
     await assert.rejects(dataOf(it, 'configmap', 'settings'), { isMissing: true });
   });
 
-  contract('that were answered do not change under their reader', async (it) => {
+  contract('that were returned are immutable', async (it) => {
     it.objects.follow(podWith('a', usesConfigMap('settings')));
     await it.put('configmap', 'settings', { color: 'red' });
     await it.settle();
@@ -158,13 +158,13 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
     assert.deepEqual(await dataOf(it, 'configmap', 'settings'), { color: 'blue' });
   });
 
-  contract('wake no pod that is forgotten, or whose new version refers to others', async (it) => {
+  contract('wake no pod that is forgotten, or whose new version does not refer to them', async (it) => {
     it.objects.follow(podWith('a', usesConfigMap('settings')));
     it.objects.follow(podWith('b', usesConfigMap('settings')));
     it.objects.follow(podWith('b', usesConfigMap('other')));
     await it.settle();
     it.objects.forget('a');
-    it.objects.forget('nobody');
+    it.objects.forget('unknown');
     it.woken.length = 0;
     await it.put('configmap', 'settings', { color: 'red' });
     await it.put('configmap', 'other', { color: 'red' });

@@ -5,7 +5,7 @@ import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { watchRuntimeClasses, RuntimeClasses } from './runtime-classes.ts';
+import { RuntimeClasses, watchRuntimeClasses } from './runtime-classes.ts';
 
 const never = new AbortController().signal;
 const pod = examplePod({ spec: { runtimeClassName: 'fast' } });

@@ -38,7 +38,7 @@ function setUp({ isOut = false } = {}) {
       ),
     remove: (name: string) => api.direct.delete(key(name), {}, LIFE),
     /** The services in the pod’s variables, or the error message. */
-    async told(pod: Pod) {
+    async variableNames(pod: Pod) {
       const asked = services.variables(pod, LIFE).then(
         (variables) => [...variables.keys()].filter((name) => name.endsWith('_SERVICE_HOST')),
         (error: Error) => error.message,
@@ -57,11 +57,11 @@ function setUp({ isOut = false } = {}) {
 test('pods get the services that exist when they start', async () => {
   const it = setUp();
   await it.create('db');
-  assert.deepEqual(await it.told(podOf('api')), ['DB_SERVICE_HOST']);
+  assert.deepEqual(await it.variableNames(podOf('api')), ['DB_SERVICE_HOST']);
   await it.create('cache');
   await it.remove('db');
   await it.clock.advance(0);
-  assert.deepEqual(await it.told(podOf('api')), ['CACHE_SERVICE_HOST']);
+  assert.deepEqual(await it.variableNames(podOf('api')), ['CACHE_SERVICE_HOST']);
   assert.deepEqual(it.woken, []);
   await it.stop();
 });
@@ -69,13 +69,13 @@ test('pods get the services that exist when they start', async () => {
 test('until services are known, a pod of the API server fails and is woken later; a static pod starts without them', async () => {
   const it = setUp({ isOut: true });
   await it.create('db');
-  assert.deepEqual(await it.told(podOf('file')), []);
+  assert.deepEqual(await it.variableNames(podOf('file')), []);
   const message = 'services have not yet been read at least once, cannot construct envvars';
-  assert.equal(await it.told(podOf('api')), message);
+  assert.equal(await it.variableNames(podOf('api')), message);
   it.api.faults.setOutage(false);
   await it.clock.advance(LONGEST_PAUSE_MS);
   assert.deepEqual(it.woken, ['u']);
-  assert.deepEqual(await it.told(podOf('api')), ['DB_SERVICE_HOST']);
-  assert.deepEqual(await it.told(podOf('file')), ['DB_SERVICE_HOST']);
+  assert.deepEqual(await it.variableNames(podOf('api')), ['DB_SERVICE_HOST']);
+  assert.deepEqual(await it.variableNames(podOf('file')), ['DB_SERVICE_HOST']);
   await it.stop();
 });

@@ -1,7 +1,7 @@
 import type { Pod, Service } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
 import { abortable } from '../../base/abortable.ts';
-import { type ReflectorDeps, runReflector, type ObjectChange } from '../api-client/reflector.ts';
+import { type ObjectChange, type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import { CausedError } from '../pod/pod-cause.ts';
 import { serviceVariables } from './service-variables.ts';
 

@@ -2,7 +2,7 @@ import { abortable } from '../../base/abortable.ts';
 import type { ApiObjects } from '../api-client/api-server.ts';
 import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import type { ObjectRef } from './object-references.ts';
-import { objectNotFound, ObjectError } from './pod-objects.ts';
+import { ObjectError, objectNotFound } from './pod-objects.ts';
 
 /** How long a reader waits for the first list, as in kubelet. */
 const FIRST_LIST_MS = 1_000;

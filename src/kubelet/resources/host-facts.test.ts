@@ -3,7 +3,7 @@ import test from 'node:test';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { kernelAtLeast, readHostFacts } from './host-facts.ts';
 
-test('readHostFacts() tells what the kernel shows', async () => {
+test('readHostFacts() reads the kernel’s files', async () => {
   const fs = new MemoryFileSystem(() => 0);
   for (const folder of [
     '/sys/kernel/mm/hugepages/hugepages-1048576kB',
@@ -40,7 +40,7 @@ test('readHostFacts() tells what the kernel shows', async () => {
   });
 });
 
-test('readHostFacts() of a machine that shows nothing', async () => {
+test('readHostFacts() of a machine without these files', async () => {
   const fs = new MemoryFileSystem(() => 0);
   assert.deepEqual(await readHostFacts({ fs, cgroups: { version: 'v1' } }), {
     cgroupVersion: 'v1',

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { hugePageCapacity } from './huge-pages.ts';
 
-test('hugePageCapacity() is what the kernel has set aside, by the name of the resource', async () => {
+test('hugePageCapacity() is the kernel’s pools by resource name', async () => {
   const { fs } = createMemoryHost();
   const folder = '/sys/kernel/mm/hugepages';
   for (const [size, count] of [
@@ -16,6 +16,6 @@ test('hugePageCapacity() is what the kernel has set aside, by the name of the re
   assert.deepEqual(await hugePageCapacity(fs), { 'hugepages-1Gi': '0', 'hugepages-2Mi': '6291456' });
 });
 
-test('hugePageCapacity() is nothing on a machine without huge pages', async () => {
+test('hugePageCapacity() is empty without huge pages', async () => {
   assert.deepEqual(await hugePageCapacity(createMemoryHost().fs), {});
 });

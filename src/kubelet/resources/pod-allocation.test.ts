@@ -99,8 +99,11 @@ test('actualResources() are the actuated ones of the allocated resources', () =>
     requests: { cpu: '50m', memory: '16Mi', 'example.com/gpu': '2' },
     limits: { cpu: '0', memory: '64Mi' },
   };
-  const promised = { requests: { cpu: '70m', memory: '16384Ki', 'example.com/gpu': '1' }, limits: { memory: '80Mi' } };
-  const actual = actualResources(container('main', promised), { containers: new Map([['main', has]]) });
+  const allocatedResources = {
+    requests: { cpu: '70m', memory: '16384Ki', 'example.com/gpu': '1' },
+    limits: { memory: '80Mi' },
+  };
+  const actual = actualResources(container('main', allocatedResources), { containers: new Map([['main', has]]) });
   assert.deepEqual(actual, {
     requests: { cpu: '50m', memory: '16384Ki', 'example.com/gpu': '1' },
     limits: { memory: '64Mi' },

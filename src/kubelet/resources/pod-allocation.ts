@@ -112,7 +112,10 @@ function isZero(quantity: string | number | undefined): boolean {
   return quantity === undefined || parseQuantity(quantity).isZero();
 }
 
-function withAllocatedResources(containers: readonly Container[], { containers: allocated }: PodResources): readonly Container[] {
+function withAllocatedResources(
+  containers: readonly Container[],
+  { containers: allocated }: PodResources,
+): readonly Container[] {
   const updated = containers.map((container) => {
     const resources = allocated.get(container.name);
     return resources && !isSameResources(container.resources, resources) ? { ...container, resources } : container;

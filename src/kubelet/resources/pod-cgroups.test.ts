@@ -6,7 +6,7 @@ import { MemoryCgroups } from '../../host/fake/memory-cgroups.ts';
 import type { Processes, ProcessIdentity } from '../../host/processes.ts';
 import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
 import { type CgroupSettings, podCgroupPath, podUidOfCgroup } from './cgroup-names.ts';
-import { podCgroupValues, maxCgroupValues } from './pod-cgroup-values.ts';
+import { maxCgroupValues, podCgroupValues } from './pod-cgroup-values.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 
 const settings = { cgroupRoot: '/nodelet', cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
@@ -163,7 +163,10 @@ const less = { cpuShares: 51, cpuQuotaMicroseconds: 5000, cpuPeriodMicroseconds:
 const more = { cpuShares: 102, cpuQuotaMicroseconds: 9000, cpuPeriodMicroseconds: 100_000, memoryLimitBytes: 200 };
 
 test('maxCgroupValues() is the larger value of each, and no limit if one has none', () => {
-  assert.deepEqual([maxCgroupValues(less, more), maxCgroupValues(more, less), maxCgroupValues(less, less)], [more, more, less]);
+  assert.deepEqual(
+    [maxCgroupValues(less, more), maxCgroupValues(more, less), maxCgroupValues(less, less)],
+    [more, more, less],
+  );
   const { memoryLimitBytes: _, ...open } = less;
   assert.deepEqual(maxCgroupValues(open, { ...more, cpuQuotaMicroseconds: -1 }), {
     cpuShares: 102,

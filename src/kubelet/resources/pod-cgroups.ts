@@ -15,11 +15,11 @@ import {
 } from './cgroup-names.ts';
 import { cpuShares } from './cpu-units.ts';
 import {
+  maxCgroupValues,
   type PodCgroupHost,
   type PodCgroupSettings,
   podCgroupValues,
   podCpuRequest,
-  maxCgroupValues,
 } from './pod-cgroup-values.ts';
 
 const REMOVE_ATTEMPTS = 5;

@@ -24,8 +24,8 @@ function podWith(resources: ResourceRequirements, generation = 1): Pod {
 async function node(changes: Partial<PodResizesDeps> = {}) {
   const { fs, clock } = createMemoryHost();
   const events = new PodEvents(clock);
-  const told: string[] = [];
-  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason} ${message}`));
+  const recorded: string[] = [];
+  events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason} ${message}`));
   const records = await ResourceRecords.read({ fs, log: silentLog, settings: { rootDir: '/root' } });
   const settings = { memoryCapacityBytes: 2 ** 30 };
   const parts = { records, events, clock, settings, hostFacts: V2, admit: () => undefined, ...changes };
@@ -38,7 +38,7 @@ async function node(changes: Partial<PodResizesDeps> = {}) {
     resizes.onPodUpdated(pod, false);
     return resizes.retryPending(new Map([['u1', pod]]), [small]);
   };
-  return { resizes, records, clock, told, small, ask };
+  return { resizes, records, clock, recorded, small, ask };
 }
 
 function condition(given: Partial<PodCondition> & Pick<PodCondition, 'type'>): PodCondition {
@@ -57,7 +57,7 @@ test('a pod that asks for its allocation is not pending', async () => {
 });
 
 test('a resize is allocated, and in progress until the containers have the resources', async () => {
-  const { resizes, records, clock, told, ask } = await node();
+  const { resizes, records, clock, recorded, ask } = await node();
   const large = podWith(LARGE, 2);
   assert.deepEqual(ask(large), [large]);
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress' })]);
@@ -70,15 +70,15 @@ test('a resize is allocated, and in progress until the containers have the resou
   resizes.checkProgress(large, RUNNING);
   resizes.checkProgress(large, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), []);
-  assert.deepEqual(told, [
+  assert.deepEqual(recorded, [
     `Normal ResizeStarted Pod resize started: ${SUMMARY}`,
     `Normal ResizeCompleted Pod resize completed: ${SUMMARY}`,
   ]);
 });
 
 test('a pod keeps its resources while the node has no room, and one event is recorded', async () => {
-  let refusal: typeof NO_CPU | undefined = NO_CPU;
-  const { resizes, clock, told, small, ask } = await node({ admit: () => refusal });
+  let rejection: typeof NO_CPU | undefined = NO_CPU;
+  const { resizes, clock, recorded, small, ask } = await node({ admit: () => rejection });
   const large = podWith(LARGE, 2);
   const asIs = [{ ...large, spec: small.spec }];
   const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
@@ -88,15 +88,15 @@ test('a pod keeps its resources while the node has no room, and one event is rec
   await clock.advance(5000);
   assert.deepEqual(again(), []);
   assert.deepEqual(resizes.conditions('u1'), [waits]);
-  refusal = { ...NO_CPU, message: 'still no CPU' };
+  rejection = { ...NO_CPU, message: 'still no CPU' };
   assert.deepEqual(again(), asIs);
   const lastProbeTime = '2026-01-01T00:00:05Z';
   assert.deepEqual(resizes.conditions('u1'), [{ ...waits, message: 'still no CPU', lastProbeTime }]);
-  refusal = undefined;
+  rejection = undefined;
   assert.deepEqual(again(), [large]);
   const begun = { lastProbeTime, lastTransitionTime: lastProbeTime };
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress', ...begun })]);
-  assert.deepEqual(told, [
+  assert.deepEqual(recorded, [
     `Warning ResizeDeferred Pod resize OutOfcpu: ${SUMMARY.slice(0, -1)},"error":"no CPU"}`,
     `Normal ResizeStarted Pod resize started: ${SUMMARY}`,
   ]);
@@ -111,7 +111,7 @@ test('a resize that is reverted is no longer pending', async () => {
 });
 
 test('a resize of a container with swap is infeasible and not retried', async () => {
-  const { resizes, told, ask } = await node({
+  const { resizes, recorded, ask } = await node({
     settings: { memoryCapacityBytes: 2 ** 30, swapBehavior: 'LimitedSwap' },
   });
   const { limits } = SMALL;
@@ -120,43 +120,43 @@ test('a resize of a container with swap is infeasible and not retried', async ()
   const infeasible = condition({ type: 'PodResizePending', reason: 'Infeasible', message });
   assert.deepEqual(resizes.conditions('u1'), [infeasible]);
   assert.equal(resizes.hasPending, false);
-  assert.match(told[0] ?? '', /^Warning ResizeInfeasible Pod resize Infeasible: /);
+  assert.match(recorded[0] ?? '', /^Warning ResizeInfeasible Pod resize Infeasible: /);
   ask(podWith({ limits: { memory: '80Mi' }, requests: { cpu: '50m', memory: '16Mi' } }, 3));
   assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress', observedGeneration: 3 })]);
 });
 
 test('an error is recorded once, and cleared with the end of the resize', async () => {
-  const { resizes, told, ask } = await node();
+  const { resizes, recorded, ask } = await node();
   const large = podWith(LARGE, 2);
   ask(large);
   for (const _ of [1, 2]) resizes.onResizeFailed(large, 'no room');
   const failing = condition({ type: 'PodResizeInProgress', reason: 'Error', message: 'no room' });
   resizes.checkProgress(large, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), [failing]);
-  assert.equal(told.length, 2);
-  assert.equal(told[1], `Warning ResizeError Pod resize error: ${SUMMARY.slice(0, -1)},"error":"no room"}`);
+  assert.equal(recorded.length, 2);
+  assert.equal(recorded[1], `Warning ResizeError Pod resize error: ${SUMMARY.slice(0, -1)},"error":"no room"}`);
 });
 
 test('the next process continues a pending resize without repeating its event', async () => {
-  const { resizes, told } = await node({ admit: () => NO_CPU });
+  const { resizes, recorded } = await node({ admit: () => NO_CPU });
   const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
   const large = { ...podWith(LARGE, 2), status: { conditions: [waits, condition({ type: 'Ready' })] } };
   resizes.onPodUpdated(large, true);
   assert.equal(resizes.hasPending, true);
   assert.deepEqual(resizes.retryPending(new Map([['u1', large]]), [large]), []);
   assert.deepEqual(resizes.conditions('u1'), [waits]);
-  assert.deepEqual(told, []);
+  assert.deepEqual(recorded, []);
 });
 
 test('the next process completes a resize whose containers have their resources', async () => {
-  const { resizes, told, small } = await node();
+  const { resizes, recorded, small } = await node();
   const underWay = condition({ type: 'PodResizeInProgress', observedGeneration: 1 });
   const pod = { ...small, status: { conditions: [underWay] } };
   resizes.onPodUpdated(pod, true);
   assert.deepEqual(resizes.conditions('u1'), [underWay]);
   resizes.checkProgress(pod, RUNNING);
   assert.deepEqual(resizes.conditions('u1'), []);
-  assert.match(told[0] ?? '', /^Normal ResizeCompleted .*"generation":1\}$/);
+  assert.match(recorded[0] ?? '', /^Normal ResizeCompleted .*"generation":1\}$/);
 });
 
 test('a pod that left its source is neither pending nor counted', async () => {

@@ -4,12 +4,12 @@ import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
-import { byResizePriority, type PendingResize } from './resize-order.ts';
 import { isSameResources } from './pod-allocation.ts';
 import { ResizeConditions } from './resize-conditions.ts';
-import { requirementsText } from './resources-checkpoint.ts';
+import { byResizePriority, type PendingResize } from './resize-order.ts';
 import { planResize } from './resize-plan.ts';
 import type { ResourceRecords } from './resource-records.ts';
+import { requirementsText } from './resources-checkpoint.ts';
 import { type SwapSettings, swapLimit } from './swap-limit.ts';
 
 export interface PodResizesDeps {
@@ -88,7 +88,9 @@ export class PodResizes {
   retryPending(podByUid: ReadonlyMap<string, Pod>, running: readonly Pod[]): readonly Pod[] {
     const pending = [...this.#pendingUids].flatMap((uid) => this.#pending(podByUid.get(uid), running));
     this.#pendingUids.clear();
-    return pending.sort(byResizePriority).flatMap(({ pod }) => (this.#tryAllocate(pod, running) ? [this.allocated(pod)] : []));
+    return pending
+      .sort(byResizePriority)
+      .flatMap(({ pod }) => (this.#tryAllocate(pod, running) ? [this.allocated(pod)] : []));
   }
 
   /**
@@ -149,7 +151,8 @@ export class PodResizes {
     const reason = cause === INFEASIBLE ? INFEASIBLE : 'Deferred';
     if (reason === 'Deferred') this.#pendingUids.add(uid);
     const news = this.#conditions.setPending(pod, { reason, message });
-    if (news === 'reason') this.#recordEvent(pod, 'Warning', `Resize${reason}`, `Pod resize ${cause}`, generation, message);
+    if (news === 'reason')
+      this.#recordEvent(pod, 'Warning', `Resize${reason}`, `Pod resize ${cause}`, generation, message);
     return news !== undefined;
   }
 
@@ -170,7 +173,9 @@ export class PodResizes {
   #isInProgress(pod: Pod, seen: ObservedPod | undefined): boolean {
     const { containers, pod: wholePod } = planResize(pod, this.#deps.records.actuated(pod.metadata.uid));
     if (wholePod) return true;
-    return resizableContainers(pod).some(({ name }) => containers.has(name) && newestContainer(seen, name)?.state === 'running');
+    return resizableContainers(pod).some(
+      ({ name }) => containers.has(name) && newestContainer(seen, name)?.state === 'running',
+    );
   }
 
   #recordEvent(

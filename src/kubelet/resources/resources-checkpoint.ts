@@ -1,9 +1,9 @@
 import type { ResourceClaim, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
+import { errorText } from '../../base/error-text.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
 import { goJson } from '../../base/go/go-json.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { PodResources } from './pod-allocation.ts';
 
 /** By pod UID. */
@@ -108,7 +108,8 @@ function decodeRequirements(value: unknown): ResourceRequirements {
 }
 
 function decodeQuantity(value: unknown): string {
-  if (typeof value !== 'string' && typeof value !== 'number') throw new Error('quantity is neither a string nor a number');
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw new Error('quantity is neither a string nor a number');
   return canonical(value);
 }
 

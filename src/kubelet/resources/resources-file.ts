@@ -1,5 +1,5 @@
-import { ExpectedError } from '../../base/expected-error.ts';
 import { errorText } from '../../base/error-text.ts';
+import { ExpectedError } from '../../base/expected-error.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { PodResources } from './pod-allocation.ts';
 import { decodeResources, encodeResources } from './resources-checkpoint.ts';

@@ -1,8 +1,8 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { qosClass } from '../../api/qos.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import type { HostFacts } from './host-facts.ts';
 import { isCriticalPod } from './critical-pod.ts';
+import type { HostFacts } from './host-facts.ts';
 
 export interface SwapSettings {
   /** Absent: no swap. */

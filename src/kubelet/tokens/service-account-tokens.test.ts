@@ -165,8 +165,8 @@ test('a token of an account by UID is not of another account with its name', asy
   const { tokens, pod, api, asked, clock } = await setUp();
   const key = { resource: 'serviceaccounts', namespace: 'shop', name: 'default' } as const;
   const { metadata } = await api.direct.create(key, { metadata: { name: 'default' } }, LIFE);
-  const wish = { audience: 'vault', accountUid: metadata.uid };
-  await tokens.token(pod, wish, LIFE);
+  const byUid = { audience: 'vault', accountUid: metadata.uid };
+  await tokens.token(pod, byUid, LIFE);
   await tokens.token(pod, { audience: 'vault' }, LIFE);
   assert.equal(asked.length, 2);
   await api.direct.delete(key, {}, LIFE);
@@ -176,7 +176,7 @@ test('a token of an account by UID is not of another account with its name', asy
   const refused = `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "default": ${why}`;
   const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:"web", UID:"${pod.metadata.uid}"}`;
   const message = `token "default"/"shop"/[]string{"vault"}/0/${bound}/"${metadata.uid}" expired and refresh failed: ${refused}`;
-  await assert.rejects(tokens.token(pod, wish, LIFE), { name: 'TokenError', message });
+  await assert.rejects(tokens.token(pod, byUid, LIFE), { name: 'TokenError', message });
 });
 
 test('tokens are dropped with their pod, even during a renewal', async () => {
@@ -259,6 +259,9 @@ const cases: Record<string, { asked: number; lifeMs: number; fraction?: number; 
 for (const [name, { asked, lifeMs, fraction = 0, renewedAfterMs }] of Object.entries(cases)) {
   test(`tokenLifetime() ${name}`, () => {
     const expiresMs = NOW_MS + lifeMs;
-    assert.deepEqual(tokenLifetime(expiresMs, asked, NOW_MS, fraction), { expiresMs, renewMs: NOW_MS + renewedAfterMs });
+    assert.deepEqual(tokenLifetime(expiresMs, asked, NOW_MS, fraction), {
+      expiresMs,
+      renewMs: NOW_MS + renewedAfterMs,
+    });
   });
 }

@@ -1,7 +1,7 @@
 import type { Pod, TokenRequestSpec } from '../../api/generated/core-v1.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, ServiceAccountKey } from '../api-client/api-server.ts';

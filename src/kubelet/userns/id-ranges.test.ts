@@ -35,7 +35,7 @@ test('IdRanges.record() reserves a range', () => {
   assert.equal(ranges.allocate('b').first, 2 * unit);
 });
 
-const refusals: Record<string, { first: number; length?: number; uid?: string; why: string }> = {
+const rejected: Record<string, { first: number; length?: number; uid?: string; why: string }> = {
   'a different length': { first: 2 * unit, length: 2 * unit, why: 'wrong user namespace length 131072' },
   'a range across two': { first: unit + 1, why: 'wrong user namespace offset specified 65537' },
   'a second range': { first: 2 * unit, uid: 'a', why: 'different user namespace range already used by pod "a"' },
@@ -44,7 +44,7 @@ const refusals: Record<string, { first: number; length?: number; uid?: string; w
   "another pod's range": { first: unit, why: 'range picked for pod "b" already taken' },
 };
 
-for (const [name, { first, length = unit, uid = 'b', why }] of Object.entries(refusals)) {
+for (const [name, { first, length = unit, uid = 'b', why }] of Object.entries(rejected)) {
   test(`IdRanges.record() rejects ${name}`, () => {
     const ranges = new IdRanges(space);
     ranges.record('a', { first: unit, length: unit });

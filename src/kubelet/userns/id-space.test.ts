@@ -33,7 +33,7 @@ for (const [name, { text, why }] of Object.entries(unreadable)) {
   test(`parseSubIds() rejects ${name}`, () => assert.throws(() => parseSubIds(text), { message: why }));
 }
 
-const refusals: Record<string, { given: Partial<IdRange>; perPod?: number; maxPods?: number; why: string }> = {
+const rejected: Record<string, { given: Partial<IdRange>; perPod?: number; maxPods?: number; why: string }> = {
   'uneven ranges': { given: {}, perPod: 1000, why: 'kubelet user namespace length 1000 is not a multiple of 65536' },
   'a first id within a range': {
     given: { first: unit + 1 },
@@ -62,7 +62,7 @@ test('idSpace() accepts a range for each pod', () => {
   });
 });
 
-for (const [name, { given, perPod = unit, maxPods = 110, why }] of Object.entries(refusals)) {
+for (const [name, { given, perPod = unit, maxPods = 110, why }] of Object.entries(rejected)) {
   test(`idSpace() rejects ${name}`, () => {
     assert.throws(() => idSpace({ first: unit, length: 110 * unit, ...given }, perPod, maxPods), { message: why });
   });

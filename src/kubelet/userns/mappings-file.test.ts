@@ -13,7 +13,7 @@ test('the mappings file is kubelet’s', () => {
 const one = { hostId: 65_536, containerId: 0, length: 65_536 };
 const other = { ...one, hostId: 131_072 };
 const high = { ...one, containerId: 1 };
-const refusals: Record<string, { uids: unknown; gids: unknown; why: string }> = {
+const rejected: Record<string, { uids: unknown; gids: unknown; why: string }> = {
   'two ranges': { uids: [one, other], gids: [one, other], why: 'no more than one mapping allowed.' },
   'no range': { uids: [], gids: [], why: 'no more than one mapping allowed.' },
   'users without groups': { uids: [one], gids: [], why: 'GID and UID mappings should be identical.' },
@@ -21,7 +21,7 @@ const refusals: Record<string, { uids: unknown; gids: unknown; why: string }> = 
   'a namespace without root': { uids: [high], gids: [high], why: 'UID 0 must be mapped' },
 };
 
-for (const [name, { uids, gids, why }] of Object.entries(refusals)) {
+for (const [name, { uids, gids, why }] of Object.entries(rejected)) {
   test(`parseMappings() rejects ${name}`, () => {
     const file = JSON.stringify({ uidMappings: uids, gidMappings: gids });
     assert.throws(() => parseMappings(file), { message: `invalid user namespace configuration: ${why}` });

@@ -90,7 +90,7 @@ test('a range that could not be written is free, and its file is removed', async
   assert.equal(await fs.stat(file), undefined);
 });
 
-const refusals: Record<string, { known: KnownHandlerFeatures; handler?: string; why: string }> = {
+const unsupported: Record<string, { known: KnownHandlerFeatures; handler?: string; why: string }> = {
   'the runtime does not support it': {
     known: { userNamespaces: false, recursiveReadOnlyMounts: false },
     why: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
@@ -107,7 +107,7 @@ const refusals: Record<string, { known: KnownHandlerFeatures; handler?: string; 
   },
 };
 
-for (const [name, { known, handler = '', why }] of Object.entries(refusals)) {
+for (const [name, { known, handler = '', why }] of Object.entries(unsupported)) {
   test(`a pod cannot have a user namespace when ${name}`, async () => {
     const { namespaces } = await fresh(known);
     await assert.rejects(namespaces.namespaceFor(podOf('u1'), handler, never), { message: why });

@@ -5,7 +5,10 @@ import { nestedMountPoints } from './content-plugins.ts';
 
 const cases: Record<string, { mounts: Readonly<Record<string, string>>[]; folders: string[] }> = {
   'empty without nested mounts': { mounts: [{ own: '/etc/app', other: '/etc/application' }], folders: [] },
-  'the mount point of a nested volume': { mounts: [{ own: '/etc/app', other: '/etc/app/sub/dir' }], folders: ['sub/dir'] },
+  'the mount point of a nested volume': {
+    mounts: [{ own: '/etc/app', other: '/etc/app/sub/dir' }],
+    folders: ['sub/dir'],
+  },
   'only the outermost mount point': {
     mounts: [{ own: '/a', one: '/a/b', two: '/a/b/c', three: '/a/b-c', four: '/a/d/e' }],
     folders: ['b', 'b-c', 'd/e'],

@@ -33,10 +33,10 @@ function machine(given: Partial<PodVolumesDeps> = {}) {
   const settings = { rootDir: '/k', memoryCapacityBytes: 1024 ** 3 };
   const allocatable = { cpu: '4', memory: '1Gi' };
   const events = new PodEvents(host.clock);
-  const told: string[] = [];
-  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
+  const recorded: string[] = [];
+  events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
   const deps = { ...host, settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable, ...given };
-  return { ...host, told, set, volumes: new PodVolumes(deps) };
+  return { ...host, recorded, set, volumes: new PodVolumes(deps) };
 }
 
 function podWith(...volumes: Volume[]): Pod {
@@ -236,7 +236,7 @@ test('content of a deleted object stays until the object is back', async () => {
 });
 
 test('a new version of the pod keeps content whose object is no longer available', async () => {
-  const { fs, told, set, volumes } = machine();
+  const { fs, recorded, set, volumes } = machine();
   const sources = [
     { configMap: { name: 'settings' } },
     { downwardAPI: { items: [{ path: 'app', fieldRef: { fieldPath: "metadata.labels['app']" } }] } },
@@ -248,7 +248,7 @@ test('a new version of the pod keeps content whose object is no longer available
   await volumes.prepare(pod, signal);
   set([]);
   await volumes.prepare(labelled, signal);
-  assert.deepEqual(told, [
+  assert.deepEqual(recorded, [
     'Warning FailedMount: MountVolume.SetUp failed for volume "all" : configmap "settings" not found',
   ]);
   assert.equal(await fs.readText(`${all}/a`), '1');

@@ -24,15 +24,15 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
   const objects = new ManifestObjects({ onChange: () => undefined });
   objects.set('file', NO_OBJECTS);
   const events = new PodEvents(clock);
-  const told: string[] = [];
-  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
+  const recorded: string[] = [];
+  events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
   const own = { settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable: { memory: '1Gi' } };
   const deps = { ...host, ...own, ...given };
-  return { fs, mounts, objects, told, volumes: new PodVolumes(deps) };
+  return { fs, mounts, objects, recorded, volumes: new PodVolumes(deps) };
 }
 
 /** Host paths by volume name. */
-function placesOf(volumes: PodVolumes): Record<string, string> {
+function pathsByName(volumes: PodVolumes): Record<string, string> {
   return Object.fromEntries([...volumes.volumes('u1')].map(([name, { path }]) => [name, path]));
 }
 
@@ -50,7 +50,7 @@ const memory = { name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } }
 test('PodVolumes creates an empty directory that is writable for all', async () => {
   const { fs, volumes } = await machine();
   await volumes.prepare(podWith([disk]), signal);
-  assert.deepEqual(placesOf(volumes), { disk: `${volumesDir}/disk` });
+  assert.deepEqual(pathsByName(volumes), { disk: `${volumesDir}/disk` });
   assert.equal((await fs.stat(`${volumesDir}/disk`))?.mode, 0o777);
 });
 
@@ -163,7 +163,7 @@ test('PodVolumes skips volumes that no container mounts', async () => {
 });
 
 test('PodVolumes names the type of an unsupported volume, and all other volumes that fail', async () => {
-  const { volumes, told } = await machine();
+  const { volumes, recorded } = await machine();
   const nfs = { name: 'data', nfs: { server: 's', path: '/' } };
   await assert.rejects(volumes.prepare(podWith([nfs]), signal), {
     reason: 'FailedMount',
@@ -172,7 +172,7 @@ test('PodVolumes names the type of an unsupported volume, and all other volumes 
   });
   const pod = podWith([nfs, disk, { name: 'settings', configMap: { name: 'absent' } }]);
   await assert.rejects(volumes.prepare(pod, signal), { reason: 'FailedMount', silent: true });
-  assert.deepEqual(told, [
+  assert.deepEqual(recorded, [
     'Warning FailedMount: volume "data" is of type nfs, which is not supported yet',
     'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "absent" not found',
   ]);
@@ -236,7 +236,7 @@ for (const [what, { source, fault }] of Object.entries(hostPaths)) {
     const prepared = volumes.prepare(podWith([{ name: 'host', hostPath: source }]), signal);
     if (fault === undefined) {
       await prepared;
-      assert.deepEqual(placesOf(volumes), { host: source.path });
+      assert.deepEqual(pathsByName(volumes), { host: source.path });
     } else {
       const message = `MountVolume.SetUp failed for volume "host" : ${fault}`;
       await assert.rejects(prepared, { reason: 'FailedMount', message });

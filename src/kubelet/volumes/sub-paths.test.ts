@@ -52,8 +52,8 @@ for (const [what, { mount, path, fault }] of Object.entries(paths)) {
   test(`subPathOf() is ${what}`, () => {
     const answer = (): string => subPathOf({ name: 'data', mountPath: '/x', ...mount }, variable);
     if (fault === undefined) return assert.equal(answer(), path);
-    const refusal = { reason: 'CreateContainerConfigError', message: fault, eventMessage: `Error: ${fault}` };
-    return assert.throws(answer, refusal);
+    const expected = { reason: 'CreateContainerConfigError', message: fault, eventMessage: `Error: ${fault}` };
+    return assert.throws(answer, expected);
   });
 }
 

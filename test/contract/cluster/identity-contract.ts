@@ -37,13 +37,13 @@ export function identityContract(worldOf: () => ApiWorld): void {
     const { pod } = await createPod(worldOf(), { serviceAccountName: 'default' });
     const { name } = pod.metadata;
     const bound = (ref: object) => ({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', ...ref } });
-    await assert.rejects(api.createToken({ ...account(), name: 'nobody' }, {}, patience()), {
+    await assert.rejects(api.createToken({ ...account(), name: 'missing' }, {}, patience()), {
       reason: 'NotFound',
-      message: 'serviceaccounts "nobody" not found',
+      message: 'serviceaccounts "missing" not found',
     });
-    await assert.rejects(api.createToken(account(), bound({ name: 'nobody' }), patience()), {
+    await assert.rejects(api.createToken(account(), bound({ name: 'missing' }), patience()), {
       reason: 'NotFound',
-      message: 'pods "nobody" not found',
+      message: 'pods "missing" not found',
     });
     await assert.rejects(api.createToken(account(), bound({ name, uid: 'other' }), patience()), {
       reason: 'Conflict',

@@ -8,8 +8,8 @@ import {
   patience,
   podKey,
   podOf,
-  watchLines,
   watched,
+  watchLines,
 } from './api-world.ts';
 
 export function watchContract(worldOf: () => ApiWorld): void {
@@ -108,7 +108,10 @@ export function watchContract(worldOf: () => ApiWorld): void {
       namespace: world.namespace,
       fieldSelector: `metadata.name=${name}`,
     } as const;
-    assert.deepEqual(await watchLines(world, { ...selection, resourceVersion }, 2), [`ADDED ${name}`, `MODIFIED ${name}`]);
+    assert.deepEqual(await watchLines(world, { ...selection, resourceVersion }, 2), [
+      `ADDED ${name}`,
+      `MODIFIED ${name}`,
+    ]);
   });
 
   test('a watch from version 0 delivers the existing objects first', async () => {

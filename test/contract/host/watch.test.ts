@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { byCodePoint } from '../../../src/base/code-point-order.ts';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
@@ -151,7 +152,7 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
         await look();
         const expected = isFile ? removed.filter((file) => file === 'a') : removed;
         assert.deepEqual(
-          [...seen].toSorted(),
+          [...seen].toSorted(byCodePoint),
           expected.map((file) => `${root}/${file}`),
         );
       });

@@ -12,7 +12,10 @@ export function noSuchPath(): ApiError {
 }
 
 export function alreadyExists({ resource, name }: ObjectKey): ApiError {
-  return new ApiError('AlreadyExists', `${resourceFacts(resource).qualifiedName} ${JSON.stringify(name)} already exists`);
+  return new ApiError(
+    'AlreadyExists',
+    `${resourceFacts(resource).qualifiedName} ${JSON.stringify(name)} already exists`,
+  );
 }
 
 /** A concurrent write was first. */

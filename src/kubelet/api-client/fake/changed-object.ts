@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { defaultPod } from '../../../api/defaults/default-pod.ts';
 import type { ObjectMeta, Pod, PodCondition, PodStatus } from '../../../api/generated/core-v1.ts';
 import type { ObjectKey } from '../api-server.ts';
-import { requestNamespace, withSecretData } from './new-object.ts';
 import { badRequest, invalid, modified } from './api-errors.ts';
+import { requestNamespace, withSecretData } from './new-object.ts';
 import { resourceFacts } from './resource-facts.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';
 

@@ -15,11 +15,6 @@ import type {
 import { patchShape } from '../patch-shapes.ts';
 import { BadPatchError, isMap } from '../patch-value.ts';
 import { strategicMerge } from '../strategic-merge.ts';
-import { changedObject, isReleased } from './changed-object.ts';
-import { decideDeletion } from './deletion.ts';
-import { issueToken } from './issue-token.ts';
-import { newObject } from './new-object.ts';
-import type { ObjectStore } from './object-store.ts';
 import {
   alreadyExists,
   badRequest,
@@ -29,6 +24,11 @@ import {
   wrongUidToDelete,
   wrongUidToUpdate,
 } from './api-errors.ts';
+import { changedObject, isReleased } from './changed-object.ts';
+import { decideDeletion } from './deletion.ts';
+import { issueToken } from './issue-token.ts';
+import { newObject } from './new-object.ts';
+import type { ObjectStore } from './object-store.ts';
 import { resourceFacts } from './resource-facts.ts';
 import { selectObjects } from './select-objects.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';

@@ -25,10 +25,10 @@ async function create(api: ApiServer, ...names: string[]): Promise<string> {
 }
 
 /** The events of a watch, and how it ended. */
-async function follow(api: ApiServer, resourceVersion: string, told: string[], signal = never): Promise<string> {
+async function follow(api: ApiServer, resourceVersion: string, delivered: string[], signal = never): Promise<string> {
   try {
     for await (const event of api.watch({ ...maps, resourceVersion }, signal)) {
-      told.push(
+      delivered.push(
         event.type === 'BOOKMARK' ? `BOOKMARK ${event.resourceVersion}` : `${event.type} ${event.object.metadata.name}`,
       );
     }
@@ -111,8 +111,8 @@ test('everyCall() gets the target of each call', async () => {
 test('in an outage calls fail and watches break, while others reach the server', async () => {
   const { server } = world();
   const version = await create(server, 'a');
-  const [told, direct]: [string[], string[]] = [[], []];
-  const watching = follow(server, version, told);
+  const [delivered, direct]: [string[], string[]] = [[], []];
+  const watching = follow(server, version, delivered);
   const controller = new AbortController();
   const watchingDirectly = follow(server.direct, version, direct, controller.signal);
   server.faults.next('get', { kind: 'hang' });
@@ -121,26 +121,26 @@ test('in an outage calls fail and watches break, while others reach the server',
   await assert.rejects(hanging, { reason: 'Unavailable' });
   await assert.rejects(names(server), { reason: 'Unavailable' });
   assert.equal(await watching, 'Unavailable');
-  assert.equal(await follow(server, version, told), 'Unavailable');
+  assert.equal(await follow(server, version, delivered), 'Unavailable');
   await create(server.direct, 'b');
   server.faults.setOutage(false);
   assert.deepEqual(await names(server), ['a', 'b']);
   controller.abort('left');
-  assert.deepEqual([await watchingDirectly, told, server.watches], ['left', [], 0]);
+  assert.deepEqual([await watchingDirectly, delivered, server.watches], ['left', [], 0]);
 });
 
 test('closed watches deliver earlier changes, and end with or without an error', async () => {
   const { server } = world();
   const version = await create(server, 'a');
-  const told: string[] = [];
-  const watching = follow(server, version, told);
+  const delivered: string[] = [];
+  const watching = follow(server, version, delivered);
   await create(server, 'b');
   server.closeWatches();
-  assert.deepEqual([await watching, told, server.watches], ['ended', ['ADDED b'], 0]);
-  const again = follow(server, version, told);
+  assert.deepEqual([await watching, delivered, server.watches], ['ended', ['ADDED b'], 0]);
+  const again = follow(server, version, delivered);
   await names(server);
   server.closeWatches(new ApiError('Expired', 'too old resource version: 1 (2)'));
-  assert.deepEqual([await again, told], ['Expired', ['ADDED b', 'ADDED b']]);
+  assert.deepEqual([await again, delivered], ['Expired', ['ADDED b', 'ADDED b']]);
 });
 
 test('a watch may fail at its start, or at its end', async () => {
@@ -157,21 +157,21 @@ test('a watch may fail at its start, or at its end', async () => {
 
 test('a bookmark is in order with the changes', async () => {
   const { server } = world();
-  const told: string[] = [];
-  const watching = follow(server, await create(server, 'a'), told);
+  const delivered: string[] = [];
+  const watching = follow(server, await create(server, 'a'), delivered);
   const version = await create(server, 'b');
   server.sendBookmark();
   await create(server, 'c');
   server.closeWatches();
   await watching;
-  assert.deepEqual(told, ['ADDED b', `BOOKMARK ${version}`, 'ADDED c']);
+  assert.deepEqual(delivered, ['ADDED b', `BOOKMARK ${version}`, 'ADDED c']);
 });
 
 test('after compact() no watch starts from an older version, while open ones continue', async () => {
   const { server } = world();
   const version = await create(server, 'a');
-  const told: string[] = [];
-  const watching = follow(server, version, told);
+  const delivered: string[] = [];
+  const watching = follow(server, version, delivered);
   const newest = await create(server, 'b');
   server.compact();
   await assert.rejects(
@@ -185,29 +185,29 @@ test('after compact() no watch starts from an older version, while open ones con
   await create(server, 'c');
   server.closeWatches();
   assert.deepEqual([await watching, await watchingLate], ['ended', 'ended']);
-  assert.deepEqual([told, late], [['ADDED b', 'ADDED c'], ['ADDED c']]);
+  assert.deepEqual([delivered, late], [['ADDED b', 'ADDED c'], ['ADDED c']]);
 });
 
 test('the configured number of changes is kept', async () => {
   const { server } = world({ keptChanges: 2 });
   const version = await create(server, 'a');
   await create(server, 'b', 'c');
-  const told: string[] = [];
-  const watching = follow(server, version, told);
+  const delivered: string[] = [];
+  const watching = follow(server, version, delivered);
   await names(server);
   server.closeWatches();
-  assert.deepEqual([await watching, told], ['ended', ['ADDED b', 'ADDED c']]);
+  assert.deepEqual([await watching, delivered], ['ended', ['ADDED b', 'ADDED c']]);
   await create(server, 'd');
-  assert.equal(await follow(server, version, told), 'Expired');
+  assert.equal(await follow(server, version, delivered), 'Expired');
 });
 
 test('a watch from a future version delivers nothing before it', async () => {
   const { server } = world();
   const version = Number(await create(server, 'a'));
-  const told: string[] = [];
-  const watching = follow(server, String(version + 1), told);
+  const delivered: string[] = [];
+  const watching = follow(server, String(version + 1), delivered);
   await create(server, 'b', 'c');
   server.closeWatches();
-  assert.deepEqual([await watching, told], ['ended', ['ADDED c']]);
-  assert.equal(await follow(server, 'x', told), 'Invalid');
+  assert.deepEqual([await watching, delivered], ['ended', ['ADDED c']]);
+  assert.equal(await follow(server, 'x', delivered), 'Invalid');
 });

@@ -12,11 +12,11 @@ import {
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
 import { PodError } from '../../pod/pod-error.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
-import { matchingCredentials } from '../matching-credentials.ts';
 import { ensureImage, type ImageDeps } from '../ensure-image.ts';
 import type { VerificationPolicy } from '../image-access.ts';
+import { matchingCredentials } from '../matching-credentials.ts';
 import { PullBackoff } from '../pull-backoff.ts';
-import { PullRateLimiter, type PullRateLimit } from '../pull-rate.ts';
+import { type PullRateLimit, PullRateLimiter } from '../pull-rate.ts';
 import { PullRecords } from '../pull-records.ts';
 import type { LoginSource } from '../registry-login.ts';
 import { SharedPulls } from '../shared-pulls.ts';

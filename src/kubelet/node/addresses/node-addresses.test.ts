@@ -58,7 +58,7 @@ test('nodeAddresses() keeps the cloud’s addresses', () => {
   assert.deepEqual(nodeAddresses(settings, VIEW, CLOUD), CLOUD);
 });
 
-const refusals: Record<string, { nodeIps: readonly string[]; view?: Partial<AddressView>; message: string }> = {
+const rejected: Record<string, { nodeIps: readonly string[]; view?: Partial<AddressView>; message: string }> = {
   loopback: { nodeIps: ['127.0.0.1'], message: "failed to validate nodeIP: nodeIP can't be loopback address" },
   multicast: { nodeIps: ['224.0.0.1'], message: "failed to validate nodeIP: nodeIP can't be a multicast address" },
   'link-local': {
@@ -76,7 +76,7 @@ const refusals: Record<string, { nodeIps: readonly string[]; view?: Partial<Addr
   },
 };
 
-for (const [name, { nodeIps, view, message }] of Object.entries(refusals)) {
+for (const [name, { nodeIps, view, message }] of Object.entries(rejected)) {
   test(`nodeAddresses() rejects ${name}`, () => {
     assert.throws(() => nodeAddresses({ ...SETTINGS, nodeIps }, { ...VIEW, ...view }), {
       name: 'AddressError',

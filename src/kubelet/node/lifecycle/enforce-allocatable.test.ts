@@ -40,8 +40,8 @@ test('podsLimits() are the machine’s capacity without enforcement', () => {
 
 test('enforceAllocatable() records the result, and retries each minute', async () => {
   const host = createMemoryHost();
-  const told: string[] = [];
-  const events = { record: (...[type, reason]: readonly string[]) => void told.push(`${type} ${reason}`) };
+  const recorded: string[] = [];
+  const events = { record: (...[type, reason]: readonly string[]) => void recorded.push(`${type} ${reason}`) };
   let failures = 1;
   const cgroups = {
     version: host.cgroups.version,
@@ -58,6 +58,6 @@ test('enforceAllocatable() records the result, and retries each minute', async (
   const done = enforceAllocatable(SETTINGS, MACHINE, { ...host, cgroups, events }, LIFE);
   await host.clock.runUntil(done);
   assert.equal(host.clock.monotonic(), 60_000);
-  assert.deepEqual(told, ['Warning FailedNodeAllocatableEnforcement', 'Normal NodeAllocatableEnforced']);
+  assert.deepEqual(recorded, ['Warning FailedNodeAllocatableEnforcement', 'Normal NodeAllocatableEnforced']);
   assert.ok(await host.cgroups.exists('/kubepods'));
 });

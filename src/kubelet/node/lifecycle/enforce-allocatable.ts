@@ -1,5 +1,5 @@
-import type { Quantity } from '../../../base/quantity.ts';
 import { errorText } from '../../../base/error-text.ts';
+import type { Quantity } from '../../../base/quantity.ts';
 import type { Cgroups, CgroupValues } from '../../../host/cgroups.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { FileSystem } from '../../../host/file-system.ts';

@@ -5,9 +5,9 @@ import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
 import { NodeLease } from '../lease/node-lease.ts';
+import { NodeCache, nodeKey } from '../node-cache.ts';
 import { type NodeEvent, type NodeEvents, nodeStatusEvent } from '../node-event.ts';
 import type { NodeSettings } from '../node-settings.ts';
-import { nodeKey, NodeCache } from '../node-cache.ts';
 import { type ComposedNode, composeNode } from '../status/compose-node.ts';
 import type { NodeGatherer } from '../status/gather-node.ts';
 import { NodeStatusWriter } from '../status/node-status-writer.ts';
@@ -52,19 +52,32 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
   };
 }
 
-async function runNode(settings: NodeSettings, cache: NodeCache, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
+async function runNode(
+  settings: NodeSettings,
+  cache: NodeCache,
+  deps: NodeManagerDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { readiness, gatherer } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> =>
     composeNode(before, await gatherer.gather(until), settings);
-  const status = new NodeStatusWriter(settings, { ...deps, cache, compose, recordEvents: (events) => recorder.recordAll(events) });
+  const status = new NodeStatusWriter(settings, {
+    ...deps,
+    cache,
+    compose,
+    recordEvents: (events) => recorder.recordAll(events),
+  });
   const unsubscribe = readiness.subscribe(() => status.updateSoon());
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);
     recorder.recordAll([...events, ...readyEvents(registration, settings)]);
     const lease = new NodeLease(settings, deps);
-    await runAllOrAbort([(each) => cache.watch(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
+    await runAllOrAbort(
+      [(each) => cache.watch(deps, each), (each) => status.run(each), (each) => lease.run(each)],
+      until,
+    );
   };
   try {
     // The first status should have the runtime's actual state, not that it was never queried.

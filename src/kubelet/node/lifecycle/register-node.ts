@@ -4,8 +4,13 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
 import { isApiError } from '../../api-client/is-api-error.ts';
-import { belongsToOtherMachine, type LeaseObservation, leaseRemainingMs, observeLease } from '../lease/node-ownership.ts';
 import { leaseKey } from '../lease/node-lease.ts';
+import {
+  belongsToOtherMachine,
+  type LeaseObservation,
+  leaseRemainingMs,
+  observeLease,
+} from '../lease/node-ownership.ts';
 import { nodeKey } from '../node-cache.ts';
 import { hasNodeChanged, nodePatch } from '../status/node-patch.ts';
 import { reconcileNode } from './reconcile-node.ts';

@@ -100,7 +100,9 @@ const cases: Record<string, { given: Given; capacity?: object; allocatable?: obj
     capacity: { 'example.com/gpu': '2' },
     allocatable: { 'example.com/gpu': '2' },
   },
-  'removes extended resources that other writers removed': { given: [{}, {}, { allocatable: { 'example.com/gpu': '1' } }] },
+  'removes extended resources that other writers removed': {
+    given: [{}, {}, { allocatable: { 'example.com/gpu': '1' } }],
+  },
 };
 
 for (const [name, { given, capacity = {}, allocatable = {} }] of Object.entries(cases)) {
@@ -116,8 +118,8 @@ for (const [name, { given, capacity = {}, allocatable = {} }] of Object.entries(
 test('nodeResources() omits storage that is disabled or could not be read', () => {
   const withoutStorage = { ...MACHINE, storageBytes: undefined };
   assert.equal(nodeResources(withoutStorage, SETTINGS).capacity['ephemeral-storage'], undefined);
-  const untold = nodeResources(MACHINE, { ...SETTINGS, hasEphemeralStorage: false });
-  assert.equal(untold.capacity['ephemeral-storage'], undefined);
+  const disabled = nodeResources(MACHINE, { ...SETTINGS, hasEphemeralStorage: false });
+  assert.equal(disabled.capacity['ephemeral-storage'], undefined);
 });
 
 test('enforcedAmounts() does not subtract eviction thresholds', () => {

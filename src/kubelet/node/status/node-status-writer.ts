@@ -3,9 +3,9 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
-import { WakeTimer } from '../wake-timer.ts';
+import { type NodeCache, nodeKey } from '../node-cache.ts';
 import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
-import { nodeKey, type NodeCache } from '../node-cache.ts';
+import { WakeTimer } from '../wake-timer.ts';
 import type { ComposedNode } from './compose-node.ts';
 import { hasNodeChanged, nodePatch } from './node-patch.ts';
 
@@ -71,10 +71,7 @@ export class NodeStatusWriter {
         return await this.#update(attempt, signal);
       } catch (error) {
         if (signal.aborted) return;
-        const message =
-          attempt < TRIES
-            ? 'cannot update the node status, retrying'
-            : 'cannot update the node status';
+        const message = attempt < TRIES ? 'cannot update the node status, retrying' : 'cannot update the node status';
         log.warn(message, { attempt, error });
       }
     }

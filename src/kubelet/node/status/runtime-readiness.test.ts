@@ -18,8 +18,8 @@ test('a silent runtime is reported after 30 seconds, once, and again when it res
     version: async () => VERSION,
   };
   const readiness = new RuntimeReadiness({ runtime, clock, log: silentLog });
-  const told: unknown[] = [];
-  readiness.subscribe(() => told.push([clock.monotonic(), ...readiness.notReadyReasons()]));
+  const notified: unknown[] = [];
+  readiness.subscribe(() => notified.push([clock.monotonic(), ...readiness.notReadyReasons()]));
   const life = new AbortController();
   const running = readiness.run(life.signal);
   const began = clock.monotonic();
@@ -29,9 +29,9 @@ test('a silent runtime is reported after 30 seconds, once, and again when it res
   answers = true;
   await clock.advance(10_000);
   const after = (ms: number): number => began + ms;
-  assert.deepEqual(told.slice(0, 2), [[after(0)], [after(30_000), 'container runtime is down']]);
-  assert.equal(told.length, 3);
-  assert.equal((told[2] as unknown[]).length, 1, 'nothing is wrong any more');
+  assert.deepEqual(notified.slice(0, 2), [[after(0)], [after(30_000), 'container runtime is down']]);
+  assert.equal(notified.length, 3);
+  assert.equal((notified[2] as unknown[]).length, 1, 'nothing is wrong any more');
   life.abort();
   await running.catch(() => undefined);
 });
