@@ -97,7 +97,7 @@ export class OciWorld {
   }
 
   /** A new driver, as after a restart. */
-  runtime(monitorProgram = MONITOR): OciRuntime {
+  runtime(monitorProgram = MONITOR, fastPath = this.program.endsWith('/crun')): OciRuntime {
     const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
     const filters = createSeccompFilterCache({ path: join(this.folder, 'filters.json'), stamp: '', fs });
     return createOciRuntime({
@@ -112,7 +112,7 @@ export class OciWorld {
       processes,
       cgroups,
       packetSockets,
-      ...(this.program.endsWith('/crun') && { crun: { filters } }),
+      ...(fastPath && { crun: { filters } }),
     });
   }
 

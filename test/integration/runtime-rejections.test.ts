@@ -400,7 +400,7 @@ describe('requests that nodelet cri rejects', { skip: embeddedSkipReason() }, ()
     test('unified resources on a machine without them', { skip: !existsSync('/sys/fs/cgroup/pids') }, async () => {
       await assert.rejects(create({ linux: { resources: { unified: { 'pids.max': '7' } } } }), {
         code: 'InvalidArgument',
-        message: /^config\.linux\.resources\.unified: this node has cgroups v1/,
+        message: /^config\.linux\.resources\.unified: not supported with cgroup v1/,
       });
     });
 

@@ -101,17 +101,23 @@ export function collectContent(
   context: DownwardContext,
 ): VolumeContent {
   const files: [string, VolumeFile][] = [];
-  const errors = new Set<string>();
+  /** By their text: equal errors are reported once. */
+  const errors = new Map<string, unknown>();
   for (const source of sources) {
     try {
       files.push(...sourceContent(source, defaultMode, context));
     } catch (error) {
-      for (const each of error instanceof AggregateError ? error.errors : [error]) errors.add(errorText(each));
+      for (const each of error instanceof AggregateError ? error.errors : [error]) {
+        const text = errorText(each);
+        if (!errors.has(text)) errors.set(text, each);
+      }
     }
   }
   const [first, ...more] = errors;
   if (first === undefined) return new Map(files);
-  throw new Error(more.length > 0 ? `[${[...errors].join(', ')}]` : first);
+  if (more.length > 0) throw new Error(`[${[...errors.keys()].join(', ')}]`);
+  const [message, cause] = first;
+  throw new Error(message, { cause });
 }
 
 function sourceContent(source: ResolvedSource, defaultMode: number, context: DownwardContext): VolumeContent {
