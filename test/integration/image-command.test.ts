@@ -144,7 +144,7 @@ test('nodelet image pull is cancelled by SIGINT, and resumes the next time', { s
 
 async function untilAsked(proxy: { blobReads(): number }, started: ChildProcess): Promise<void> {
   while (proxy.blobReads() === 0) {
-    assert.equal(started.exitCode, null, 'it ended before it asked for a blob');
+    assert.equal(started.exitCode, null, 'it ended before it requested a blob');
     await delay(10);
   }
 }

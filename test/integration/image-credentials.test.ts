@@ -15,7 +15,7 @@ import { TEST_RUNTIME } from './runtime-fixture.ts';
 const REFUSED = {
   containerd: /^failed to pull and unpack image ".*: 401 Unauthorized$/,
   embedded:
-    /^failed to pull image ".*: status 401: UNAUTHORIZED: authentication required \(asked with(out a| the) login( of \w+)?\)$/,
+    /^failed to pull image ".*: status 401: UNAUTHORIZED: authentication required \(requested with(out a| the) login( of \w+)?\)$/,
 }[TEST_RUNTIME];
 
 function withSecrets(...names: string[]) {

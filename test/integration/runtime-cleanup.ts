@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { cgroupHierarchies } from '../../src/host/linux/cgroup/cgroup-hierarchies.ts';
+import { cgroupHierarchies } from '../../src/host/linux/cgroup/cgroup-v1.ts';
 import { parseMountinfo } from '../../src/host/linux/proc/mountinfo.ts';
 
 /** All resources of a test runtime derive their names from its directory. */

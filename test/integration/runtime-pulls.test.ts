@@ -93,7 +93,7 @@ test('basic authentication', { skip }, async (t) => {
   const { puller, registry } = await scene(t);
   const image = await (await registry({ asksForLogin: true, tls: true })).push('app');
   const rejected = async (auth: AuthConfig | undefined, asked: string) => {
-    const message = new RegExp(`status 401: UNAUTHORIZED: authentication required \\(asked ${asked}\\)$`);
+    const message = new RegExp(`status 401: UNAUTHORIZED: authentication required \\(requested ${asked}\\)$`);
     await assert.rejects(puller.pull(image, auth, never), { code: 'Unknown', message });
   };
   await rejected(undefined, 'without a login');
@@ -110,7 +110,7 @@ test('a token is fetched with a password, once per pull', { skip }, async (t) =>
   await guarded.pause();
   await guarded.resume({ token: tokens });
   await assert.rejects(puller.pull(image, undefined, never), {
-    message: /status 401: UNAUTHORIZED: who\? \(asked without a login\)$/,
+    message: /status 401: UNAUTHORIZED: who\? \(requested without a login\)$/,
   });
   await puller.pull(image, login, never);
   assert.deepEqual(tokens.asked, ['repository:team/app:pull rejected', 'repository:team/app:pull granted']);

@@ -3,9 +3,9 @@
 import type { ConfigMap, Pod, RuntimeClass, Secret } from '../generated/core-v1.ts';
 import { MANIFEST_KINDS } from '../generated/core-v1-schema.ts';
 import { decodeObject, type Report } from './decode-object.ts';
-import { locateField } from './locate-field.ts';
 import type { ManifestError, ManifestLocation } from './manifest-error.ts';
-import { kindOfNode, parseYaml, type YamlMap, type YamlNode, type YamlText } from './yaml-tree.ts';
+import type { YamlNode } from './yaml-tree.ts';
+import { kindOfNode, parseYaml, type YamlMap, type YamlText } from './yaml-tree.ts';
 
 /** Everything a manifest holds. A document with a error is not among the objects; the others are. */
 export interface Manifest {
@@ -144,4 +144,30 @@ function offsetOf(node: YamlMap, key: string): number {
 
 function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
+}
+
+/**
+ * Where `spec.containers[0].image` or `metadata.labels[app.kubernetes.io/name]` stands in a tree: the value when it is
+ * a scalar, else its key. A path that leads nowhere gives the last step that exists.
+ */
+function locateField(root: YamlNode, path: string): number {
+  let node = root;
+  let offset = root.offset;
+  for (const match of path.matchAll(/\[([^\]]*)\]|([^.[\]]+)/g)) {
+    const step = match[1] ?? match[2] ?? '';
+    const next = stepInto(node, step);
+    if (!next) break;
+    node = next.node;
+    offset = node.kind === 'scalar' && node.value !== null ? node.offset : next.offset;
+  }
+  return offset;
+}
+
+function stepInto(node: YamlNode, step: string): { node: YamlNode; offset: number } | undefined {
+  if (node.kind === 'map') {
+    const entry = node.entries.get(step);
+    return entry && { node: entry.node, offset: entry.keyOffset };
+  }
+  const item = node.kind === 'list' ? node.items[Number(step)] : undefined;
+  return item && { node: item, offset: item.offset };
 }

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path/posix';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
-import { configWarnings } from './config-warnings.ts';
+import { warningAt } from './config-diagnostic.ts';
 import { resolveFeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { FeatureGates } from './honoured-gates.ts';
+import { ipFamily } from './ip-address.ts';
 import { deepFreeze, type JsonObject, valueAt, withValueAt } from './json-value.ts';
 import type { KubeletFlags } from './kubelet-flags.ts';
 import { type FieldFlag, mergeConfig } from './merge-config.ts';
@@ -138,4 +139,18 @@ function withAbsolutePaths(flags: KubeletFlags): KubeletFlags {
     return path === undefined ? [] : [[name, resolve(path)] as const];
   });
   return { ...flags, ...Object.fromEntries(given) };
+}
+
+/** What is odd about a complete configuration, though kubelet starts with it. */
+function configWarnings(config: KubeletConfiguration): readonly ConfigDiagnostic[] {
+  const { clusterDNS = [], kubeletCgroups = '', kubeReservedCgroup = '' } = config;
+  const warnings = clusterDNS
+    .filter((address) => ipFamily(address) === undefined)
+    .map((address) => warningAt('clusterDNS', `Invalid clusterDNS IP ${JSON.stringify(address)} is ignored`));
+  if (kubeletCgroups !== '' && !kubeletCgroups.startsWith(kubeReservedCgroup)) {
+    warnings.push(
+      warningAt('kubeletCgroups', 'unsupported configuration:KubeletCgroups is not within KubeReservedCgroup'),
+    );
+  }
+  return warnings;
 }

@@ -36,7 +36,7 @@ for (const verb of ['get', 'list', 'create', 'update', 'patch', 'delete'] as con
     const start = clock.monotonic();
     const failure = await clock.runUntil(call(api, life.signal).catch((error: unknown) => error));
     assert.ok(failure instanceof ApiError && failure.reason === 'Unavailable');
-    assert.equal(failure.message, `no answer within ${seconds} s`);
+    assert.equal(failure.message, `no response within ${seconds} s`);
     assert.equal(clock.monotonic() - start, seconds * 1000);
   });
 }

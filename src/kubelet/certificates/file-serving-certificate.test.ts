@@ -49,7 +49,7 @@ test('replaced files are served; while they do not match, the old ones are used'
   await fs.writeFile(PLACE.certificateFile, next.certificate);
   await clock.advance(1);
   assert.deepEqual([served.current(), notifications], [old, 0]);
-  assert.match(logged.at(-1) ?? '', /the old one is kept.*private key does not match public key/);
+  assert.match(logged.at(-1) ?? '', /keeping the old one.*private key does not match public key/);
   await fs.writeFile(PLACE.keyFile, next.key);
   await clock.advance(1);
   assert.deepEqual(

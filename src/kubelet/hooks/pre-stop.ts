@@ -1,12 +1,16 @@
-import type { LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
+import { decodeManifest } from '../../api/decode/decode-manifest.ts';
+import type { Container, LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { findContainer } from '../pod/find-container.ts';
-import { restoreContainer } from './restored-container.ts';
 import { type HookDeps, type HookSubject, runHook } from './run-hook.ts';
+
+const PRE_STOP = 'io.kubernetes.container.preStopHandler';
+
+const PORTS = 'io.kubernetes.container.ports';
 
 export interface PreStopDeps {
   readonly runtime: RuntimeService;
@@ -84,4 +88,26 @@ async function resolveContainer(
   const answer = await ignoreNotFound(runtime.containerStatus({ containerId: id, verbose: false }, signal));
   const annotations = answer?.status?.annotations;
   return annotations && { pod, container: restoreContainer(name, annotations), containerId: id };
+}
+
+/**
+ * Restores the part of a container's spec that its annotations hold: enough to run its preStop hook when its pod is no
+ * longer known. Invalid annotations are ignored.
+ */
+export function restoreContainer(name: string, annotations: Readonly<Record<string, string>>): Container {
+  const preStop = parsed(annotations[PRE_STOP]);
+  const ports = parsed(annotations[PORTS]);
+  const container = { name, ports, lifecycle: { preStop } };
+  const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [container] } };
+  // The manifest decoder validates the fields.
+  const [pod] = decodeManifest(JSON.stringify(manifest), { file: '' }).pods;
+  return pod?.object.spec.containers[0] ?? { name };
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -7,7 +7,7 @@ import { MemoryNetwork, type MemoryService } from '../../host/fake/memory-networ
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PodEvents } from '../events/pod-events.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
-import { restoreContainer } from './restored-container.ts';
+import { restoreContainer } from './pre-stop.ts';
 import { type HookOutcome, runHook } from './run-hook.ts';
 
 interface Given {

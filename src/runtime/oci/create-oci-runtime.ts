@@ -6,11 +6,14 @@ import { waitForInterruptedStart } from './interrupted-start.ts';
 import { killContainer } from './kill-container.ts';
 import { killLeftoverExecs } from './leftover-execs.ts';
 import type { OciDeps } from './oci-deps.ts';
+import { runRuntime } from './oci-deps.ts';
 import type { OciRuntime } from './oci-runtime.ts';
+import { type ContainerRef, OciError } from './oci-runtime.ts';
+import type { OciResources } from './oci-spec.ts';
 import { removeContainer } from './remove-container.ts';
 import { reopenLog } from './reopen-log.ts';
+import { failureText } from './runtime-output.ts';
 import { startContainer } from './start-container.ts';
-import { updateContainer } from './update-container.ts';
 
 /** crun or runc with conmon. Stateless: everything is found again by ID and bundle. */
 export function createOciRuntime(deps: OciDeps): OciRuntime {
@@ -45,4 +48,23 @@ export function createOciRuntime(deps: OciDeps): OciRuntime {
     killLeftoverExecs: (container) => killLeftoverExecs(container, deps),
     reopenLog: (container, signal) => reopenLog(container, deps, signal),
   };
+}
+
+/** Does not touch device rules: a change of limits must not change device access. */
+async function updateContainer(
+  { id, bundle }: ContainerRef,
+  { devices: _, ...limits }: OciResources,
+  name: string,
+  deps: OciDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  // Passed as a file: crun opens its standard input by name, which fails for a pipe of Node.js (a socket).
+  const file = `${bundle}/update-${name}.json`;
+  try {
+    await deps.fs.writeFile(file, JSON.stringify(limits));
+    const finished = await runRuntime(deps, ['update', '--resources', file, id], signal);
+    if (finished.exitCode !== 0) throw new OciError(failureText(finished));
+  } finally {
+    await deps.fs.remove(file);
+  }
 }

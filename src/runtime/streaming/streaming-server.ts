@@ -11,7 +11,6 @@ import { COMMAND_PROTOCOLS, FORWARD_PROTOCOLS } from './protocols.ts';
 import { openSpdyCommandClient } from './spdy-command-client.ts';
 import { openSpdyPortForwardClient } from './spdy-port-forward-client.ts';
 import { StreamingTokenCache, type StreamingTokensDeps } from './streaming-token-cache.ts';
-import { webSocketByteStream } from './web-socket-byte-stream.ts';
 import { openWebSocketCommandClient } from './web-socket-command-client.ts';
 import { openWebSocketPortForwardClient } from './web-socket-port-forward-client.ts';
 
@@ -142,4 +141,22 @@ function openClientSession(transport: ByteStream, clock: Pick<Clock, 'deadline'>
       return session.close();
     },
   };
+}
+
+/** A byte stream inside the messages of a WebSocket. It cannot be half-closed. */
+export function webSocketByteStream(connection: WebSocketConnection): ByteStream {
+  return {
+    chunks: readBytes(connection),
+    write: (data) => connection.send(data),
+    end: () => connection.close(),
+    close: () => connection.close(),
+  };
+}
+
+async function* readBytes({ messages }: WebSocketConnection): AsyncGenerator<Uint8Array> {
+  try {
+    yield* messages;
+  } catch {
+    // An error ends the byte stream.
+  }
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, createDeflate, type Deflate, deflateSync, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
-import { HeaderReader, HeaderWriter } from './header-blocks.ts';
-import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from './header-dictionary.ts';
+import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID, HeaderReader, HeaderWriter } from './header-blocks.ts';
 import type { SpdyHeaders } from './spdy-session.ts';
 
 const headerValues = fc.array(

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { CgroupValues } from '../../cgroups.ts';
 import { type FileSystem, FileSystemError } from '../../file-system.ts';
+import type { MountEntry } from '../../mounts.ts';
 import { parseMountinfo } from '../proc/mountinfo.ts';
-import { cgroupHierarchies } from './cgroup-hierarchies.ts';
 import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
 
@@ -66,4 +66,14 @@ async function updateCpu(fs: FileSystem, file: (name: string) => string, values:
   }
   if (quota !== undefined) await fs.writeFile(file('cpu.cfs_quota_us'), String(quota));
   if (isPeriodRejected) await writePeriod();
+}
+
+/**
+ * The folders directly below `root` with a mounted cgroup hierarchy. The folder alone does not count: unmounting a hierarchy
+ * leaves it, and a cgroup created in it would be a plain folder. `mounts`: oldest first.
+ */
+export function cgroupHierarchies(root: string, mounts: readonly MountEntry[]): readonly string[] {
+  const below = mounts.filter(({ target }) => dirname(target) === root);
+  const topmost = new Map(below.map(({ target, type }) => [target, type]));
+  return [...topmost].flatMap(([target, type]) => (type === 'cgroup' || type === 'cgroup2' ? [target] : []));
 }

@@ -3,7 +3,6 @@ import type { CgroupValues } from '../../cgroups.ts';
 import type { FileSystem } from '../../file-system.ts';
 import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
-import { cpuWeightOf } from './cpu-weight.ts';
 
 /** Version 2: one tree for all controllers, mounted at `root`. */
 export function cgroupV2(fs: FileSystem, root: string): CgroupLayout {
@@ -56,4 +55,13 @@ async function update(fs: FileSystem, folder: string, values: CgroupValues): Pro
 /** A negative value means unlimited in Kubernetes. */
 function limit(value: number): string {
   return value < 0 ? 'max' : String(value);
+}
+
+/**
+ * Converts cgroup v1 shares (2 to 262144) to a v2 weight (1 to 10000) by the linear formula that kubelet uses for its own
+ * cgroups. (Container runtimes use a newer one.)
+ */
+export function cpuWeightOf(shares: number): number {
+  if (shares >= 262_144) return 10_000;
+  return 1 + Math.floor((Math.max(shares - 2, 0) * 9999) / 262_142);
 }

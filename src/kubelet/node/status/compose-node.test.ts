@@ -26,7 +26,7 @@ function compose(view: Partial<NodeInputs>, settings: Partial<NodeSettings> = {}
 }
 
 test('composeNode() has no changes and no events for an unchanged node', () => {
-  assert.deepEqual(compose({}), { node: BEFORE, news: [], faults: [] });
+  assert.deepEqual(compose({}), { node: BEFORE, events: [], errors: [] });
 });
 
 test('composeNode() has the runtime’s features', () => {
@@ -45,15 +45,15 @@ test('composeNode() has the swap capacity', () => {
 });
 
 test('composeNode() keeps addresses that cannot be determined', () => {
-  const { node, errors: faults } = compose({ addresses: { ...VIEW.addresses, local: [] } });
+  const { node, errors } = compose({ addresses: { ...VIEW.addresses, local: [] } });
   assert.deepEqual(node.status?.addresses, BEFORE.status?.addresses);
-  assert.deepEqual(faults, [
+  assert.deepEqual(errors, [
     `failed to validate nodeIP: node IP: "192.0.2.1" not found in the host's network interfaces`,
   ]);
 });
 
 test('composeNode() is not ready while capacities are unknown', () => {
-  const { node, events: news } = compose(
+  const { node, events } = compose(
     { machine: { ...VIEW.machine, storageBytes: undefined }, notReadyReasons: ['container runtime is down'] },
     {},
     initialNode(SETTINGS),
@@ -62,7 +62,7 @@ test('composeNode() is not ready while capacities are unknown', () => {
     node.status?.conditions?.at(-1)?.message,
     '[container runtime is down, missing node capacity for resources: ephemeral-storage]',
   );
-  assert.equal(news.length, 3);
+  assert.equal(events.length, 3);
 });
 
 test('composeNode() sets and removes the address for a cloud controller', () => {
@@ -82,9 +82,9 @@ test('composeNode() restores the default labels', () => {
 });
 
 test('composeNode() has an event for a reboot', () => {
-  const { events: news } = compose({ identity: { ...VIEW.identity, bootId: 'c' } });
+  const { events } = compose({ identity: { ...VIEW.identity, bootId: 'c' } });
   const message = 'Node box has been rebooted, boot id: c';
-  assert.deepEqual(news, [{ type: 'Warning', reason: 'Rebooted', message }]);
+  assert.deepEqual(events, [{ type: 'Warning', reason: 'Rebooted', message }]);
 });
 
 test('initialNode() has the configured labels, taints and annotations', () => {

@@ -34,7 +34,7 @@ test('nodeConditions() of a new node has Ready last, and events for the others',
 
 const cases: Record<
   string,
-  { view?: Partial<ConditionInputs>; conditions: readonly NodeCondition[]; news?: readonly string[] }
+  { view?: Partial<ConditionInputs>; conditions: readonly NodeCondition[]; events?: readonly string[] }
 > = {
   'only updates the heartbeat of unchanged conditions': { conditions: changed('', {}) },
   'is under pressure': {
@@ -45,7 +45,7 @@ const cases: Record<
       message: 'kubelet has disk pressure',
       lastTransitionTime: NOW,
     }),
-    news: ['NodeHasDiskPressure'],
+    events: ['NodeHasDiskPressure'],
   },
   'is not ready for one reason': {
     view: { notReadyReasons: ['container runtime is down'] },
@@ -55,7 +55,7 @@ const cases: Record<
       message: 'container runtime is down',
       lastTransitionTime: NOW,
     }),
-    news: ['NodeNotReady'],
+    events: ['NodeNotReady'],
   },
   'is not ready for several reasons': {
     view: { notReadyReasons: ['container runtime is down', 'network state unknown'] },
@@ -65,13 +65,13 @@ const cases: Record<
       message: '[container runtime is down, network state unknown]',
       lastTransitionTime: NOW,
     }),
-    news: ['NodeNotReady'],
+    events: ['NodeNotReady'],
   },
 };
 
-for (const [name, { view, conditions, news = [] }] of Object.entries(cases)) {
+for (const [name, { view, conditions, events = [] }] of Object.entries(cases)) {
   test(`nodeConditions() ${name}`, () => {
-    assert.deepEqual(nodeConditions(FIRST, { ...VIEW, ...view }), { conditions, news });
+    assert.deepEqual(nodeConditions(FIRST, { ...VIEW, ...view }), { conditions, events });
   });
 }
 

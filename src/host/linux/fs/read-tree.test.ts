@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HardLinkCounter } from './hard-link-counter.ts';
+import { HardLinkCounter } from './read-tree.ts';
 
 test('countedShare() counts a file with several links once', () => {
   const files = new HardLinkCounter();

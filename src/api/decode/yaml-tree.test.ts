@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { resolvePlainScalar, type YamlValue } from './yaml-scalar.ts';
+import { resolvePlainScalar, type YamlValue } from './yaml-tree.ts';
 
 const cases: [string, YamlValue][] = [
   ['', null],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuWeightOf } from './cpu-weight.ts';
+import { cpuWeightOf } from './cgroup-v2.ts';
 
 const weights: Record<number, number> = {
   0: 1,

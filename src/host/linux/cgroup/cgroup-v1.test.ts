@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseMountinfo } from '../proc/mountinfo.ts';
-import { cgroupHierarchies } from './cgroup-hierarchies.ts';
+import { cgroupHierarchies } from './cgroup-v1.ts';
 
 const ROOT = '31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755';
 const CPU = '32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct';
