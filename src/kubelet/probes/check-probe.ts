@@ -43,7 +43,8 @@ export async function checkProbe(
   if (check === undefined) return unknownResult('missing probe handler');
   const limit = startTimeLimit(timeoutMs, deps.clock, signal);
   try {
-    return await check(target, deps, limit);
+    const outcome: Promise<CheckOutcome> = check(target, deps, limit);
+    return await outcome;
   } catch (error) {
     signal.throwIfAborted();
     return unknownResult(goErrorText(error));
