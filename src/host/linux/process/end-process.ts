@@ -1,4 +1,5 @@
-import { flushCompileCache } from 'node:module';
+// Older releases of Node.js have no `flushCompileCache`: a named import would fail before the version check can report it.
+import * as nodeModule from 'node:module';
 import process from 'node:process';
 
 /**
@@ -7,7 +8,7 @@ import process from 'node:process';
  */
 export async function endProcess(exitCode: number): Promise<never> {
   const { exitNow } = await import('../sys/process-calls.ts');
-  flushCompileCache();
+  nodeModule.flushCompileCache();
   exitNow(exitCode);
   return process.exit(exitCode);
 }
