@@ -8,7 +8,7 @@ const KNOWN_PATH = '/';
 
 /**
  * Compares the foreign function interface with answers that Node.js knows, so that a wrong layout or a wrong calling
- * convention fails here with a sentence and not later with a crash or with wrong data. takes some 100 microseconds, once a
+ * convention fails here with a sentence and not later with a crash or with wrong data. It takes some 100 microseconds, once a
  * thread.
  */
 export function selfTest(libc: LibraryHandle, layout: MachineLayout): void {
