@@ -18,19 +18,24 @@ export interface SignalInputs {
 }
 
 type Reading = readonly [PressureSignal, SignalFigures];
+type SignalReader = (inputs: SignalInputs, deps: SignalDeps) => Promise<readonly Reading[]>;
+
+/** The readers of all signals, side by side. A new signal is a name in `PressureSignal`, a reader and an entry here. */
+const SIGNAL_READERS: readonly SignalReader[] = [
+  readMemory,
+  ({ rootDir }, deps) => readDisk('nodefs', rootDir, deps),
+  readImageDisk,
+  readProcesses,
+];
 
 /** All readable signals. A missing signal causes no pressure. */
-export async function readSignals(places: SignalInputs, deps: SignalDeps): Promise<SignalReadings> {
-  const groups = await Promise.all(
-    [memory(places, deps), disk('nodefs', places.rootDir, deps), images(deps), processes(deps)].map((reading) =>
-      reading.catch(() => []),
-    ),
-  );
+export async function readSignals(inputs: SignalInputs, deps: SignalDeps): Promise<SignalReadings> {
+  const groups = await Promise.all(SIGNAL_READERS.map((read) => read(inputs, deps).catch(() => [])));
   return new Map(groups.flat());
 }
 
-async function memory(places: SignalInputs, { fs, cgroupStats }: SignalDeps): Promise<readonly Reading[]> {
-  const { memoryBytes, podsCgroup, podsMemoryBytes } = places;
+async function readMemory(inputs: SignalInputs, { fs, cgroupStats }: SignalDeps): Promise<readonly Reading[]> {
+  const { memoryBytes, podsCgroup, podsMemoryBytes } = inputs;
   const used = await cgroupStats.usage(['/', podsCgroup]);
   const ofAll = used.get('/')?.memory.workingSetBytes ?? workingSetBytes(await fs.readText('/proc/meminfo'));
   const ofPods = used.get(podsCgroup)?.memory.workingSetBytes;
@@ -53,12 +58,12 @@ function remaining(capacity: number, used: number): SignalFigures {
   return { available: BigInt(Math.max(0, capacity - used)), capacity: BigInt(capacity) };
 }
 
-async function images(deps: SignalDeps): Promise<readonly Reading[]> {
-  const place = await deps.imageFsPath();
-  return place === undefined ? [] : disk('imagefs', place, deps);
+async function readImageDisk(_inputs: SignalInputs, deps: SignalDeps): Promise<readonly Reading[]> {
+  const path = await deps.imageFsPath();
+  return path === undefined ? [] : readDisk('imagefs', path, deps);
 }
 
-async function disk(name: 'nodefs' | 'imagefs', path: string, { fs }: SignalDeps): Promise<readonly Reading[]> {
+async function readDisk(name: 'nodefs' | 'imagefs', path: string, { fs }: SignalDeps): Promise<readonly Reading[]> {
   const { capacityBytes, availableBytes, inodes, inodesFree } = await fs.usage(path);
   return [
     [`${name}.available`, { available: BigInt(availableBytes), capacity: BigInt(capacityBytes) }],
@@ -75,7 +80,7 @@ export async function processLimit(fs: Pick<FileSystem, 'readText'>): Promise<nu
 }
 
 /** /proc/loadavg counts threads. */
-async function processes({ fs }: SignalDeps): Promise<readonly Reading[]> {
+async function readProcesses(_inputs: SignalInputs, { fs }: SignalDeps): Promise<readonly Reading[]> {
   const capacity = await processLimit(fs);
   const threads = /^\S+ \S+ \S+ \d+\/(\d+) /.exec(await fs.readText('/proc/loadavg'))?.[1];
   if (threads === undefined || Number.isNaN(capacity)) return [];
