@@ -34,12 +34,3 @@ export function withoutNulls(value: JsonValue): JsonValue {
   const kept = Object.entries(value).filter(([, inner]) => inner !== null);
   return Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
-
-/** Freezes it and everything in it; gives it back. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const inner of Object.values(value)) deepFreeze(inner);
-  }
-  return value;
-}

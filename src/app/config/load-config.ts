@@ -1,4 +1,5 @@
 import { resolve } from 'node:path/posix';
+import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { warningAt } from './config-diagnostic.ts';
@@ -6,7 +7,7 @@ import { resolveFeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { FeatureGates } from './honoured-gates.ts';
 import { ipFamily } from './ip-address.ts';
-import { deepFreeze, type JsonObject, valueAt, withValueAt } from './json-value.ts';
+import { type JsonObject, valueAt, withValueAt } from './json-value.ts';
 import type { KubeletFlags } from './kubelet-flags.ts';
 import { type FieldFlag, mergeConfig } from './merge-config.ts';
 import { parseFlags } from './parse-flags.ts';

@@ -1,7 +1,8 @@
+import { deepFreeze } from '../../base/deep-freeze.ts';
 import { withDefaultEvictions, withDefaults } from './apply-defaults.ts';
 import { gateSettings, isGateOn } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
-import { deepFreeze, isJsonObject, type JsonObject, type JsonValue, objectOf, withValueAt } from './json-value.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, withValueAt } from './json-value.ts';
 
 /** What the configuration is made of; later ones win. Values are canonical, as `parseConfigFile` gives them. */
 export interface ConfigLayers {
