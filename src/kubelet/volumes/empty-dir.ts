@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { EmptyDirVolumeSource, Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import { parseQuantity } from '../../base/quantity.ts';
+import type { FileSystem } from '../../host/file-system.ts';
 import type { MountRequest, Mounts } from '../../host/mounts.ts';
 import { podCgroupValues } from '../resources/pod-cgroup-values.ts';
 import { setVolumeOwnership } from './fs-group.ts';
@@ -10,6 +11,7 @@ import { type VolumePluginDeps, type VolumeSetup, volumePlugin } from './volume-
 
 const HUGE_PAGES_RESOURCE = 'hugepages-';
 const HUGE_PAGES_MEDIUM = 'HugePages';
+const DIRECTORY_MODE = 0o777;
 
 export type EmptyDirDeps = Pick<VolumePluginDeps, 'fs' | 'mounts' | 'settings' | 'tmpfsNoswap'>;
 
@@ -43,13 +45,21 @@ export async function setUpEmptyDir(
   const isInPlace = isOnDisk ? (await fs.stat(path)) !== undefined : isMounted;
   if (isInPlace && (await fs.stat(ready))) return path;
 
-  await fs.makeDirectory(path, 0o777);
+  await fs.makeDirectory(path, DIRECTORY_MODE);
+  // A process that was killed between mkdir(2) and chmod(2) left a directory with the mode that the umask allows.
+  if (!isMounted && !(await hasMode(path, fs))) await fs.changeMode(path, DIRECTORY_MODE);
   if (!isOnDisk && !isMounted) await mountMedium({ target: path, ...mediumMount(pod, source, deps) }, mounts);
   const fsGroup = pod.spec.securityContext?.fsGroup;
   if (fsGroup !== undefined) await setVolumeOwnership(fs, path, fsGroup);
   await fs.makeDirectory(dirname(ready), 0o750);
   await fs.writeFile(ready, '');
   return path;
+}
+
+/** Compares the permissions alone: setgid is of `fsGroup`. */
+async function hasMode(path: string, fs: FileSystem): Promise<boolean> {
+  const found = await fs.lstat(path);
+  return found !== undefined && (found.mode & 0o777) === DIRECTORY_MODE;
 }
 
 /** Throws kubelet's message for a medium that the pod cannot have. */

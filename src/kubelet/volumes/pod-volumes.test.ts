@@ -68,6 +68,29 @@ test('PodVolumes changes the group of the directory once', async () => {
   assert.equal(await fs.readText(`${volumesDir}/disk/data`), 'kept');
 });
 
+const modes: Record<string, { volume: Volume; fsGroup?: number; mode: number; gid: number }> = {
+  'on disk': { volume: disk, mode: 0o777, gid: 0 },
+  'on disk with an fsGroup': { volume: disk, fsGroup: 2000, mode: 0o2777, gid: 2000 },
+  'in memory': { volume: memory, mode: 0o1777, gid: 0 },
+  'in memory with an fsGroup': { volume: memory, fsGroup: 2000, mode: 0o3777, gid: 2000 },
+};
+
+for (const [what, { volume, fsGroup, mode, gid }] of Object.entries(modes)) {
+  test(`PodVolumes gives an empty directory ${what} kubelet’s mode`, async () => {
+    const { fs, volumes } = await machine();
+    await volumes.prepare(podWith([volume], fsGroup === undefined ? {} : { securityContext: { fsGroup } }), signal);
+    const found = await fs.stat(`${volumesDir}/${volume.name}`);
+    assert.deepEqual({ mode: found?.mode, gid: found?.gid }, { mode, gid });
+  });
+}
+
+test('PodVolumes completes the mode of a directory that a killed process created', async () => {
+  const { fs, volumes } = await machine();
+  await fs.makeDirectory(`${volumesDir}/disk`, 0o755);
+  await volumes.prepare(podWith([disk]), signal);
+  assert.equal((await fs.stat(`${volumesDir}/disk`))?.mode, 0o777);
+});
+
 test('PodVolumes mounts memory once, and unmounts it at the end', async () => {
   const { fs, mounts, volumes } = await machine();
   const pod = podWith([memory, disk]);

@@ -73,11 +73,11 @@ test('bindSubPaths() binds each subPath to its own path, by the index of its mou
   assert.ok(await host.fs.stat(`${VOLUME}/hello/sub/new`));
 });
 
-test('bindSubPaths() creates missing directories with the mode of the volume, without the sticky bit', async () => {
+test('bindSubPaths() creates missing directories with the mode of the volume, sticky and setgid bits included', async () => {
   const host = await machine();
   await bind(host, { subPath: 'a/b' });
   const modes = await Promise.all(['a', 'a/b'].map(async (path) => (await host.fs.stat(`${VOLUME}/${path}`))?.mode));
-  assert.deepEqual(modes, [0o2775, 0o2775]);
+  assert.deepEqual(modes, [0o3775, 0o3775]);
 });
 
 test('bindSubPaths() may be repeated: the next start gets the current directory', async () => {

@@ -8,11 +8,6 @@ import { PodError } from '../pod/pod-error.ts';
 import { subPathsDirectory } from './volume-paths.ts';
 import type { HostVolume } from './volume-plugin.ts';
 
-/**
- * The mode bits that a new `subPath` directory inherits from its volume, as in kubelet: not the sticky bit of a tmpfs.
- */
-const INHERITED = 0o2777;
-
 /** Looks up one of the container's environment variables. */
 export type EnvLookup = (name: string) => string | undefined;
 
@@ -74,7 +69,10 @@ function expandSubPath(expression: string, variable: EnvLookup): string {
   return text;
 }
 
-/** Creates a missing directory with the mode of its volume, before the runtime creates one that only root can use. */
+/**
+ * Creates missing directories with the mode of their volume (setgid, and the sticky bit of a tmpfs, included), before the
+ * runtime creates one that only root can use.
+ */
 async function makeSubPath(volume: string, subPath: string, { fs }: SubPathsDeps): Promise<void> {
   const isThere = await fs.stat(`${volume}/${subPath}`).then(
     (found) => found !== undefined,
@@ -82,7 +80,7 @@ async function makeSubPath(volume: string, subPath: string, { fs }: SubPathsDeps
   );
   if (isThere) return;
   const mode = (await fs.stat(volume))?.mode ?? 0o750;
-  await fs.makeDirectoryBeneath(volume, subPath, mode & INHERITED);
+  await fs.makeDirectoryBeneath(volume, subPath, mode);
 }
 
 async function bindSubPath(volume: string, subPath: string, target: string, deps: SubPathsDeps): Promise<void> {

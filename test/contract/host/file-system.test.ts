@@ -170,12 +170,20 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     const { fs, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/v/a`, 0o700);
     await fs.symbolicLink('a', `${root}/v/link`);
-    await fs.makeDirectoryBeneath(`${root}/v`, 'link/b/c', 0o2777);
+    await fs.makeDirectoryBeneath(`${root}/v`, 'link/b/c', 0o3777);
     await fs.makeDirectoryBeneath(`${root}/v`, 'a/b', 0o700);
     const modes = await Promise.all(
       ['a', 'a/b', 'a/b/c'].map(async (path) => (await fs.stat(`${root}/v/${path}`))?.mode),
     );
-    assert.deepEqual(modes, [0o700, 0o2777, 0o2777]);
+    assert.deepEqual(modes, [0o700, 0o3777, 0o3777]);
+  });
+
+  test(`${name} file system: a new folder has all bits of its mode, setuid, setgid and sticky included`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    const modes = [0o2750, 0o4700, 0o1777, 0o3770];
+    for (const mode of modes) await fs.makeDirectory(`${root}/${mode}`, mode);
+    const found = await Promise.all(modes.map(async (mode) => (await fs.stat(`${root}/${mode}`))?.mode));
+    assert.deepEqual(found, modes);
   });
 
   const ways: Record<string, { path: string; code?: string }> = {

@@ -121,6 +121,7 @@ async function writeWhole(path: string, data: string | Uint8Array, options?: Wri
 
 /** It does not change while the process runs. */
 const umask = process.umask();
+const SET_ID = 0o6000;
 
 async function makeDirectory(path: string, mode?: number): Promise<void> {
   try {
@@ -131,7 +132,8 @@ async function makeDirectory(path: string, mode?: number): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     return makeDirectory(path, mode);
   }
-  if (mode !== undefined && (mode & umask) !== 0) await chmod(path, mode); // mkdir(2) applies the umask
+  // mkdir(2) applies the umask and ignores setuid and setgid.
+  if (mode !== undefined && (mode & (umask | SET_ID)) !== 0) await chmod(path, mode);
 }
 
 async function readSorted(path: string): Promise<DirectoryEntry[]> {
