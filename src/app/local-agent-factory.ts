@@ -13,6 +13,12 @@ import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import type { AgentFactory } from './start-local-agent.ts';
 import type { StartedRuntime } from './start-runtime.ts';
 
+/**
+ * The domain of pods with a `subdomain`: that of a cluster that kubeadm creates. kubelet has no default; there such a
+ * pod's FQDN ends in `.svc.`.
+ */
+const CLUSTER_DOMAIN = 'cluster.local';
+
 /** Options of `nodelet run` that the agent and its runtime depend on. */
 export interface LocalAgentConfig {
   readonly rootDir: string;
@@ -70,7 +76,7 @@ async function buildLocalAgent(
   log: Log,
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
-  const flags = [`--root-dir=${agentDir(rootDir)}`];
+  const flags = [`--root-dir=${agentDir(rootDir)}`, `--cluster-domain=${CLUSTER_DOMAIN}`];
   const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
   // Without links in /var/log/containers: the log collectors of the machine belong to a cluster.
   const { containerLogsDir: _, ...kubeletDefaults } = agentSettings(settings, machine, { env });

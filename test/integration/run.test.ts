@@ -74,6 +74,23 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     assert.deepEqual(nodelet.remainingResources(), []);
   });
 
+  test('gives a pod with a subdomain the domain that it has in a cluster', async () => {
+    const manifest = `apiVersion: v1
+kind: Pod
+metadata: {name: named}
+spec:
+  restartPolicy: Never
+  hostname: web
+  subdomain: site
+  containers:
+  - {name: main, image: "${IMAGE}", command: [sh, -c, "hostname; hostname -f"]}
+`;
+    const run = nodelet.run('--once', nodelet.write('named.yaml', manifest));
+    assert.equal(await run.exited, 0, run.output());
+    assert.match(run.output(), /named\/main \| web$/m);
+    assert.match(run.output(), /named\/main \| web\.site\.default\.svc\.cluster\.local$/m);
+  });
+
   test('answers ps, logs, exec and stop', async () => {
     const run = nodelet.run(nodelet.write('web.yaml', sleeper('web')));
     await run.line(/● ready/);
