@@ -1,4 +1,5 @@
-const MIN_SHARES = 2n;
+/** The smallest weight that the kernel accepts. */
+export const MIN_SHARES = 2n;
 const MAX_SHARES = 262_144n;
 const SHARES_PER_CPU = 1024n;
 const MIN_QUOTA_MICROSECONDS = 1000n;
@@ -10,6 +11,11 @@ export function cpuShares(milliCpu: bigint): bigint {
   const shares = (milliCpu * SHARES_PER_CPU) / 1000n;
   if (shares < MIN_SHARES) return MIN_SHARES;
   return shares > MAX_SHARES ? MAX_SHARES : shares;
+}
+
+/** The smallest CPU request that has this weight, in thousandths. */
+export function sharesToMilliCpu(shares: bigint): bigint {
+  return (shares * 1000n + SHARES_PER_CPU - 1n) / SHARES_PER_CPU;
 }
 
 /** Microseconds of CPU time per period; 0 for no limit. */

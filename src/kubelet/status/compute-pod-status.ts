@@ -1,4 +1,4 @@
-import type { PodStatus } from '../../api/generated/core-v1.ts';
+import type { Pod, PodStatus, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
 import { podLimits, podRequests, type ResourceAmounts } from '../../api/pod-resources.ts';
 import { qosClass } from '../../api/qos.ts';
@@ -10,6 +10,7 @@ import { podAddresses } from './pod-addresses.ts';
 import { podConditions } from './pod-conditions.ts';
 import { isTerminal, type PodPhase, podPhase } from './pod-phase.ts';
 import type { PodStatusView } from './pod-status-view.ts';
+import { reportedPodResources } from './reported-resources.ts';
 
 /** Computes the status of a pod. Pure: the same view always gives the same status. */
 export function computePodStatus(view: PodStatusView): PodStatus {
@@ -86,13 +87,17 @@ function constantFields({ pod, nowMs }: PodStatusView, previous: PodStatus | und
 /** The actuated and the allocated resources of the pod. */
 function resourceFields({ pod, resources }: PodStatusView): Pick<PodStatus, 'resources' | 'allocatedResources'> {
   const has = isTerminal(pod.status?.phase) ? pod : actualPod(pod, resources?.actuated);
-  const requests = asResourceList(podRequests(has));
-  const limits = asResourceList(podLimits(has));
   const allocatedResources = asResourceList(podRequests(pod));
   return {
-    resources: { ...(requests && { requests }), ...(limits && { limits }) },
+    resources: pod.status?.phase === 'Running' ? reportedPodResources(has) : effectiveResources(has),
     ...(allocatedResources && { allocatedResources }),
   };
+}
+
+function effectiveResources(pod: Pod): ResourceRequirements {
+  const requests = asResourceList(podRequests(pod));
+  const limits = asResourceList(podLimits(pod));
+  return { ...(requests && { requests }), ...(limits && { limits }) };
 }
 
 function asResourceList(amounts: ResourceAmounts): Record<string, string> | undefined {

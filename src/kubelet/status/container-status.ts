@@ -1,10 +1,17 @@
-import type { Container, ContainerState, ContainerStatus, VolumeMountStatus } from '../../api/generated/core-v1.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  ResourceRequirements,
+  VolumeMountStatus,
+} from '../../api/generated/core-v1.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { actualResources } from '../resources/pod-allocation.ts';
 import { recursiveReadOnlyStatus } from '../sync/config/recursive-read-only.ts';
 import { containerIdUri, containerState, lostState, waitingState } from './container-state.ts';
 import type { PodStatusView } from './pod-status-view.ts';
+import { reportedResources } from './reported-resources.ts';
 import { RESTARTING_ALL } from './restart-all-containers.ts';
 
 /** The list of the spec that has the container. */
@@ -49,12 +56,16 @@ function observedStatus(newest: ObservedContainer, view: ContainerView): Contain
     lastState: lastState(newest, instances[1], previous, pod.runtimeName),
     restartCount: restartCount(newest, previous),
     ready: false,
-    resources: newest.state === 'running' ? actualResources(container, pod.resources?.actuated) : allocated,
+    resources: newest.state === 'running' ? runningResources(container, pod) : allocated,
     ...(Object.keys(requests).length > 0 && { allocatedResources: requests }),
     ...(volumeMounts.length > 0 && { volumeMounts }),
     ...(newest.user && { user: { linux: newest.user } }),
     ...(stopSignal !== undefined && { stopSignal }),
   };
+}
+
+function runningResources(container: Container, { resources }: PodStatusView): ResourceRequirements {
+  return reportedResources(container.resources ?? {}, actualResources(container, resources?.actuated));
 }
 
 /**
