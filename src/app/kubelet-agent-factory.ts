@@ -20,6 +20,7 @@ import type { KubeletSettings } from './config/load-config.ts';
 import { nodeSettings } from './node-settings.ts';
 import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import { serveNodeApi } from './serve-node-api.ts';
+import { shareRootDir } from './shared-root.ts';
 import type { AgentFactory } from './start-local-agent.ts';
 import { externalRuntime, type StartedRuntime, startEmbeddedRuntime } from './start-runtime.ts';
 
@@ -49,7 +50,8 @@ async function buildKubeletAgent(
 ): Promise<BuiltAgent> {
   const { config, parsed } = settings;
   const { host, machine, env } = process;
-  const { clock, network, addresses } = host;
+  const { fs, mounts, clock, network, addresses } = host;
+  await shareRootDir(settings.flags.rootDir, { fs, mounts, log });
   const node = nodeSettings(settings);
   const addressReader = new AddressReader(node, { addresses, network, clock });
   const ownNode = new NodeCache(node.nodeName);

@@ -10,6 +10,7 @@ import { startLocalRuntime } from './embedded/local-runtime.ts';
 import { StartupError } from './embedded/startup-error.ts';
 import { BUSYBOX_IMAGE } from './images/local-images.ts';
 import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
+import { shareRootDir, unshareRootDir } from './shared-root.ts';
 import type { AgentFactory } from './start-local-agent.ts';
 import type { StartedRuntime } from './start-runtime.ts';
 
@@ -45,7 +46,7 @@ export function createLocalAgentFactory(
   };
 }
 
-/** Holds the claim on the agent's folder for as long as the runtime runs. */
+/** Holds the claim on the agent's folder, which is a shared mount, for as long as the runtime runs. */
 async function startClaimedRuntime(
   { rootDir, stateDir, podCidr, registryConfigDirs }: LocalAgentConfig,
   { host, version, pid, env, terminal }: LocalAgentProcess,
@@ -53,16 +54,20 @@ async function startClaimedRuntime(
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const claim = await claimAgentDir(rootDir, host);
+  const shared = { fs: host.fs, mounts: host.mounts, log };
+  const unshare = (): Promise<boolean> => unshareRootDir(agentDir(rootDir), shared);
   try {
+    await shareRootDir(agentDir(rootDir), shared);
     const onWaiting = (text: string): void => void terminal.stderr.write(`${text}\n`).catch(() => {});
     const runtime = await startLocalRuntime(
       { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, onWaiting },
       signal,
     );
     const { connect, prepare, isEmpty } = runtime;
-    const stop = (): Promise<boolean> => runtime.stop().finally(() => claim[Symbol.asyncDispose]());
-    return { connect, prepare, isEmpty, stop };
+    const stop = async (): Promise<boolean> => (await runtime.stop()) && unshare();
+    return { connect, prepare, isEmpty, stop: () => stop().finally(() => claim[Symbol.asyncDispose]()) };
   } catch (error) {
+    await unshare();
     await claim[Symbol.asyncDispose]();
     throw error;
   }

@@ -91,7 +91,15 @@ export interface MountEntry {
   readonly target: string;
   readonly type: string;
   readonly readOnly: boolean;
+  /** The number of its filesystem: `254:0`. */
+  readonly device: string;
+  /** The path in the filesystem that is mounted; `/` is all of it. */
+  readonly root: string;
+  readonly propagation: Propagation;
 }
+
+/** Whether mounts below propagate: in both directions, only to this mount, or not at all. */
+export type Propagation = 'shared' | 'slave' | 'private';
 
 export class MountError extends Error {
   override readonly name = 'MountError';

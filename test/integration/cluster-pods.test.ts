@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { EXITS_ON_SIGTERM, shell } from './agent-fixture.ts';
 import { podOn } from './cluster-fixture.ts';
 import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
-import { until } from './until.ts';
+import { becomes, until } from './until.ts';
 
 const NODE = 'box';
 const skip = nodeletNodeSkipReason();
@@ -36,6 +36,29 @@ describe('pods of an API server', { skip }, () => {
     assert.equal(await node.plane.kubectl('exec', 'talk', '--', 'sh', '-c', 'echo "in $HOSTNAME"'), 'in talk\n');
     await assert.rejects(node.plane.kubectl('exec', 'talk', '--', 'sh', '-c', 'exit 3'), /exit code 3/);
     await node.plane.remove('talk');
+  });
+
+  test('a mount in a volume propagates to the node and to other containers', async () => {
+    const mounter = shell(
+      'mounter',
+      `mkdir /v/disk; mount -t tmpfs tmpfs /v/disk; echo seen >/v/disk/file; ${EXITS_ON_SIGTERM}`,
+    );
+    const slave = shell('slave', `until cat /v/disk/file; do sleep 0.1; done 2>/dev/null; ${EXITS_ON_SIGTERM}`);
+    const at = (mountPropagation: string) => [{ name: 'shared', mountPath: '/v', mountPropagation }];
+    await node.plane.apply(
+      podOf('mounts', '', {
+        terminationGracePeriodSeconds: 1,
+        volumes: [{ name: 'shared', emptyDir: {} }],
+        containers: [
+          { ...mounter, securityContext: { privileged: true }, volumeMounts: at('Bidirectional') },
+          { ...slave, volumeMounts: at('HostToContainer') },
+        ],
+      }),
+    );
+    await node.plane.wait('mounts', 'condition=Ready');
+    await becomes(() => node.plane.kubectl('logs', 'mounts', '-c', 'slave'), 'seen\n');
+    await node.restart();
+    await node.plane.remove('mounts');
   });
 
   test('a deleted pod ends and is removed', async () => {

@@ -91,6 +91,38 @@ spec:
     assert.match(run.output(), /named\/main \| web\.site\.default\.svc\.cluster\.local$/m);
   });
 
+  test('propagates mounts between the containers of a volume, and removes them with the pod', async () => {
+    const manifest = `apiVersion: v1
+kind: Pod
+metadata: {name: mounts}
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: shared, emptyDir: {}}]
+  containers:
+  - name: mounter
+    image: "${IMAGE}"
+    command: [sh, -c, "mkdir /v/disk && mount -t tmpfs tmpfs /v/disk && echo mounted >/v/disk/file && sleep 1000"]
+    securityContext: {privileged: true}
+    volumeMounts: [{name: shared, mountPath: /v, mountPropagation: Bidirectional}]
+  - name: slave
+    image: "${IMAGE}"
+    command: [sh, -c, "until cat /v/disk/file; do sleep 0.1; done 2>/dev/null; sleep 1000"]
+    volumeMounts: [{name: shared, mountPath: /v, mountPropagation: HostToContainer}]
+  - name: private
+    image: "${IMAGE}"
+    command: [sh, -c, "until test -d /v/disk; do sleep 0.1; done; sleep 1; ls -a /v/disk; sleep 1000"]
+    volumeMounts: [{name: shared, mountPath: /v}]
+`;
+    const run = nodelet.run(nodelet.write('mounts.yaml', manifest));
+    await run.line(/mounts\/slave \| mounted$/m);
+    await run.line(/mounts\/private \| \.\.$/m);
+    run.process.kill('SIGINT');
+    assert.equal(await run.exited, 0, run.output());
+    assert.doesNotMatch(run.output(), /mounts\/private \| file$/m);
+    assert.deepEqual(nodelet.remainingResources(), []);
+  });
+
   test('answers ps, logs, exec and stop', async () => {
     const run = nodelet.run(nodelet.write('web.yaml', sleeper('web')));
     await run.line(/● ready/);

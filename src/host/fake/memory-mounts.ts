@@ -6,6 +6,7 @@ import {
   type MountRequest,
   type Mounts,
   type OverlayRequest,
+  type Propagation,
 } from '../mounts.ts';
 import { Errno } from './errno.ts';
 import { ErrorInjector } from './error-injector.ts';
@@ -14,11 +15,19 @@ import type { Inode } from './memory-inode.ts';
 import { mergedTree } from './memory-overlay.ts';
 import type { MemoryMount, MemoryTree } from './memory-tree.ts';
 
-const PROPAGATION: ReadonlySet<MountFlag> = new Set(['private', 'rprivate', 'slave', 'rslave', 'shared', 'rshared']);
+const PROPAGATION: Partial<Record<MountFlag, Propagation>> = {
+  private: 'private',
+  rprivate: 'private',
+  slave: 'slave',
+  rslave: 'slave',
+  shared: 'shared',
+  rshared: 'shared',
+};
+const RECURSIVE: ReadonlySet<MountFlag> = new Set(['rprivate', 'rslave', 'rshared']);
 
 /**
  * Mounts of an in-memory filesystem: bind mounts show the tree of their source, other types a new empty one. Propagation is
- * accepted and has no effect, as there is one mount namespace; an `rbind` does not include the mounts below. Writes to an
+ * listed and has no effect, as there is one mount namespace; an `rbind` does not include the mounts below. Writes to an
  * overlay mount stay in the mount.
  */
 export class MemoryMounts implements Mounts {
@@ -116,7 +125,7 @@ export class MemoryMounts implements Mounts {
       if (from.inode === undefined) throw new Errno('ENOENT');
       if ((from.inode.kind === 'directory') !== (located.inode.kind === 'directory')) throw new Errno('ENOTDIR');
       const entry = { source: from.mount.entry.source, target: located.path, type: from.mount.entry.type, readOnly };
-      this.#tree.addMount(entry, from.inode, located.mount);
+      this.#tree.addMount(entry, from.inode, located.mount, from);
     } else if (type !== undefined) {
       if (located.inode.kind !== 'directory') throw new Errno('ENOTDIR');
       this.#tree.addMount(
@@ -124,9 +133,23 @@ export class MemoryMounts implements Mounts {
         this.#tree.newRoot(modeIn(data)),
         located.mount,
       );
-    } else if (!flags.some((flag) => PROPAGATION.has(flag)) || this.#mountAt(target) === undefined) {
+    } else if (!flags.some((flag) => flag in PROPAGATION) || this.#mountAt(target) === undefined) {
       throw new Errno('EINVAL');
     }
+    for (const flag of flags) this.#setPropagation(target, flag);
+  }
+
+  #setPropagation(target: string, flag: MountFlag): void {
+    const wanted = PROPAGATION[flag];
+    const mount = this.#mountAt(target);
+    if (wanted === undefined || mount === undefined) return;
+    const set = (each: MemoryMount): void => {
+      // A private mount has no master to become a slave of.
+      const isUnchanged = wanted === 'slave' && each.entry.propagation === 'private';
+      if (!isUnchanged) each.entry = { ...each.entry, propagation: wanted };
+      if (RECURSIVE.has(flag)) for (const above of this.#tree.mounts) if (above.parent === each) set(above);
+    };
+    set(mount);
   }
 
   /** The topmost mount, or `undefined` when the path is not a mount point. */

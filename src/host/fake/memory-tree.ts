@@ -15,6 +15,9 @@ export interface MemoryMount {
   readonly parent: MemoryMount | undefined;
 }
 
+/** The fields of a mount that do not follow from its tree and its parent. */
+export type NewMountEntry = Omit<MountEntry, 'device' | 'root' | 'propagation'>;
+
 /** The result of resolving a path. */
 export interface PathLookup {
   /** The canonical path. */
@@ -36,8 +39,9 @@ export class MemoryTree {
 
   constructor(now: () => number) {
     this.#now = now;
-    const entry = { source: 'memory', target: '/', type: 'memory', readOnly: false };
-    this.#mounts.push({ entry, root: this.newRoot(0o755), parent: undefined });
+    const root = this.newRoot(0o755);
+    const entry = { source: 'memory', target: '/', type: 'memory', readOnly: false } as const;
+    this.#mounts.push({ entry: { ...entry, ...whole(root), propagation: 'private' }, root, parent: undefined });
   }
 
   get mounts(): readonly MemoryMount[] {
@@ -53,8 +57,12 @@ export class MemoryTree {
     return { ...inode, inode: this.#lastInode++, device, uid: 0, gid: 0, modifiedMs: this.#now() };
   }
 
-  addMount(entry: MountEntry, root: Inode, parent: MemoryMount): void {
-    this.#mounts.push({ entry, root, parent });
+  /** A mount on a shared one is shared, and so is a bind mount of a shared one. `from`: the source of a bind mount. */
+  addMount(entry: NewMountEntry, root: Inode, parent: MemoryMount, from?: PathLookup): void {
+    const origin = from && { device: from.mount.entry.device, root: pathInFileSystem(from) };
+    const own = from?.mount.entry.propagation ?? 'private';
+    const propagation = parent.entry.propagation === 'shared' ? 'shared' : own;
+    this.#mounts.push({ entry: { ...entry, ...(origin ?? whole(root)), propagation }, root, parent });
   }
 
   /** Also removes the mounts on top of it. */
@@ -116,6 +124,14 @@ export class MemoryTree {
     const over = this.#mounts.find(({ entry, parent }) => parent === located.mount && entry.target === located.path);
     return over ? this.#topmost({ ...located, inode: over.root, mount: over }) : located;
   }
+}
+
+function whole({ device }: Inode): Pick<MountEntry, 'device' | 'root'> {
+  return { device: `0:${device}`, root: '/' };
+}
+
+function pathInFileSystem({ path, mount: { entry } }: PathLookup): string {
+  return posix.join(entry.root, posix.relative(entry.target, path));
 }
 
 function namesIn(path: string): string[] {

@@ -6,7 +6,7 @@ import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
-import { MountError, type Mounts } from '../../../src/host/mounts.ts';
+import { type MountEntry, MountError, type Mounts } from '../../../src/host/mounts.ts';
 import { needsMounts, temporaryFolder } from './temporary-folder.ts';
 
 interface MountsWorld {
@@ -31,6 +31,11 @@ async function linuxWorld(t: TestContext): Promise<MountsWorld> {
   return { fs: linuxFileSystem, mounts: linuxMounts, root };
 }
 
+/** The topmost mount at a path. */
+async function mountAt(path: string, mounts: Mounts): Promise<MountEntry | undefined> {
+  return (await mounts.list()).findLast(({ target }) => target === path);
+}
+
 function mountsContract(
   name: string,
   makeWorld: (t: TestContext) => Promise<MountsWorld>,
@@ -51,7 +56,9 @@ function mountsContract(
     assert.equal((await fs.stat(`${root}/m`))?.mode, 0o750);
     assert.notEqual((await fs.stat(`${root}/m`))?.device, (await fs.stat(root))?.device);
     const entry = (await mounts.list()).find(({ target }) => target === `${root}/m`);
-    assert.deepEqual(entry, { source: 'tmpfs', target: `${root}/m`, type: 'tmpfs', readOnly: false });
+    const { device, propagation: _, ...rest } = entry ?? {};
+    assert.deepEqual(rest, { source: 'tmpfs', target: `${root}/m`, type: 'tmpfs', readOnly: false, root: '/' });
+    assert.notEqual(device, (await mountAt('/', mounts))?.device);
 
     await mounts.unmount(`${root}/m`);
     assert.deepEqual(await fs.readDirectory(`${root}/m`), [{ name: 'below', kind: 'file' }]);
@@ -150,6 +157,40 @@ function mountsContract(
     assert.deepEqual(await targets(world), ['/real/m']);
     await mounts.unmount(`${root}/link/m`);
     assert.deepEqual(await targets(world), []);
+  });
+
+  test(`${name} mounts: a bind mount is listed with the device and the path that it shows`, { skip }, async (t) => {
+    const { fs, mounts, root } = await makeWorld(t);
+    for (const folder of ['disk', 'bound', 'again']) await fs.makeDirectory(`${root}/${folder}`);
+    await mounts.mount({ source: 'tmpfs', target: `${root}/disk`, type: 'tmpfs', data: 'size=1m' });
+    await fs.makeDirectory(`${root}/disk/a/b`);
+    await mounts.mount({ source: `${root}/disk/a`, target: `${root}/bound`, flags: ['bind'] });
+    await mounts.mount({ source: `${root}/bound/b`, target: `${root}/again`, flags: ['bind'] });
+    const device = (await mountAt(`${root}/disk`, mounts))?.device;
+    const shown = await Promise.all(['disk', 'bound', 'again'].map((folder) => mountAt(`${root}/${folder}`, mounts)));
+    assert.deepEqual(
+      shown.map((entry) => [entry?.device, entry?.root]),
+      [
+        [device, '/'],
+        [device, '/a'],
+        [device, '/a/b'],
+      ],
+    );
+  });
+
+  test(`${name} mounts: propagation is listed, and new mounts inherit it`, { skip }, async (t) => {
+    const { fs, mounts, root } = await makeWorld(t);
+    const propagation = async (path: string) => (await mountAt(`${root}/${path}`, mounts))?.propagation;
+    await fs.makeDirectory(`${root}/shared/disk`);
+    await mounts.mount({ source: `${root}/shared`, target: `${root}/shared`, flags: ['bind', 'rshared'] });
+    assert.equal(await propagation('shared'), 'shared');
+    await mounts.mount({ source: 'tmpfs', target: `${root}/shared/disk`, type: 'tmpfs', data: 'size=1m' });
+    assert.equal(await propagation('shared/disk'), 'shared');
+    await mounts.mount({ source: 'none', target: `${root}/shared`, flags: ['private'] });
+    assert.deepEqual([await propagation('shared'), await propagation('shared/disk')], ['private', 'shared']);
+    await mounts.mount({ source: 'none', target: `${root}/shared`, flags: ['rshared'] });
+    await mounts.mount({ source: 'none', target: `${root}/shared`, flags: ['rprivate'] });
+    assert.deepEqual([await propagation('shared'), await propagation('shared/disk')], ['private', 'private']);
   });
 
   test(`${name} mounts: a path below a folder is bound, through links that stay inside`, { skip }, async (t) => {

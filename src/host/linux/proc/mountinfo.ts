@@ -1,4 +1,4 @@
-import type { MountEntry } from '../../mounts.ts';
+import type { MountEntry, Propagation } from '../../mounts.ts';
 
 /** Parses /proc/PID/mountinfo (proc_pid_mountinfo(5)); malformed lines are skipped. */
 export function parseMountinfo(text: string): MountEntry[] {
@@ -15,13 +15,28 @@ export function parseMountinfo(text: string): MountEntry[] {
 function parseLine(line: string): MountEntry | undefined {
   const fields = line.split(' ');
   const hyphen = fields.indexOf('-', 6);
-  const [target, options] = fields.slice(4, 6);
+  const [device, root, target, options] = fields.slice(2, 6);
   const [type, source, superOptions] = fields.slice(hyphen + 1);
-  if (hyphen === -1 || target === undefined || options === undefined) return undefined;
+  if (hyphen === -1 || device === undefined || root === undefined) return undefined;
+  if (target === undefined || options === undefined) return undefined;
   if (type === undefined || source === undefined || superOptions === undefined) return undefined;
   // Either the mount or its whole filesystem may be read-only.
   const readOnly = [options, superOptions].some((list) => list.split(',').includes('ro'));
-  return { source: unescapeOctal(source), target: unescapeOctal(target), type, readOnly };
+  return {
+    source: unescapeOctal(source),
+    target: unescapeOctal(target),
+    type,
+    readOnly,
+    device,
+    root: unescapeOctal(root),
+    propagation: propagationOf(fields.slice(6, hyphen)),
+  };
+}
+
+/** A mount that is both shared and a slave propagates in both directions. */
+function propagationOf(optional: readonly string[]): Propagation {
+  if (optional.some((field) => field.startsWith('shared:'))) return 'shared';
+  return optional.some((field) => field.startsWith('master:')) ? 'slave' : 'private';
 }
 
 /** The kernel escapes space, tab, newline and backslash as `\040`; other bytes are not escaped. */
