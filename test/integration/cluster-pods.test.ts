@@ -56,7 +56,7 @@ describe('pods of an API server', { skip }, () => {
       }),
     );
     await node.plane.wait('mounts', 'condition=Ready');
-    await becomes(() => node.plane.kubectl('logs', 'mounts', '-c', 'slave'), 'seen\n');
+    await becomes(async () => (await node.plane.kubectl('logs', 'mounts', '-c', 'slave')).split('\n')[0], 'seen');
     await node.restart();
     await node.plane.remove('mounts');
   });
