@@ -23,7 +23,6 @@ import { EventHub } from './server/event-hub.ts';
 import { createRuntimeService } from './server/runtime-service.ts';
 import { type RuntimePaths, runtimePaths } from './settings/runtime-paths.ts';
 import type { RuntimeSettings } from './settings/runtime-settings.ts';
-import { createFactSources } from './spec/gather-facts.ts';
 import { loadSeccompProfile } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
 import { createSpecBuilder } from './spec/spec-builder.ts';
@@ -145,7 +144,6 @@ function createPods(
     evict: (id, reason, until) => containers.nri.evict(id, reason, until),
   });
   const common = { ...host, ...foundations, log, paths, events, nri, network: podNetwork };
-  const sources = createFactSources(settings, fs);
   const sandboxes = createSandboxes({
     ...common,
     records: foundations.sandboxRecords,
@@ -158,7 +156,7 @@ function createPods(
       fs,
       machine,
       pauseProgram: settings.pauseProgram,
-      seccomp: (context) => loadSeccompProfile(context, machine, sources),
+      seccomp: (context) => loadSeccompProfile(context, machine, fs),
     }),
   });
   const containers = createContainers({

@@ -55,7 +55,7 @@ export class ContainerFixture {
     };
     const runtime = createOciRuntime(oci);
     const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
-    const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: [] };
+    const settings = { cdiSpecDirs: [] };
     const declaring = images.find(BUSYBOX_IMAGE);
     const containers = createContainers({
       ...host,

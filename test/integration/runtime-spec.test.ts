@@ -297,7 +297,7 @@ async function generate(
     features: { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false },
     machine,
   };
-  const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: [] };
+  const settings = { cdiSpecDirs: [] };
   return buildContainerSpec(request, await gatherFacts(request, createFactSources(settings, linuxFileSystem)));
 }
 

@@ -27,10 +27,7 @@ async function build(files: Record<string, string>, config: Config): Promise<Oci
   for (const folder of ['/etc/cdi', '/run/cdi', '/dev', validRequest().rootfs]) await fs.makeDirectory(folder);
   fs.createDevice('/dev/gpu0', 'characterDevice', { major: 195, minor: 0 }, 0o660);
   for (const [path, text] of Object.entries(files)) await fs.writeFile(path, text);
-  const builder = createSpecBuilder(
-    { seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] },
-    fs,
-  );
+  const builder = createSpecBuilder({ cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] }, fs);
   return builder(validRequest({ container: containerConfig(config) }), new AbortController().signal);
 }
 

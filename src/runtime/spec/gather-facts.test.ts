@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { SecurityProfile_ProfileType as ProfileType } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { buildContainerSpec } from './container-spec.ts';
+import { DEFAULT_SECCOMP_PROFILE } from './default-seccomp-profile.ts';
 import { createFactSources, gatherFacts } from './gather-facts.ts';
-import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
 import { readSpecMachine } from './read-spec-machine.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -30,7 +30,7 @@ async function machineWithImage() {
 type World = Awaited<ReturnType<typeof machineWithImage>>;
 
 function facts(fs: World, config: Config = {}, request: Partial<SpecRequest> = {}): Promise<SpecFacts> {
-  const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: ['/etc/cdi', '/run/cdi'] };
+  const settings = { cdiSpecDirs: ['/etc/cdi', '/run/cdi'] };
   return gatherFacts(validRequest({ container: containerConfig(config), ...request }), createFactSources(settings, fs));
 }
 
@@ -151,20 +151,9 @@ test('gatherFacts() finds all devices for a privileged container, except for ent
   );
 });
 
-test('gatherFacts() reads the default seccomp profile once, and falls back to the minimal profile', async () => {
-  const fs = await machineWithImage();
-  const sources = createFactSources({ seccompProfilePath: '/p.json', cdiSpecDirs: [] }, fs);
+test('gatherFacts() needs no file of the machine for the default seccomp profile', async () => {
   const config = { linux: { securityContext: { seccomp: { profileType: ProfileType.RuntimeDefault } } } };
-  const request = validRequest({ container: containerConfig(config) });
-  await fs.writeFile('/p.json', '{');
-  await assert.rejects(gatherFacts(request, sources), {
-    code: 'Internal',
-    message: /cannot load seccomp profile \/p.json/,
-  });
-  await fs.remove('/p.json');
-  assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
-  await fs.writeFile('/p.json', '{');
-  assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
+  assert.equal((await facts(await machineWithImage(), config)).seccomp, DEFAULT_SECCOMP_PROFILE);
 });
 
 test('gatherFacts() reads a local profile, from either field', async () => {
@@ -215,7 +204,7 @@ test('readSpecMachine() reads the capabilities of the machine', async () => {
 test('gatherFacts() reads the accounts of an image once', async () => {
   const fs = await machineWithImage();
   await fs.writeFile(`${ROOTFS}/etc/passwd`, 'web:x:7:8::/:/bin/sh\n');
-  const sources = createFactSources({ seccompProfilePath: '/none', cdiSpecDirs: [] }, fs);
+  const sources = createFactSources({ cdiSpecDirs: [] }, fs);
   const usersOf = async (imageId: string) =>
     (await gatherFacts(validRequest({ imageId }), sources)).accounts.users.map(({ name }) => name);
   assert.deepEqual(await usersOf('sha256:1'), ['web']);

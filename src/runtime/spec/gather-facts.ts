@@ -4,7 +4,7 @@ import { ImageAccounts } from './gather-accounts.ts';
 import { gatherCdiEdits } from './gather-cdi-edits.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
 import { gatherMountSources } from './gather-mounts.ts';
-import { cachedDefaultProfile, loadSeccompProfile, type SeccompSources } from './load-seccomp-profile.ts';
+import { loadSeccompProfile } from './load-seccomp-profile.ts';
 import { checkRequest } from './request-rules.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -12,22 +12,15 @@ import { needsAccounts } from './user.ts';
 
 const APPARMOR_PROFILES = '/sys/kernel/security/apparmor/profiles';
 
-export interface FactSources extends SeccompSources {
+export interface FactSources {
+  readonly fs: FileSystem;
   readonly cdiSpecDirs: readonly string[];
   readonly accounts: ImageAccounts;
 }
 
-/** Created once: it caches the default seccomp profile and the accounts of images. */
-export function createFactSources(
-  { seccompProfilePath, cdiSpecDirs }: Pick<RuntimeSettings, 'seccompProfilePath' | 'cdiSpecDirs'>,
-  fs: FileSystem,
-): FactSources {
-  return {
-    fs,
-    cdiSpecDirs,
-    accounts: new ImageAccounts(fs),
-    runtimeDefault: cachedDefaultProfile(seccompProfilePath, fs),
-  };
+/** Created once: it caches the accounts of images. */
+export function createFactSources({ cdiSpecDirs }: Pick<RuntimeSettings, 'cdiSpecDirs'>, fs: FileSystem): FactSources {
+  return { fs, cdiSpecDirs, accounts: new ImageAccounts(fs) };
 }
 
 /** Collects everything that the specification of this container needs. Its root filesystem is mounted. */
@@ -41,7 +34,7 @@ export async function gatherFacts(request: SpecRequest, sources: FactSources): P
     gatherMountSources(request, fs),
     gatherDevices(request, fs),
     context?.privileged ? allHostDevices(fs) : [],
-    loadSeccompProfile(context, machine, sources),
+    loadSeccompProfile(context, machine, fs),
     machine.appArmor ? loadedAppArmorProfiles(fs) : new Set<string>(),
     gatherCdiEdits(container, cdiSpecDirs, fs),
   ]);

@@ -262,7 +262,7 @@ for (const [name, { config, request, message }] of Object.entries(cases)) {
       await fs.makeDirectory(folder);
     await fs.writeFile('/file', '');
     await fs.writeFile('/proc/self/mountinfo', MOUNTINFO);
-    const build = createSpecBuilder({ seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi'] }, fs);
+    const build = createSpecBuilder({ cdiSpecDirs: ['/etc/cdi'] }, fs);
     const built = validRequest({ container: containerConfig(config), sandbox: sandboxConfig(), ...request });
     await assert.rejects(build(built, new AbortController().signal), {
       name: 'CriError',

@@ -7,7 +7,7 @@ import type { SpecRequest } from './spec-request.ts';
 
 /** Created once for all containers. */
 export function createSpecBuilder(
-  settings: Pick<RuntimeSettings, 'seccompProfilePath' | 'cdiSpecDirs'>,
+  settings: Pick<RuntimeSettings, 'cdiSpecDirs'>,
   fs: FileSystem,
 ): (request: SpecRequest, signal: AbortSignal) => Promise<OciSpec> {
   const sources = createFactSources(settings, fs);
