@@ -23,9 +23,11 @@ import { EventHub } from './server/event-hub.ts';
 import { createRuntimeService } from './server/runtime-service.ts';
 import { type RuntimePaths, runtimePaths } from './settings/runtime-paths.ts';
 import type { RuntimeSettings } from './settings/runtime-settings.ts';
+import { type AppArmor, createAppArmor, noAppArmor } from './spec/load-apparmor-profile.ts';
 import { loadSeccompProfile } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
 import { createSpecBuilder } from './spec/spec-builder.ts';
+import type { SpecMachine } from './spec/spec-request.ts';
 import { openRecordStore } from './store/open-record-store.ts';
 import { writeBackRecords } from './store/write-back-records.ts';
 import { createStreamingServer } from './streaming/streaming-server.ts';
@@ -131,7 +133,7 @@ function createPods(
 ) {
   const { host, settings, log } = parts;
   const { fs, clock } = host;
-  const { storage, machine } = foundations;
+  const { storage, machine, appArmor } = foundations;
   const events = new EventHub({
     clock,
     sandboxStatus: (id) => sandboxes.view.status(id),
@@ -165,7 +167,7 @@ function createPods(
     sandboxes: sandboxes.view,
     images: storage.images,
     snapshots: storage.snapshots,
-    buildSpec: createSpecBuilder(settings, fs),
+    buildSpec: createSpecBuilder({ fs, appArmor, cdiSpecDirs: settings.cdiSpecDirs }),
     ociCommand: ociCommand(paths, host),
   });
   return { sandboxes, containers, events, nri };
@@ -199,7 +201,20 @@ async function openFoundations(
       decode: decodeContainerRecord,
     }),
   ]);
-  return { storage, runtimes, machine, bootId, sandboxRecords, containerRecords };
+  const appArmor = await openAppArmor(machine, { host, paths, log });
+  return { storage, runtimes, machine, appArmor, bootId, sandboxRecords, containerRecords };
+}
+
+/** Loads the default AppArmor profile, and warns where `RuntimeDefault` cannot be enforced. */
+async function openAppArmor(
+  machine: SpecMachine,
+  { host, paths, log }: Pick<EmbeddedParts, 'host' | 'log'> & { readonly paths: RuntimePaths },
+): Promise<AppArmor> {
+  if (!machine.seccomp) log.warn('the kernel does not support seccomp; containers with a seccomp profile are rejected');
+  if (!machine.appArmor) return noAppArmor;
+  const appArmor = createAppArmor({ ...host, log, recordPath: paths.appArmorProfile });
+  await appArmor.refresh();
+  return appArmor;
 }
 
 function openNri({ host, settings, version, log }: EmbeddedParts, runtime: NriRuntime): Nri {
