@@ -23,7 +23,7 @@ import { EventHub } from './server/event-hub.ts';
 import { createRuntimeService } from './server/runtime-service.ts';
 import { type RuntimePaths, runtimePaths } from './settings/runtime-paths.ts';
 import type { RuntimeSettings } from './settings/runtime-settings.ts';
-import { type AppArmor, createAppArmor, noAppArmor } from './spec/load-apparmor-profile.ts';
+import { type AppArmor, AppArmorLoader, noAppArmor } from './spec/load-apparmor-profile.ts';
 import { loadSeccompProfile } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
 import { createSpecBuilder } from './spec/spec-builder.ts';
@@ -212,7 +212,7 @@ async function openAppArmor(
 ): Promise<AppArmor> {
   if (!machine.seccomp) log.warn('the kernel does not support seccomp; containers with a seccomp profile are rejected');
   if (!machine.appArmor) return noAppArmor;
-  const appArmor = createAppArmor({ ...host, log, recordPath: paths.appArmorProfile });
+  const appArmor = new AppArmorLoader({ ...host, log, recordPath: paths.appArmorProfile });
   await appArmor.refresh();
   return appArmor;
 }

@@ -11,7 +11,7 @@ import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { APPARMOR_INCLUDES, appArmorProfileText } from '../../src/runtime/spec/default-apparmor-profile.ts';
-import { createAppArmor } from '../../src/runtime/spec/load-apparmor-profile.ts';
+import { AppArmorLoader } from '../../src/runtime/spec/load-apparmor-profile.ts';
 
 const PARSER = ['/sbin/apparmor_parser', '/usr/sbin/apparmor_parser'].find((path) => existsSync(path));
 
@@ -33,12 +33,12 @@ function machine(t: TestContext, parser: string | undefined) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { mode });
   };
-  write('sys/kernel/security/apparmor/profiles', 'man (complain)\n');
+  write('sys/kernel/security/apparmor/profiles', 'man (enforce)\n');
   write('proc/self/attr/current', 'unconfined\n');
   if (parser !== undefined) write('sbin/apparmor_parser', parser, 0o755);
   const recordPath = join(root, 'record');
   const host = createLinuxHost(process.env);
-  return { root, recordPath, appArmor: createAppArmor({ ...host, log: silentLog, recordPath, machineRoot: root }) };
+  return { root, recordPath, appArmor: new AppArmorLoader({ ...host, log: silentLog, recordPath, machineRoot: root }) };
 }
 
 test('the default AppArmor profile is loaded by a program and recorded', async (t) => {
@@ -51,18 +51,18 @@ test('the default AppArmor profile is loaded by a program and recorded', async (
   assert.equal(readFileSync(recordPath, 'utf8'), text);
 });
 
-test('a profile that cannot be loaded is a problem with its reason', async (t) => {
+test('a profile that cannot be loaded has its reason', async (t) => {
   const { appArmor, root, recordPath } = machine(t, FAILING);
   assert.deepEqual((await appArmor.refresh()).byDefault, {
     kind: 'missing',
-    problem: `cannot load AppArmor profile nodelet-default: ${root}/sbin/apparmor_parser ended with exit code 1: Access denied. You need policy admin privileges to manage profiles.`,
+    reason: `cannot load AppArmor profile nodelet-default: ${root}/sbin/apparmor_parser ended with exit code 1: Access denied. You need policy admin privileges to manage profiles.`,
   });
   assert.equal(existsSync(recordPath), false);
 });
 
 test('a machine without the parser has no default profile', async (t) => {
   const { byDefault } = await machine(t, undefined).appArmor.refresh();
-  assert.match(byDefault.kind === 'missing' ? byDefault.problem : '', /apparmor_parser is not installed/);
+  assert.match(byDefault.kind === 'missing' ? byDefault.reason : '', /apparmor_parser is not installed/);
 });
 
 test('apparmor_parser accepts the profile', { skip: PARSER === undefined && 'not installed: apparmor' }, () => {

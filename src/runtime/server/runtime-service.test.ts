@@ -72,7 +72,7 @@ async function serviceWorld() {
     version: '1.2.3',
     info: () => ({ config: { root: '/lib' } }),
     machine: { seccomp: true },
-    appArmor: { byDefault: () => ({ kind: 'missing', problem: 'no parser' }) },
+    appArmor: { byDefault: () => ({ kind: 'missing', reason: 'no parser' }) },
     podNetwork: {
       status: () => ({ ready: false, reason: 'NetworkPluginNotReady', message: 'no network configuration' }),
       setPodCidr: (podCidr) => void podCidrs.push(podCidr),
@@ -115,7 +115,7 @@ test('Version, RuntimeConfig and Status describe this runtime', async () => {
   assert.deepEqual(JSON.parse(info['config'] ?? ''), { root: '/lib' });
   assert.deepEqual(JSON.parse(info['defaultProfiles'] ?? ''), {
     seccomp: true,
-    appArmor: { kind: 'missing', problem: 'no parser' },
+    appArmor: { kind: 'missing', reason: 'no parser' },
   });
   assert.deepEqual((await service.status({ verbose: false }, signal)).info, {});
 });

@@ -5,12 +5,12 @@ const OTHER_DEFAULTS = ['cri-containerd.apparmor.d', 'crio-default', 'docker-def
 
 /** The AppArmor profile of `RuntimeDefault` on this machine. */
 export type AppArmorDefault =
-  /** `problem`: why it is the profile of another runtime, or of a previous version. */
-  | { readonly kind: 'applied'; readonly profile: string; readonly problem?: string }
+  /** `reason`: why it is the profile of another runtime, or of a previous version. */
+  | { readonly kind: 'applied'; readonly profile: string; readonly reason?: string }
   /** The kernel does not use AppArmor. */
   | { readonly kind: 'disabled' }
   /** The kernel uses AppArmor, but there is no default profile. */
-  | { readonly kind: 'missing'; readonly problem: string };
+  | { readonly kind: 'missing'; readonly reason: string };
 
 export interface AppArmorState {
   readonly loaded: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface AppArmorMachine {
 export type AppArmorPlan =
   | { readonly kind: 'keep' }
   | { readonly kind: 'load'; readonly parser: string }
-  | { readonly kind: 'impossible'; readonly problem: string };
+  | { readonly kind: 'impossible'; readonly reason: string };
 
 /**
  * Our profile is loaded if it is missing, or if a previous version of this program loaded a different one. A profile of
@@ -42,15 +42,15 @@ export function planAppArmor({ loaded, parser, previousText, text }: AppArmorMac
   const isCurrent = previousText === undefined || previousText === text;
   if (loaded.has(APPARMOR_DEFAULT) && isCurrent) return { kind: 'keep' };
   if (parser !== undefined) return { kind: 'load', parser };
-  return { kind: 'impossible', problem: 'apparmor_parser is not installed: install the package apparmor' };
+  return { kind: 'impossible', reason: 'apparmor_parser is not installed: install the package apparmor' };
 }
 
-/** `problem`: why our profile could not be loaded. */
-export function chooseDefaultProfile(loaded: ReadonlySet<string>, problem?: string): AppArmorDefault {
+/** `reason`: why our profile could not be loaded. */
+export function chooseDefaultProfile(loaded: ReadonlySet<string>, reason?: string): AppArmorDefault {
   const profile = [APPARMOR_DEFAULT, ...OTHER_DEFAULTS].find((name) => loaded.has(name));
-  const why = `cannot load AppArmor profile ${APPARMOR_DEFAULT}: ${problem ?? 'the kernel does not list it'}`;
-  if (profile === undefined) return { kind: 'missing', problem: why };
-  return profile === APPARMOR_DEFAULT && problem === undefined
+  const why = `cannot load AppArmor profile ${APPARMOR_DEFAULT}: ${reason ?? 'the kernel does not list it'}`;
+  if (profile === undefined) return { kind: 'missing', reason: why };
+  return profile === APPARMOR_DEFAULT && reason === undefined
     ? { kind: 'applied', profile }
-    : { kind: 'applied', profile, problem: why };
+    : { kind: 'applied', profile, reason: why };
 }

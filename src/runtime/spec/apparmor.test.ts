@@ -5,7 +5,7 @@ import { appArmorProfile } from './apparmor.ts';
 import { APPARMOR_DISABLED, type AppArmorState } from './apparmor-default.ts';
 import { containerConfig } from './testing/valid-request.ts';
 
-const PROBLEM = 'cannot load AppArmor profile nodelet-default: no parser';
+const REASON = 'cannot load AppArmor profile nodelet-default: no parser';
 const FIELD = 'linux.security_context.apparmor';
 
 const states = {
@@ -15,9 +15,9 @@ const states = {
   },
   other: {
     loaded: new Set(['docker-default', 'mine']),
-    byDefault: { kind: 'applied', profile: 'docker-default', problem: PROBLEM },
+    byDefault: { kind: 'applied', profile: 'docker-default', reason: REASON },
   },
-  missing: { loaded: new Set(['mine']), byDefault: { kind: 'missing', problem: PROBLEM } },
+  missing: { loaded: new Set(['mine']), byDefault: { kind: 'missing', reason: REASON } },
   disabled: APPARMOR_DISABLED,
 } satisfies Record<string, AppArmorState>;
 
@@ -37,7 +37,7 @@ const requests = {
 
 const NOT_FOUND = `${FIELD}.localhost_ref: apparmor profile not found absent`;
 const NOT_SUPPORTED = `${FIELD}: apparmor is not supported`;
-const NOT_LOADED = `${FIELD}: ${PROBLEM}`;
+const NOT_LOADED = `${FIELD}: ${REASON}`;
 
 /** The profile, `none`, or the message of the error. */
 const expected: Record<keyof typeof states, Record<keyof typeof requests, string>> = {

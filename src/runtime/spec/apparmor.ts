@@ -30,7 +30,7 @@ export function appArmorProfile(
     case 'disabled':
       return undefined;
     case 'missing':
-      if (isExplicit) throw invalidField(FIELD, byDefault.problem);
+      if (isExplicit) throw invalidField(FIELD, byDefault.reason);
       return undefined;
     default:
       return assertNever(byDefault);

@@ -26,7 +26,7 @@ const USUAL = [
   'CAP_AUDIT_WRITE',
 ];
 
-type Verdict = 'allow' | 'EPERM' | 'ENOSYS';
+type Decision = 'allow' | 'EPERM' | 'ENOSYS';
 type Rule = NonNullable<OciSeccomp['syscalls']>[number];
 
 interface Container {
@@ -40,12 +40,12 @@ function section({ caps = USUAL, architecture = 'amd64', kernel = MACHINE.kernel
 }
 
 /** Arguments as the kernel has them: 64 bits each. All matching rules must agree, because runtimes do not order them. */
-function verdict(container: Container, name: string, args: readonly bigint[] = []): Verdict {
+function decision(container: Container, name: string, args: readonly bigint[] = []): Decision {
   const { syscalls = [], defaultErrnoRet } = section(container);
   const matching = syscalls.filter((rule) => rule.names.includes(name) && hasArguments(rule, args));
-  const found = new Set(matching.map(({ action, errnoRet }) => verdictOf(action, errnoRet)));
+  const found = new Set(matching.map(({ action, errnoRet }) => decisionOf(action, errnoRet)));
   assert.ok(found.size <= 1, `${name} is ${[...found].join(' and ')}`);
-  return [...found][0] ?? verdictOf(DEFAULT_SECCOMP_PROFILE.defaultAction, defaultErrnoRet);
+  return [...found][0] ?? decisionOf(DEFAULT_SECCOMP_PROFILE.defaultAction, defaultErrnoRet);
 }
 
 function hasArguments({ args = [] }: Rule, values: readonly bigint[]): boolean {
@@ -59,7 +59,7 @@ function hasArguments({ args = [] }: Rule, values: readonly bigint[]): boolean {
   });
 }
 
-function verdictOf(action: string, errno: number | undefined): Verdict {
+function decisionOf(action: string, errno: number | undefined): Decision {
   if (action === 'SCMP_ACT_ALLOW') return 'allow';
   assert.deepEqual([action, errno === 1 || errno === 38], ['SCMP_ACT_ERRNO', true]);
   return errno === 1 ? 'EPERM' : 'ENOSYS';
@@ -94,9 +94,9 @@ const byCapability: Record<string, readonly string[]> = {
 
 for (const [name, expected] of Object.entries(byCapability)) {
   test(`the default seccomp profile allows ${name} with ${expected.join(' or ')} only`, () => {
-    const allowing = ALL_CAPABILITIES.filter((cap) => verdict({ caps: [cap] }, name) === 'allow');
+    const allowing = ALL_CAPABILITIES.filter((cap) => decision({ caps: [cap] }, name) === 'allow');
     assert.deepEqual([...allowing].sort(byCodePoint), expected);
-    assert.deepEqual([verdict({ caps: [] }, name), verdict({ caps: ALL_CAPABILITIES }, name)], ['EPERM', 'allow']);
+    assert.deepEqual([decision({ caps: [] }, name), decision({ caps: ALL_CAPABILITIES }, name)], ['EPERM', 'allow']);
   });
 }
 
@@ -106,7 +106,7 @@ const UPPER_HALF = 1n << 32n;
 
 const cases: Record<
   string,
-  { container?: Container; calls: readonly (readonly [string, ...bigint[]])[]; is: Verdict }
+  { container?: Container; calls: readonly (readonly [string, ...bigint[]])[]; is: Decision }
 > = {
   'what every program does': {
     calls: 'accept4 execve exit_group fchmodat2 futex getrandom mmap openat ptrace read rseq seccomp statx write'
@@ -183,7 +183,7 @@ const cases: Record<
 
 for (const [name, { container = {}, calls, is }] of Object.entries(cases)) {
   test(`the default seccomp profile: ${name}: ${is}`, () => {
-    const found = calls.map(([call, ...args]) => [call, ...args, verdict(container, call, args)]);
+    const found = calls.map(([call, ...args]) => [call, ...args, decision(container, call, args)]);
     assert.deepEqual(
       found,
       calls.map((call) => [...call, is]),

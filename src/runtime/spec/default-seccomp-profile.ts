@@ -18,7 +18,7 @@ const ADMIN = ['CAP_SYS_ADMIN'];
 const FLAGS_SECOND = ['s390x'];
 
 type Argument = NonNullable<SeccompRule['args']>[number];
-type Verdict = Pick<SeccompRule, 'action' | 'errnoRet'>;
+type Decision = Pick<SeccompRule, 'action' | 'errnoRet'>;
 
 interface Conditions {
   readonly args?: readonly Argument[];
@@ -110,10 +110,10 @@ function deny(names: readonly string[], when: Conditions = {}): SeccompRule {
   return rule(names, { action: 'SCMP_ACT_ERRNO', errnoRet: EPERM }, when);
 }
 
-function rule(names: readonly string[], verdict: Verdict, { args, includes, excludes }: Conditions): SeccompRule {
+function rule(names: readonly string[], decision: Decision, { args, includes, excludes }: Conditions): SeccompRule {
   return {
     names,
-    ...verdict,
+    ...decision,
     ...(args && { args }),
     includes: { ...ALWAYS, ...includes },
     excludes: { ...ALWAYS, ...excludes },

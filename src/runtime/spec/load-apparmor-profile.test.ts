@@ -4,7 +4,7 @@ import type { LogFields } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { Program } from '../../host/fake/memory-process.ts';
 import { type AppArmorMachine, type AppArmorPlan, chooseDefaultProfile, planAppArmor } from './apparmor-default.ts';
-import { createAppArmor } from './load-apparmor-profile.ts';
+import { AppArmorLoader } from './load-apparmor-profile.ts';
 
 const PROFILES = '/sys/kernel/security/apparmor/profiles';
 const PARSER = '/sbin/apparmor_parser';
@@ -23,11 +23,11 @@ const plans: Record<string, { given: Partial<AppArmorMachine>; plan: AppArmorPla
     given: { loaded: ours, previousText: 'v1' },
     plan: { kind: 'load', parser: PARSER },
   },
-  'needs the parser': { given: { parser: undefined }, plan: { kind: 'impossible', problem: NO_PARSER } },
+  'needs the parser': { given: { parser: undefined }, plan: { kind: 'impossible', reason: NO_PARSER } },
   'needs no parser for a loaded profile': { given: { loaded: ours, parser: undefined }, plan: { kind: 'keep' } },
   'needs the parser to replace': {
     given: { loaded: ours, previousText: 'v1', parser: undefined },
-    plan: { kind: 'impossible', problem: NO_PARSER },
+    plan: { kind: 'impossible', reason: NO_PARSER },
   },
 };
 
@@ -36,19 +36,19 @@ for (const [name, { given, plan }] of Object.entries(plans)) {
 }
 
 test('chooseDefaultProfile() prefers ours, then that of another runtime', () => {
-  const choose = (loaded: readonly string[], problem?: string) => chooseDefaultProfile(new Set(loaded), problem);
+  const choose = (loaded: readonly string[], reason?: string) => chooseDefaultProfile(new Set(loaded), reason);
   assert.deepEqual(choose(['docker-default', 'nodelet-default']), { kind: 'applied', profile: 'nodelet-default' });
   assert.deepEqual(choose(['crio-default', 'mine'], 'no'), {
     kind: 'applied',
     profile: 'crio-default',
-    problem: `${CANNOT} no`,
+    reason: `${CANNOT} no`,
   });
   assert.deepEqual(choose(['nodelet-default'], 'no'), {
     kind: 'applied',
     profile: 'nodelet-default',
-    problem: `${CANNOT} no`,
+    reason: `${CANNOT} no`,
   });
-  assert.deepEqual(choose(['mine'], 'no'), { kind: 'missing', problem: `${CANNOT} no` });
+  assert.deepEqual(choose(['mine'], 'no'), { kind: 'missing', reason: `${CANNOT} no` });
 });
 
 /** A machine with AppArmor whose parser loads what it reads. */
@@ -73,7 +73,14 @@ async function appArmorMachine({ parser }: { readonly parser?: Program } = {}) {
     warn: (message: string, fields?: LogFields) => void logged.push([message, fields]),
   };
   const installParser = () => fs.writeFile(PARSER, '');
-  return { fs, runs, logged, installParser, open: () => createAppArmor({ ...host, log, recordPath: RECORD }) };
+  return {
+    fs,
+    clock: host.clock,
+    runs,
+    logged,
+    installParser,
+    open: () => new AppArmorLoader({ ...host, log, recordPath: RECORD }),
+  };
 }
 
 test('AppArmor loads the profile once, and again after it was unloaded', async () => {
@@ -109,12 +116,13 @@ test('AppArmor replaces the profile of a previous version', async () => {
 });
 
 test('AppArmor without its parser warns once, until the package is installed', async () => {
-  const { logged, installParser, open } = await appArmorMachine();
+  const { clock, logged, installParser, open } = await appArmorMachine();
   const appArmor = open();
   const { byDefault } = await appArmor.refresh();
   await appArmor.refresh();
-  assert.deepEqual(byDefault, { kind: 'missing', problem: `${CANNOT} ${NO_PARSER}` });
+  assert.deepEqual(byDefault, { kind: 'missing', reason: `${CANNOT} ${NO_PARSER}` });
   await installParser();
+  await clock.advance(60_000);
   await appArmor.refresh();
   assert.deepEqual(logged, [
     ['containers that specify no AppArmor profile run unconfined', { reason: `${CANNOT} ${NO_PARSER}` }],
@@ -127,13 +135,20 @@ test('AppArmor reports what the parser says, and uses the profile of another run
     stderr('Access denied.\n');
     return 1;
   };
-  const { fs, logged, installParser, open } = await appArmorMachine({ parser });
+  const { fs, clock, runs, logged, installParser, open } = await appArmorMachine({ parser });
   await installParser();
   await fs.writeFile(PROFILES, 'docker-default (enforce)\n');
-  const problem = `${CANNOT} ${PARSER} ended with exit code 1: Access denied.`;
-  const { byDefault } = await open().refresh();
-  assert.deepEqual(byDefault, { kind: 'applied', profile: 'docker-default', problem });
-  assert.deepEqual(logged, [['not the current AppArmor profile', { profile: 'docker-default', reason: problem }]]);
+  const reason = `${CANNOT} ${PARSER} ended with exit code 1: Access denied.`;
+  const appArmor = open();
+  const byDefault = { kind: 'applied', profile: 'docker-default', reason };
+  assert.deepEqual((await appArmor.refresh()).byDefault, byDefault);
+  await clock.advance(59_999);
+  assert.deepEqual((await appArmor.refresh()).byDefault, byDefault);
+  assert.equal(runs.length, 1);
+  await clock.advance(1);
+  await appArmor.refresh();
+  assert.equal(runs.length, 2);
+  assert.deepEqual(logged, [['default AppArmor profile is not the current one', byDefault]]);
 });
 
 test('AppArmor without securityfs has no default profile', async () => {
@@ -142,6 +157,6 @@ test('AppArmor without securityfs has no default profile', async () => {
   await fs.remove(PROFILES);
   assert.deepEqual((await open().refresh()).byDefault, {
     kind: 'missing',
-    problem: `${CANNOT} ${PROFILES} does not exist: mount securityfs at /sys/kernel/security`,
+    reason: `${CANNOT} ${PROFILES} does not exist: mount securityfs at /sys/kernel/security`,
   });
 });

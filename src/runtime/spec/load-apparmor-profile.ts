@@ -11,7 +11,7 @@ import {
   chooseDefaultProfile,
   planAppArmor,
 } from './apparmor-default.ts';
-import { APPARMOR_INCLUDES, appArmorProfileText } from './default-apparmor-profile.ts';
+import { APPARMOR_DEFAULT, APPARMOR_INCLUDES, appArmorProfileText } from './default-apparmor-profile.ts';
 
 /** Keeps the default AppArmor profile loaded. */
 export interface AppArmor {
@@ -24,7 +24,7 @@ export interface AppArmor {
 export interface AppArmorDeps {
   readonly fs: Pick<FileSystem, 'readText' | 'stat' | 'writeReplacing'>;
   readonly processes: Pick<Processes, 'run'>;
-  readonly clock: Pick<Clock, 'deadline'>;
+  readonly clock: Pick<Clock, 'deadline' | 'monotonic'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Stores the profile as it was loaded. Cleared by a reboot, as is the kernel's. */
   readonly recordPath: string;
@@ -38,6 +38,8 @@ const PARSERS = ['/sbin/apparmor_parser', '/usr/sbin/apparmor_parser'];
 /** The first is missing on older kernels; the second may be another security module's. */
 const OWN_PROFILE = ['/proc/self/attr/apparmor/current', '/proc/self/attr/current'];
 const PARSER_TIMEOUT_MS = 30_000;
+/** A load that failed is not repeated for each container. */
+const RETRY_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024;
 
 /** For a kernel without AppArmor. */
@@ -46,62 +48,80 @@ export const noAppArmor: AppArmor = {
   byDefault: () => APPARMOR_DISABLED.byDefault,
 };
 
+/** The loaded profiles; `reason`: why ours could not be loaded. */
+interface LoadResult {
+  readonly loaded: ReadonlySet<string>;
+  readonly reason?: string | undefined;
+}
+
 /** For a kernel with AppArmor. Containers that need the profile at the same time share one `refresh`. */
-export function createAppArmor(deps: AppArmorDeps): AppArmor {
-  let last: AppArmorDefault = APPARMOR_DISABLED.byDefault;
-  let refreshing: Promise<AppArmorState> | undefined;
-  const refresh = async (): Promise<AppArmorState> => {
-    const state = await readState(last, deps);
-    if (!isDeepStrictEqual(state.byDefault, last)) logChange(state.byDefault, deps.log);
-    last = state.byDefault;
-    return state;
-  };
-  return {
-    refresh: () => {
-      refreshing ??= refresh().finally(() => {
-        refreshing = undefined;
-      });
-      return refreshing;
-    },
-    byDefault: () => last,
-  };
+export class AppArmorLoader implements AppArmor {
+  readonly #deps: AppArmorDeps;
+  #byDefault: AppArmorDefault = APPARMOR_DISABLED.byDefault;
+  #refreshing: Promise<AppArmorState> | undefined;
+  /** The last load; `reason`: why it failed. */
+  #tried: { readonly reason?: string | undefined; readonly retryAt: number } | undefined;
+
+  constructor(deps: AppArmorDeps) {
+    this.#deps = deps;
+  }
+
+  byDefault(): AppArmorDefault {
+    return this.#byDefault;
+  }
+
+  refresh(): Promise<AppArmorState> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #refresh(): Promise<AppArmorState> {
+    const { loaded, reason } = await this.#load().catch(
+      (error: unknown): LoadResult => ({ loaded: new Set(), reason: reasonOf(error) }),
+    );
+    const byDefault = chooseDefaultProfile(loaded, reason);
+    if (!isDeepStrictEqual(byDefault, this.#byDefault)) logChange(byDefault, this.#deps.log);
+    this.#byDefault = byDefault;
+    return { loaded, byDefault };
+  }
+
+  async #load(): Promise<LoadResult> {
+    const loaded = await readLoadedProfiles(this.#deps);
+    const { reason, retryAt = 0 } = this.#tried ?? {};
+    if (this.#tried && reason === undefined && loaded.has(APPARMOR_DEFAULT)) return { loaded };
+    const now = this.#deps.clock.monotonic();
+    if (reason !== undefined && now < retryAt) return { loaded, reason };
+    const result = await loadDefaultProfile(loaded, this.#deps);
+    this.#tried = { reason: result.reason, retryAt: now + RETRY_MS };
+    return result;
+  }
 }
 
 function logChange(byDefault: AppArmorDefault, log: AppArmorDeps['log']): void {
   if (byDefault.kind === 'disabled') return;
   if (byDefault.kind === 'missing') {
-    log.warn('containers that specify no AppArmor profile run unconfined', { reason: byDefault.problem });
-  } else if (byDefault.problem !== undefined) {
-    log.warn('not the current AppArmor profile', { profile: byDefault.profile, reason: byDefault.problem });
+    log.warn('containers that specify no AppArmor profile run unconfined', { reason: byDefault.reason });
+  } else if (byDefault.reason !== undefined) {
+    log.warn('default AppArmor profile is not the current one', byDefault);
   } else {
     log.info('default AppArmor profile is loaded', { profile: byDefault.profile });
   }
 }
 
-async function readState(last: AppArmorDefault, deps: AppArmorDeps): Promise<AppArmorState> {
-  try {
-    const loaded = await readLoadedProfiles(deps);
-    const isUnchanged = last.kind === 'applied' && last.problem === undefined && loaded.has(last.profile);
-    return isUnchanged ? { loaded, byDefault: last } : await loadDefaultProfile(loaded, deps);
-  } catch (error) {
-    const loaded = new Set<string>();
-    return { loaded, byDefault: chooseDefaultProfile(loaded, reasonOf(error)) };
-  }
-}
-
-async function loadDefaultProfile(loaded: ReadonlySet<string>, deps: AppArmorDeps): Promise<AppArmorState> {
+async function loadDefaultProfile(loaded: ReadonlySet<string>, deps: AppArmorDeps): Promise<LoadResult> {
   const text = await profileText(deps);
   const previousText = await readIfPossible(deps.recordPath, deps.fs);
   const plan = planAppArmor({ loaded, parser: await firstExisting(PARSERS, deps), previousText, text });
   switch (plan.kind) {
     case 'keep':
-      return { loaded, byDefault: chooseDefaultProfile(loaded) };
+      return { loaded };
     case 'impossible':
-      return { loaded, byDefault: chooseDefaultProfile(loaded, plan.problem) };
+      return { loaded, reason: plan.reason };
     case 'load': {
-      const problem = await runParser(plan.parser, text, deps);
-      const after = await readLoadedProfiles(deps);
-      return { loaded: after, byDefault: chooseDefaultProfile(after, problem) };
+      const reason = await runParser(plan.parser, text, deps);
+      return { loaded: await readLoadedProfiles(deps), reason };
     }
     default:
       return assertNever(plan);

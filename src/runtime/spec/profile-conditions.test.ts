@@ -12,7 +12,7 @@ const cases: Record<string, { seccomp?: boolean; appArmor: AppArmorDefault; show
     ],
   },
   'the profile of another runtime': {
-    appArmor: { kind: 'applied', profile: 'docker-default', problem: 'no parser' },
+    appArmor: { kind: 'applied', profile: 'docker-default', reason: 'no parser' },
     shows: [
       [true, ''],
       [true, 'OtherProfile: using docker-default: no parser'],
@@ -30,7 +30,7 @@ const cases: Record<string, { seccomp?: boolean; appArmor: AppArmorDefault; show
     ],
   },
   'a missing profile': {
-    appArmor: { kind: 'missing', problem: 'no parser' },
+    appArmor: { kind: 'missing', reason: 'no parser' },
     shows: [
       [true, ''],
       [false, 'ProfileNotLoaded: no parser'],

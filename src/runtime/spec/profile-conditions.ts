@@ -28,13 +28,13 @@ function seccompCondition(isSupported: boolean): Condition {
 function appArmorCondition(appArmor: AppArmorDefault): Condition {
   switch (appArmor.kind) {
     case 'applied':
-      return appArmor.problem === undefined
+      return appArmor.reason === undefined
         ? { status: true, reason: '', message: '' }
-        : { status: true, reason: 'OtherProfile', message: `using ${appArmor.profile}: ${appArmor.problem}` };
+        : { status: true, reason: 'OtherProfile', message: `using ${appArmor.profile}: ${appArmor.reason}` };
     case 'disabled':
       return { status: false, reason: 'AppArmorDisabled', message: 'the kernel does not use AppArmor' };
     case 'missing':
-      return { status: false, reason: 'ProfileNotLoaded', message: appArmor.problem };
+      return { status: false, reason: 'ProfileNotLoaded', message: appArmor.reason };
     default:
       return assertNever(appArmor);
   }
