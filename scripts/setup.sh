@@ -8,11 +8,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# golang-github-containers-common has the seccomp profile of RuntimeDefault. runc is for machines whose control groups
-# crun refuses. libatomic1 is for Node.js, whose binary from npm is linked against it.
-readonly PACKAGES=(conmon crun runc golang-github-containers-common containernetworking-plugins busybox-static catatonit
-  iproute2 iptables libatomic1)
-readonly TEST_PACKAGES=(containerd openssl)
+# runc is for machines whose control groups crun refuses. libatomic1 is for Node.js, whose binary from npm is linked
+# against it. The tests compare the default seccomp profile with that of golang-github-containers-common.
+readonly PACKAGES=(conmon crun runc containernetworking-plugins busybox-static catatonit iproute2 iptables libatomic1)
+readonly TEST_PACKAGES=(containerd golang-github-containers-common openssl)
 readonly REGISTRY=.tools/registry
 readonly NODE_MAJOR=24
 

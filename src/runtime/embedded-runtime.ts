@@ -23,10 +23,11 @@ import { EventHub } from './server/event-hub.ts';
 import { createRuntimeService } from './server/runtime-service.ts';
 import { type RuntimePaths, runtimePaths } from './settings/runtime-paths.ts';
 import type { RuntimeSettings } from './settings/runtime-settings.ts';
-import { createFactSources } from './spec/gather-facts.ts';
+import { type AppArmor, AppArmorLoader, noAppArmor } from './spec/load-apparmor-profile.ts';
 import { loadSeccompProfile } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
 import { createSpecBuilder } from './spec/spec-builder.ts';
+import type { SpecMachine } from './spec/spec-request.ts';
 import { openRecordStore } from './store/open-record-store.ts';
 import { writeBackRecords } from './store/write-back-records.ts';
 import { createStreamingServer } from './streaming/streaming-server.ts';
@@ -132,7 +133,7 @@ function createPods(
 ) {
   const { host, settings, log } = parts;
   const { fs, clock } = host;
-  const { storage, machine } = foundations;
+  const { storage, machine, appArmor } = foundations;
   const events = new EventHub({
     clock,
     sandboxStatus: (id) => sandboxes.view.status(id),
@@ -145,7 +146,6 @@ function createPods(
     evict: (id, reason, until) => containers.nri.evict(id, reason, until),
   });
   const common = { ...host, ...foundations, log, paths, events, nri, network: podNetwork };
-  const sources = createFactSources(settings, fs);
   const sandboxes = createSandboxes({
     ...common,
     records: foundations.sandboxRecords,
@@ -158,7 +158,7 @@ function createPods(
       fs,
       machine,
       pauseProgram: settings.pauseProgram,
-      seccomp: (context) => loadSeccompProfile(context, machine, sources),
+      seccomp: (context) => loadSeccompProfile(context, machine, fs),
     }),
   });
   const containers = createContainers({
@@ -167,7 +167,7 @@ function createPods(
     sandboxes: sandboxes.view,
     images: storage.images,
     snapshots: storage.snapshots,
-    buildSpec: createSpecBuilder(settings, fs),
+    buildSpec: createSpecBuilder({ fs, appArmor, cdiSpecDirs: settings.cdiSpecDirs }),
     ociCommand: ociCommand(paths, host),
   });
   return { sandboxes, containers, events, nri };
@@ -201,7 +201,20 @@ async function openFoundations(
       decode: decodeContainerRecord,
     }),
   ]);
-  return { storage, runtimes, machine, bootId, sandboxRecords, containerRecords };
+  const appArmor = await openAppArmor(machine, { host, paths, log });
+  return { storage, runtimes, machine, appArmor, bootId, sandboxRecords, containerRecords };
+}
+
+/** Loads the default AppArmor profile, and warns where `RuntimeDefault` cannot be enforced. */
+async function openAppArmor(
+  machine: SpecMachine,
+  { host, paths, log }: Pick<EmbeddedParts, 'host' | 'log'> & { readonly paths: RuntimePaths },
+): Promise<AppArmor> {
+  if (!machine.seccomp) log.warn('the kernel does not support seccomp; containers with a seccomp profile are rejected');
+  if (!machine.appArmor) return noAppArmor;
+  const appArmor = new AppArmorLoader({ ...host, log, recordPath: paths.appArmorProfile });
+  await appArmor.refresh();
+  return appArmor;
 }
 
 function openNri({ host, settings, version, log }: EmbeddedParts, runtime: NriRuntime): Nri {

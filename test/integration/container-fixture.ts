@@ -11,6 +11,7 @@ import { runRuntime } from '../../src/runtime/oci/oci-deps.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { type Containers, createContainers } from '../../src/runtime/server/create-containers.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
+import { noAppArmor } from '../../src/runtime/spec/load-apparmor-profile.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import { createSpecBuilder } from '../../src/runtime/spec/spec-builder.ts';
 import type { LifecycleEvent } from '../../src/runtime/store/event-sink.ts';
@@ -55,7 +56,6 @@ export class ContainerFixture {
     };
     const runtime = createOciRuntime(oci);
     const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
-    const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: [] };
     const declaring = images.find(BUSYBOX_IMAGE);
     const containers = createContainers({
       ...host,
@@ -90,7 +90,7 @@ export class ContainerFixture {
       nri: noNri,
       events: { publish: (happening) => void this.published.push(happening) },
       machine: await readSpecMachine({ architecture: ARCHITECTURE, mayLowerOomScore: false }, host.fs),
-      buildSpec: createSpecBuilder(settings, host.fs),
+      buildSpec: createSpecBuilder({ fs: host.fs, appArmor: noAppArmor, cdiSpecDirs: [] }),
       ociCommand: (program, args, signal) => runRuntime({ ...oci, program }, args, signal),
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     });

@@ -109,7 +109,8 @@ export async function started(
 export function startedRuntime(daemon: ChildProcess, cri: CriConnection, logPath: string): Promise<ChildProcess> {
   const isReady = async (): Promise<boolean> => {
     const { status } = await cri.runtime.status({ verbose: false }, AbortSignal.timeout(START_MS));
-    return status?.conditions.every((condition) => condition.status) ?? false;
+    const isTrue = (wanted: string) => status?.conditions.find(({ type }) => type === wanted)?.status === true;
+    return isTrue('RuntimeReady') && isTrue('NetworkReady');
   };
   return started(daemon, isReady, logPath);
 }

@@ -30,6 +30,7 @@ import { bindMappedMounts } from '../../src/runtime/spec/bind-mapped-mounts.ts';
 import { buildContainerSpec } from '../../src/runtime/spec/container-spec.ts';
 import { execProcess } from '../../src/runtime/spec/exec-process.ts';
 import { createFactSources, gatherFacts } from '../../src/runtime/spec/gather-facts.ts';
+import { noAppArmor } from '../../src/runtime/spec/load-apparmor-profile.ts';
 import { buildPauseSpec } from '../../src/runtime/spec/pause-spec.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
@@ -297,8 +298,8 @@ async function generate(
     features: { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false },
     machine,
   };
-  const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: [] };
-  return buildContainerSpec(request, await gatherFacts(request, createFactSources(settings, linuxFileSystem)));
+  const sources = createFactSources({ fs: linuxFileSystem, appArmor: noAppArmor, cdiSpecDirs: [] });
+  return buildContainerSpec(request, await gatherFacts(request, sources));
 }
 
 function sandboxConfig(namespaceOptions: object, sysctls: Record<string, string> = {}): PodSandboxConfig {

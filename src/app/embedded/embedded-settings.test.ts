@@ -18,7 +18,6 @@ test('embeddedSettings() has the defaults of containerd', () => {
     },
     nri: undefined,
     cdiSpecDirs: ['/etc/cdi', '/var/run/cdi'],
-    seccompProfilePath: '/usr/share/containers/seccomp.json',
     pauseProgram: '/usr/bin/catatonit',
     registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
     pinnedImages: [],

@@ -27,9 +27,6 @@ export const DEFAULT_RUNTIME_CONFIG: Omit<EmbeddedRuntimeConfig, 'rootDir' | 'st
 /** CDI's default specification folders. */
 const CDI_SPEC_DIRS = ['/etc/cdi', '/var/run/cdi'];
 
-/** From Debian's golang-github-containers-common. */
-const SECCOMP_PROFILE = '/usr/share/containers/seccomp.json';
-
 const PAUSE_PROGRAM = '/usr/bin/catatonit';
 
 /** The runtime's subfolders of `--root` and `--state`. */
@@ -52,7 +49,6 @@ export function embeddedSettings(
     network: networkSettings(config),
     nri: config.nriSocket === undefined ? undefined : nriSettings(config.nriSocket),
     cdiSpecDirs: CDI_SPEC_DIRS,
-    seccompProfilePath: SECCOMP_PROFILE,
     pauseProgram: PAUSE_PROGRAM,
     registryConfigDirs: config.registryConfigDirs,
     pinnedImages: config.pinnedImages,

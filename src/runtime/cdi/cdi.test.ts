@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
+import { noAppArmor } from '../spec/load-apparmor-profile.ts';
 import { createSpecBuilder } from '../spec/spec-builder.ts';
 import { type Config, containerConfig, differences, validRequest } from '../spec/testing/valid-request.ts';
 import { parseCdiSpec } from './parse-cdi-spec.ts';
@@ -27,10 +28,7 @@ async function build(files: Record<string, string>, config: Config): Promise<Oci
   for (const folder of ['/etc/cdi', '/run/cdi', '/dev', validRequest().rootfs]) await fs.makeDirectory(folder);
   fs.createDevice('/dev/gpu0', 'characterDevice', { major: 195, minor: 0 }, 0o660);
   for (const [path, text] of Object.entries(files)) await fs.writeFile(path, text);
-  const builder = createSpecBuilder(
-    { seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] },
-    fs,
-  );
+  const builder = createSpecBuilder({ fs, appArmor: noAppArmor, cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] });
   return builder(validRequest({ container: containerConfig(config) }), new AbortController().signal);
 }
 

@@ -71,6 +71,8 @@ async function serviceWorld() {
     sandboxVerbs: { listPodSandbox: async () => ({ items: [] }) } as Partial<SandboxVerbs> as SandboxVerbs, // only this is called
     version: '1.2.3',
     info: () => ({ config: { root: '/lib' } }),
+    machine: { seccomp: true },
+    appArmor: { byDefault: () => ({ kind: 'missing', reason: 'no parser' }) },
     podNetwork: {
       status: () => ({ ready: false, reason: 'NetworkPluginNotReady', message: 'no network configuration' }),
       setPodCidr: (podCidr) => void podCidrs.push(podCidr),
@@ -105,10 +107,16 @@ test('Version, RuntimeConfig and Status describe this runtime', async () => {
   assert.deepEqual(status?.conditions, [
     { type: 'RuntimeReady', status: true, reason: '', message: '' },
     { type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady', message: 'no network configuration' },
+    { type: 'DefaultSeccompProfileReady', status: true, reason: '', message: '' },
+    { type: 'DefaultAppArmorProfileReady', status: false, reason: 'ProfileNotLoaded', message: 'no parser' },
   ]);
   assert.deepEqual(runtimeHandlers, [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } }]);
   assert.equal(features?.supplementalGroupsPolicy, true);
   assert.deepEqual(JSON.parse(info['config'] ?? ''), { root: '/lib' });
+  assert.deepEqual(JSON.parse(info['defaultProfiles'] ?? ''), {
+    seccomp: true,
+    appArmor: { kind: 'missing', reason: 'no parser' },
+  });
   assert.deepEqual((await service.status({ verbose: false }, signal)).info, {});
 });
 

@@ -28,7 +28,7 @@ import { version } from './version.ts';
 export interface RuntimeServiceDeps
   extends Omit<StatsDeps, 'networkNamespaces'>,
     Omit<ExecDeps, 'containers'>,
-    Pick<StatusDeps, 'info'>,
+    Pick<StatusDeps, 'info' | 'machine' | 'appArmor'>,
     Pick<UpdatePodDeps, 'nri'>,
     Pick<MetricsDeps, 'fs'> {
   readonly sandboxVerbs: SandboxVerbs;

@@ -2,16 +2,21 @@ import { StatusResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
+import type { AppArmor } from '../spec/load-apparmor-profile.ts';
+import { profileConditions } from '../spec/profile-conditions.ts';
+import type { SpecMachine } from '../spec/spec-request.ts';
 
 export interface StatusDeps {
   readonly network: Pick<PodNetwork, 'status'>;
   readonly runtimes: Pick<OciRuntimes, 'handlers'>;
+  readonly machine: Pick<SpecMachine, 'seccomp'>;
+  readonly appArmor: Pick<AppArmor, 'byDefault'>;
   /** Additional `info` of `crictl info`: one JSON document per name. */
   readonly info: () => Readonly<Record<string, unknown>>;
 }
 
 /** The runtime is ready as soon as it answers: errors that prevent it end the program at start-up. */
-export function status({ network, runtimes, info }: StatusDeps): RuntimeService['status'] {
+export function status({ network, runtimes, machine, appArmor, info }: StatusDeps): RuntimeService['status'] {
   return async ({ verbose }) => {
     const networkStatus = network.status();
     const why = networkStatus.ready
@@ -22,6 +27,7 @@ export function status({ network, runtimes, info }: StatusDeps): RuntimeService[
         conditions: [
           { type: 'RuntimeReady', status: true },
           { type: 'NetworkReady', status: networkStatus.ready, ...why },
+          ...profileConditions(machine.seccomp, appArmor.byDefault()),
         ],
       },
       runtimeHandlers: runtimes.handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
@@ -29,7 +35,14 @@ export function status({ network, runtimes, info }: StatusDeps): RuntimeService[
         features: { recursiveReadOnlyMounts, userNamespaces },
       })),
       features: { supplementalGroupsPolicy: true },
-      info: verbose ? verboseInfo({ ...info(), network: networkStatus, runtimeHandlers: runtimes.handlers }) : {},
+      info: verbose
+        ? verboseInfo({
+            ...info(),
+            network: networkStatus,
+            runtimeHandlers: runtimes.handlers,
+            defaultProfiles: { seccomp: machine.seccomp, appArmor: appArmor.byDefault() },
+          })
+        : {},
     });
   };
 }

@@ -14,6 +14,8 @@ export interface RuntimePaths {
   readonly cniCache: string;
   /** State of the OCI runtimes, one directory per program: `crun --root`. */
   readonly ociState: string;
+  /** The default AppArmor profile as this runtime loaded it. */
+  readonly appArmorProfile: string;
   /** conmon writes an exit file named after the container here. */
   readonly exits: string;
   /** Sockets of conmon (`attach`). Short, because a socket path has at most 107 bytes. */
@@ -38,6 +40,7 @@ export function runtimePaths({ rootDir, stateDir }: Pick<RuntimeSettings, 'rootD
     storage: `${rootDir}/storage`,
     cniCache: `${rootDir}/cni`,
     ociState: `${stateDir}/oci`,
+    appArmorProfile: `${stateDir}/apparmor-profile`,
     exits: `${stateDir}/exits`,
     sockets: `${stateDir}/s`,
     sandbox: (id) => `${stateDir}/sandboxes/${id}`,

@@ -10,8 +10,6 @@ export interface RuntimeSettings {
   readonly nri: NriSettings | undefined;
   /** Directories with CDI specifications; later ones take precedence. */
   readonly cdiSpecDirs: readonly string[];
-  /** The seccomp profile of `RuntimeDefault`, in the format of containers/common. */
-  readonly seccompProfilePath: string;
   /** A static program that only reaps children: `/usr/bin/catatonit`. */
   readonly pauseProgram: string;
   /** Directories with containerd's `<registry>/hosts.toml`: mirrors, CAs, headers. The first match is used. */

@@ -23,6 +23,7 @@ interface Given {
   readonly facts?: Partial<SpecFacts>;
 }
 
+const NODELET_DEFAULT = { kind: 'applied', profile: 'nodelet-default' } as const;
 const CAPABILITIES =
   'CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_RAW SYS_CHROOT MKNOD AUDIT_WRITE SETFCAP'
     .split(' ')
@@ -276,14 +277,12 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
   },
   'confines with a loaded AppArmor profile': {
     config: secure({ apparmor: { profileType: ProfileType.Localhost, localhostRef: 'localhost/mine' } }),
-    request: { machine: { ...MACHINE, appArmor: true } },
-    facts: { appArmorProfiles: new Set(['mine', 'docker-default']) },
+    facts: { appArmor: { loaded: new Set(['mine', 'nodelet-default']), byDefault: NODELET_DEFAULT } },
     differs: { 'process.apparmorProfile': 'mine' },
   },
   'confines with the default AppArmor profile if none is specified': {
-    request: { machine: { ...MACHINE, appArmor: true } },
-    facts: { appArmorProfiles: new Set(['docker-default']) },
-    differs: { 'process.apparmorProfile': 'docker-default' },
+    facts: { appArmor: { loaded: new Set(['nodelet-default']), byDefault: NODELET_DEFAULT } },
+    differs: { 'process.apparmorProfile': 'nodelet-default' },
   },
   'has SELinux labels where the machine has SELinux': {
     config: secure({ selinuxOptions: { user: 'u', role: 'r', type: 't', level: 's0:c1,c2' } }),

@@ -53,7 +53,7 @@ function containerProcess(request: SpecRequest, facts: SpecFacts, labels: Selinu
   const context = container.linux?.securityContext;
   const resources = container.linux?.resources;
   const privileged = context?.privileged === true;
-  const profile = appArmorProfile(context, machine.appArmor ? facts.appArmorProfiles : undefined);
+  const profile = appArmorProfile(context, facts.appArmor);
   return {
     terminal: container.tty,
     user: containerUser(request, facts.accounts),

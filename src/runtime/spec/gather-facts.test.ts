@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SecurityProfile_ProfileType as ProfileType } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { APPARMOR_DISABLED } from './apparmor-default.ts';
 import { buildContainerSpec } from './container-spec.ts';
+import { DEFAULT_SECCOMP_PROFILE } from './default-seccomp-profile.ts';
 import { createFactSources, gatherFacts } from './gather-facts.ts';
-import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
+import { noAppArmor } from './load-apparmor-profile.ts';
 import { readSpecMachine } from './read-spec-machine.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
-import { type Config, containerConfig, MACHINE, sandboxConfig, validRequest } from './testing/valid-request.ts';
+import { type Config, containerConfig, sandboxConfig, validRequest } from './testing/valid-request.ts';
 
 const ROOTFS = '/run/n/containers/c1/rootfs';
 
@@ -30,8 +32,8 @@ async function machineWithImage() {
 type World = Awaited<ReturnType<typeof machineWithImage>>;
 
 function facts(fs: World, config: Config = {}, request: Partial<SpecRequest> = {}): Promise<SpecFacts> {
-  const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: ['/etc/cdi', '/run/cdi'] };
-  return gatherFacts(validRequest({ container: containerConfig(config), ...request }), createFactSources(settings, fs));
+  const sources = createFactSources({ fs, appArmor: noAppArmor, cdiSpecDirs: ['/etc/cdi', '/run/cdi'] });
+  return gatherFacts(validRequest({ container: containerConfig(config), ...request }), sources);
 }
 
 test('gatherFacts() collects nothing if nothing is requested', async () => {
@@ -40,7 +42,7 @@ test('gatherFacts() collects nothing if nothing is requested', async () => {
     mountSources: new Map(),
     devices: new Map(),
     hostDevices: [],
-    appArmorProfiles: new Set(),
+    appArmor: APPARMOR_DISABLED,
     cdi: [],
   });
 });
@@ -151,20 +153,9 @@ test('gatherFacts() finds all devices for a privileged container, except for ent
   );
 });
 
-test('gatherFacts() reads the default seccomp profile once, and falls back to the minimal profile', async () => {
-  const fs = await machineWithImage();
-  const sources = createFactSources({ seccompProfilePath: '/p.json', cdiSpecDirs: [] }, fs);
+test('gatherFacts() needs no file of the machine for the default seccomp profile', async () => {
   const config = { linux: { securityContext: { seccomp: { profileType: ProfileType.RuntimeDefault } } } };
-  const request = validRequest({ container: containerConfig(config) });
-  await fs.writeFile('/p.json', '{');
-  await assert.rejects(gatherFacts(request, sources), {
-    code: 'Internal',
-    message: /cannot load seccomp profile \/p.json/,
-  });
-  await fs.remove('/p.json');
-  assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
-  await fs.writeFile('/p.json', '{');
-  assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
+  assert.equal((await facts(await machineWithImage(), config)).seccomp, DEFAULT_SECCOMP_PROFILE);
 });
 
 test('gatherFacts() reads a local profile, from either field', async () => {
@@ -175,14 +166,6 @@ test('gatherFacts() reads a local profile, from either field', async () => {
   assert.deepEqual((await facts(fs, { linux: { securityContext: newer } })).seccomp, profile);
   const older = { seccompProfilePath: 'localhost//own.json' };
   assert.deepEqual((await facts(fs, { linux: { securityContext: older } })).seccomp, profile);
-});
-
-test('gatherFacts() reads the loaded AppArmor profiles', async () => {
-  const fs = await machineWithImage();
-  await fs.makeDirectory('/sys/kernel/security/apparmor');
-  await fs.writeFile('/sys/kernel/security/apparmor/profiles', 'docker-default (enforce)\n/usr/bin/man (complain)\n'); // words: quoted
-  const found = await facts(fs, {}, { machine: { ...MACHINE, appArmor: true } });
-  assert.deepEqual(found.appArmorProfiles, new Set(['docker-default', '/usr/bin/man']));
 });
 
 test('readSpecMachine() reads the capabilities of the machine', async () => {
@@ -215,7 +198,7 @@ test('readSpecMachine() reads the capabilities of the machine', async () => {
 test('gatherFacts() reads the accounts of an image once', async () => {
   const fs = await machineWithImage();
   await fs.writeFile(`${ROOTFS}/etc/passwd`, 'web:x:7:8::/:/bin/sh\n');
-  const sources = createFactSources({ seccompProfilePath: '/none', cdiSpecDirs: [] }, fs);
+  const sources = createFactSources({ fs, appArmor: noAppArmor, cdiSpecDirs: [] });
   const usersOf = async (imageId: string) =>
     (await gatherFacts(validRequest({ imageId }), sources)).accounts.users.map(({ name }) => name);
   assert.deepEqual(await usersOf('sha256:1'), ['web']);

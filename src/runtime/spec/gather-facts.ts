@@ -1,33 +1,25 @@
-import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import type { RuntimeSettings } from '../settings/runtime-settings.ts';
+import type { FileSystem } from '../../host/file-system.ts';
 import { ImageAccounts } from './gather-accounts.ts';
 import { gatherCdiEdits } from './gather-cdi-edits.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
 import { gatherMountSources } from './gather-mounts.ts';
-import { cachedDefaultProfile, loadSeccompProfile, type SeccompSources } from './load-seccomp-profile.ts';
+import type { AppArmor } from './load-apparmor-profile.ts';
+import { loadSeccompProfile } from './load-seccomp-profile.ts';
 import { checkRequest } from './request-rules.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
 import { needsAccounts } from './user.ts';
 
-const APPARMOR_PROFILES = '/sys/kernel/security/apparmor/profiles';
-
-export interface FactSources extends SeccompSources {
+export interface FactSources {
+  readonly fs: FileSystem;
   readonly cdiSpecDirs: readonly string[];
+  readonly appArmor: Pick<AppArmor, 'refresh'>;
   readonly accounts: ImageAccounts;
 }
 
-/** Created once: it caches the default seccomp profile and the accounts of images. */
-export function createFactSources(
-  { seccompProfilePath, cdiSpecDirs }: Pick<RuntimeSettings, 'seccompProfilePath' | 'cdiSpecDirs'>,
-  fs: FileSystem,
-): FactSources {
-  return {
-    fs,
-    cdiSpecDirs,
-    accounts: new ImageAccounts(fs),
-    runtimeDefault: cachedDefaultProfile(seccompProfilePath, fs),
-  };
+/** Created once: it caches the accounts of images. */
+export function createFactSources(sources: Omit<FactSources, 'accounts'>): FactSources {
+  return { ...sources, accounts: new ImageAccounts(sources.fs) };
 }
 
 /** Collects everything that the specification of this container needs. Its root filesystem is mounted. */
@@ -36,25 +28,14 @@ export async function gatherFacts(request: SpecRequest, sources: FactSources): P
   const { fs, cdiSpecDirs } = sources;
   const { container, machine } = request;
   const context = container.linux?.securityContext;
-  const [accounts, mountSources, devices, hostDevices, seccomp, appArmorProfiles, cdi] = await Promise.all([
+  const [accounts, mountSources, devices, hostDevices, seccomp, appArmor, cdi] = await Promise.all([
     needsAccounts(request) ? sources.accounts.get(request) : { users: [], groups: [] },
     gatherMountSources(request, fs),
     gatherDevices(request, fs),
     context?.privileged ? allHostDevices(fs) : [],
-    loadSeccompProfile(context, machine, sources),
-    machine.appArmor ? loadedAppArmorProfiles(fs) : new Set<string>(),
+    loadSeccompProfile(context, machine, fs),
+    sources.appArmor.refresh(),
     gatherCdiEdits(container, cdiSpecDirs, fs),
   ]);
-  return { accounts, mountSources, devices, hostDevices, ...(seccomp && { seccomp }), appArmorProfiles, cdi };
-}
-
-/** Parses lines like `docker-default (enforce)`. */
-async function loadedAppArmorProfiles(fs: FileSystem): Promise<ReadonlySet<string>> {
-  try {
-    const lines = (await fs.readText(APPARMOR_PROFILES)).split('\n');
-    return new Set(lines.map((line) => line.replace(/ \([^)]*\)$/, '')).filter((name) => name !== ''));
-  } catch (error) {
-    if (error instanceof FileSystemError) return new Set();
-    throw error;
-  }
+  return { accounts, mountSources, devices, hostDevices, ...(seccomp && { seccomp }), appArmor, cdi };
 }

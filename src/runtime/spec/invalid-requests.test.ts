@@ -6,6 +6,7 @@ import {
   type SupplementalGroupsPolicy,
 } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { noAppArmor } from './load-apparmor-profile.ts';
 import { createSpecBuilder } from './spec-builder.ts';
 import type { SpecRequest } from './spec-request.ts';
 import { type Config, containerConfig, MACHINE, sandboxConfig, validRequest } from './testing/valid-request.ts';
@@ -240,11 +241,6 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     config: secure({ apparmor: { profileType: ProfileType.RuntimeDefault } }),
     message: 'linux.security_context.apparmor: apparmor is not supported',
   },
-  'an AppArmor profile that is not loaded': {
-    config: secure({ apparmorProfile: 'localhost/none' }),
-    request: { machine: { ...MACHINE, appArmor: true } },
-    message: 'linux.security_context.apparmor.localhost_ref: apparmor profile not found none',
-  },
   'an invalid SELinux level': {
     config: secure({ selinuxOptions: { level: 'high' } }),
     message: 'linux.security_context.selinux_options.level: invalid format: "high"',
@@ -262,7 +258,7 @@ for (const [name, { config, request, message }] of Object.entries(cases)) {
       await fs.makeDirectory(folder);
     await fs.writeFile('/file', '');
     await fs.writeFile('/proc/self/mountinfo', MOUNTINFO);
-    const build = createSpecBuilder({ seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi'] }, fs);
+    const build = createSpecBuilder({ fs, appArmor: noAppArmor, cdiSpecDirs: ['/etc/cdi'] });
     const built = validRequest({ container: containerConfig(config), sandbox: sandboxConfig(), ...request });
     await assert.rejects(build(built, new AbortController().signal), {
       name: 'CriError',

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
 import { parseSeccompProfile } from './parse-seccomp-profile.ts';
 import { applySeccompProfile } from './seccomp.ts';
 import { MACHINE } from './testing/valid-request.ts';
@@ -52,14 +51,6 @@ for (const [name, { rule, caps = [], holds }] of Object.entries(cases)) {
   });
 }
 
-test('the minimal profile forbids mounts unless the container may mount', () => {
-  const forbidden = (caps: readonly string[]): boolean =>
-    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.some(({ names }) =>
-      names.includes('mount'),
-    ) ?? false;
-  assert.deepEqual([forbidden([]), forbidden(['CAP_SYS_ADMIN'])], [true, false]);
-});
-
 const invalid: Record<string, { text: string; message: RegExp }> = {
   'is not JSON': { text: '{', message: /JSON/ },
   'is a list': { text: '[]', message: /^profile: expected object$/ },
@@ -91,18 +82,3 @@ for (const [name, { text, message }] of Object.entries(invalid)) {
     assert.throws(() => parseSeccompProfile(text), { message });
   });
 }
-
-test('the minimal profile allows a user namespace by clone only with CAP_SYS_ADMIN', () => {
-  const rules = (caps: readonly string[]) =>
-    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) =>
-      names[0]?.startsWith('clone'),
-    );
-  assert.deepEqual(
-    rules([])?.map(({ names, errnoRet, args }) => [names, errnoRet, args?.[0]?.value]),
-    [
-      [['clone'], 1, 0x1000_0000],
-      [['clone3'], 38, undefined],
-    ],
-  );
-  assert.deepEqual(rules(['CAP_SYS_ADMIN']), []);
-});

@@ -1,5 +1,6 @@
 import type { CdiEdits } from '../cdi/cdi-spec.ts';
 import type { OciSeccomp } from '../oci/oci-spec.ts';
+import type { AppArmorState } from './apparmor-default.ts';
 import type { HostDevice } from './devices.ts';
 import type { Accounts } from './user.ts';
 
@@ -14,8 +15,7 @@ export interface SpecFacts {
   readonly hostDevices: readonly HostDevice[];
   /** The profile that applies, with its conditions; absent: unconfined. */
   readonly seccomp?: SeccompProfile;
-  /** Names of the loaded AppArmor profiles; empty without AppArmor. */
-  readonly appArmorProfiles: ReadonlySet<string>;
+  readonly appArmor: AppArmorState;
   /** In the order of the requested devices. */
   readonly cdi: readonly CdiEdits[];
 }

@@ -16,7 +16,8 @@ export function sandboxContract(subjectOf: () => Subject): void {
   test('Status reports that the runtime and its network are ready', async () => {
     const { status } = await subjectOf().cri.runtime.status({ verbose: false }, signal);
     const ready = status?.conditions.map((condition) => [condition.type, condition.status]);
-    assert.deepEqual(ready, [
+    // Runtimes have others of their own, after these.
+    assert.deepEqual(ready?.slice(0, 2), [
       ['RuntimeReady', true],
       ['NetworkReady', true],
     ]);

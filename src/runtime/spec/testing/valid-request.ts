@@ -1,6 +1,7 @@
 /** A valid container request with its facts. */
 import { isDeepStrictEqual } from 'node:util';
 import { ContainerConfig, PodSandboxConfig } from '../../../cri/generated/runtime-v1.ts';
+import { APPARMOR_DISABLED } from '../apparmor-default.ts';
 import { ALL_CAPABILITIES } from '../capabilities.ts';
 import type { SpecFacts } from '../spec-facts.ts';
 import type { SpecMachine, SpecRequest } from '../spec-request.ts';
@@ -72,7 +73,7 @@ export function validFacts(change: Partial<SpecFacts> = {}): SpecFacts {
     mountSources: new Map(),
     devices: new Map(),
     hostDevices: [],
-    appArmorProfiles: new Set(),
+    appArmor: APPARMOR_DISABLED,
     cdi: [],
     ...change,
   };
