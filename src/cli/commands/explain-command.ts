@@ -1,5 +1,6 @@
-import { type Command, Option } from 'commander';
-import { type ClientFlags, type ClientOptions, clientCommand } from './client-options.ts';
+import { Option } from 'commander';
+import { type ClientFlags, type ClientOptions, clientCommand } from '../options/client-options.ts';
+import type { CliCommand } from './cli-command.ts';
 
 /** Of `why` and `timeline`. */
 export interface ExplainOptions extends ClientOptions {
@@ -7,14 +8,29 @@ export interface ExplainOptions extends ClientOptions {
   readonly output: 'text' | 'json';
 }
 
-export interface ExplainFlags extends ClientFlags {
+interface ExplainFlags extends ClientFlags {
   readonly output?: 'json';
 }
 
+interface ExplainCommand extends Pick<CliCommand<ExplainOptions>, 'name' | 'execute'> {
+  readonly description: string;
+  readonly help: string;
+}
+
 /** A command about one pod: `why`, `timeline`. */
-export function explainCommand(program: Command, name: string, description: string): Command {
-  return clientCommand(program, name)
-    .description(description)
-    .argument('<pod>', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
-    .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']));
+export function explainCommand({ name, description, help, execute }: ExplainCommand): CliCommand<ExplainOptions> {
+  return {
+    name,
+    define(program, run) {
+      clientCommand(program, name)
+        .description(description)
+        .argument('<pod>', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
+        .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']))
+        .addHelpText('after', help)
+        .action(async (pod: string, { state: stateDir, namespace, output }: ExplainFlags) => {
+          await run({ stateDir, namespace, pod, output: output ?? 'text' });
+        });
+    },
+    execute,
+  };
 }
