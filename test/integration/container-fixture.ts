@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { BUSYBOX_IMAGE, busyboxArchive } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { ContainerConfig, NamespaceMode, PodSandboxConfig } from '../../src/cri/generated/runtime-v1.ts';
+import { ContainerConfig, NamespaceMode } from '../../src/cri/generated/runtime-v1.ts';
 import { decodeContainerRecord } from '../../src/runtime/container/decode-container-record.ts';
+import { sandboxRecord } from '../../src/runtime/container/fake/container-world.ts';
 import { noNri } from '../../src/runtime/nri/nri.ts';
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
 import { runRuntime } from '../../src/runtime/oci/oci-deps.ts';
@@ -154,20 +155,9 @@ export class ContainerFixture {
 
   #sandbox(): SandboxRecord {
     const options = { network: NamespaceMode.NODE, ipc: NamespaceMode.NODE, pid: this.#pid };
-    return {
-      id: 'pod1',
-      config: PodSandboxConfig.fromPartial({
-        metadata: { name: 'web', namespace: 'default', uid: 'uid', attempt: 0 },
-        logDirectory: join(this.folder, 'logs'),
-        linux: { cgroupParent: this.cgroupParent, securityContext: { namespaceOptions: options } },
-      }),
-      runtimeHandler: '',
-      createdAtNs: 1n,
-      state: { phase: 'ready' },
-      namespaces: {},
-      pause: false,
-      ips: [],
-      networkResults: {},
-    };
+    return sandboxRecord('pod1', {
+      logDirectory: join(this.folder, 'logs'),
+      linux: { cgroupParent: this.cgroupParent, securityContext: { namespaceOptions: options } },
+    });
   }
 }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { manifest, podsOf, readSource } from './fake/read-source.ts';
 import { createFileSource } from './file-source.ts';
-import { manifest, podsOf, readSource } from './manifest-source.fixture.ts';
 
 const FOLDER = '/etc/kubernetes/manifests';
 const FILE = `${FOLDER}/web.yaml`;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
+import { manifest, readSource } from './fake/read-source.ts';
 import { createFileSource } from './file-source.ts';
-import { manifest, readSource } from './manifest-source.fixture.ts';
 
 const FOLDER = '/etc/kubernetes/manifests';
 

@@ -4,8 +4,8 @@ import { type Log, silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { MemoryService } from '../../host/fake/memory-network.ts';
 import type { ServerResponse } from '../../host/network.ts';
+import { manifest, readSource } from './fake/read-source.ts';
 import { createHttpSource, type HttpSourceOptions } from './http-source.ts';
-import { manifest, readSource } from './manifest-source.fixture.ts';
 
 const TARGET = { host: '127.0.0.1', port: 8080 };
 const PERIOD_MS = 20_000;

@@ -1,5 +1,5 @@
-import type { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import type { PodSource, SourceSnapshot } from './pod-source.ts';
+import type { VirtualClock } from '../../../host/fake/virtual-clock.ts';
+import type { PodSource, SourceSnapshot } from '../pod-source.ts';
 
 export function manifest(name: string, image = 'busybox'): string {
   return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: main, image: ${image}}]}\n`;
