@@ -23,7 +23,7 @@ export { never };
 
 const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** Containers on the real kernel in a sandbox with the machine's namespaces. `life` starts another process of the runtime. */
+/** Containers on the real kernel in a sandbox with the machine's namespaces. `start` starts another process of the runtime. */
 export class ContainerFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'containers-'));
   readonly paths = runtimePaths({ rootDir: join(this.folder, 'root'), stateDir: join(this.folder, 'state') });
@@ -32,7 +32,9 @@ export class ContainerFixture {
   readonly #program: string;
   readonly #pid: NamespaceMode;
   #storage: Storage | undefined;
-  #life: { readonly containers: Containers; readonly end: AbortController; readonly over: Promise<void> } | undefined;
+  #process:
+    | { readonly containers: Containers; readonly end: AbortController; readonly over: Promise<void> }
+    | undefined;
 
   constructor(program: string, pid: NamespaceMode = NamespaceMode.CONTAINER) {
     this.#program = program;
@@ -42,7 +44,7 @@ export class ContainerFixture {
   }
 
   /** As after a kill: nothing is stopped. */
-  async life(): Promise<Containers> {
+  async start(): Promise<Containers> {
     await this.#endLife();
     this.#storage ??= await this.#openStorage();
     const { images, snapshots } = this.#storage;
@@ -97,7 +99,7 @@ export class ContainerFixture {
     });
     await containers.recover(never);
     const end = new AbortController();
-    this.#life = { containers, end, over: containers.run(end.signal) };
+    this.#process = { containers, end, over: containers.run(end.signal) };
     return containers;
   }
 
@@ -127,16 +129,16 @@ export class ContainerFixture {
 
   /** A failed test leaves containers. */
   async close(): Promise<void> {
-    await this.#life?.containers.ofSandbox.removeAll('pod1', never);
+    await this.#process?.containers.ofSandbox.removeAll('pod1', never);
     await this.#endLife();
     rmSync(this.folder, { recursive: true, force: true });
     await host.cgroups.remove(this.cgroupParent);
   }
 
   async #endLife(): Promise<void> {
-    this.#life?.end.abort();
-    await this.#life?.over;
-    this.#life = undefined;
+    this.#process?.end.abort();
+    await this.#process?.over;
+    this.#process = undefined;
   }
 
   async #openStorage(): Promise<Storage> {
