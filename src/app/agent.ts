@@ -1,9 +1,9 @@
 import type { Log } from '../base/log.ts';
+import type { RateLimit } from '../base/token-bucket.ts';
 import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/api-client/api-server.ts';
-import type { RequestRateLimit } from '../kubelet/api-client/request-rate.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
 import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
@@ -59,7 +59,7 @@ export interface AgentSettings {
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
   readonly changeDetection?: ChangeDetection;
   /** The rate limit of events to the API server; absent: 50 per second, burst 100. */
-  readonly eventRate?: RequestRateLimit;
+  readonly eventRate?: RateLimit;
   /** Names of images that garbage collection keeps. */
   readonly keptImages?: readonly string[];
 }

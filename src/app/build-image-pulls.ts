@@ -1,3 +1,4 @@
+import type { RateLimit } from '../base/token-bucket.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
 import { CredentialProvider } from '../kubelet/images/credential-provider.ts';
 import type { ImageDeps } from '../kubelet/images/ensure-image.ts';
@@ -6,7 +7,7 @@ import { type NodeLoginSettings, NodeLogins } from '../kubelet/images/node-login
 import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
 import { pullCredentials } from '../kubelet/images/pull-credentials.ts';
 import type { PulledImage } from '../kubelet/images/pull-image.ts';
-import { type PullRateLimit, PullRateLimiter } from '../kubelet/images/pull-rate.ts';
+import { PullRateLimiter } from '../kubelet/images/pull-rate.ts';
 import { PullRecords } from '../kubelet/images/pull-records.ts';
 import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
 import type { PodTokens } from '../kubelet/tokens/pod-tokens.ts';
@@ -14,7 +15,7 @@ import type { AgentParts } from './agent.ts';
 import { type ProviderPaths, readCredentialProviders } from './config/credential-provider-config.ts';
 
 export interface ImagePullSettings extends Omit<NodeLoginSettings, 'rootDir'> {
-  readonly rate: PullRateLimit;
+  readonly rate: RateLimit;
   /** Which present images a pod needs credentials for; absent: none. */
   readonly verification: VerificationPolicy | undefined;
   /** Credential provider plugins; absent: none. */

@@ -29,7 +29,7 @@ async function remainingResources({ runtime, host }: MemoryAgent): Promise<numbe
 }
 
 test('a pod runs and leaves no resources behind', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
   assert.deepEqual(phases(it), { web: 'Running' });
@@ -37,11 +37,10 @@ test('a pod runs and leaves no resources behind', async () => {
   await it.host.clock.advance(0);
   assert.deepEqual(phases(it), {});
   assert.equal(await remainingResources(it), 0);
-  await it.stop();
 });
 
 test('init containers run in order before the main container', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   for (const name of ['first', 'second']) it.runtime.behaviours.set(name, { exits: { afterMs: 1000, code: 0 } });
   const init = (name: string) => ({ name, image: 'busybox:1' });
   it.source.set(podOf('web', { initContainers: [init('first'), init('second')] }));
@@ -51,11 +50,10 @@ test('init containers run in order before the main container', async () => {
   assert.deepEqual(containerStates(it), ['first exited', 'second running']);
   await it.host.clock.advance(1000);
   assert.deepEqual(containerStates(it), ['first exited', 'main running', 'second exited']);
-  await it.stop();
 });
 
 test('a container that exits restarts at once, then exactly when its back-off ends', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.source.set(podOf('web'));
   const starts = (): number => startsOf(it);
@@ -66,11 +64,10 @@ test('a container that exits restarts at once, then exactly when its back-off en
   assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.state?.waiting?.reason, 'CrashLoopBackOff');
   await it.host.clock.advance(1);
   assert.equal(starts(), 3);
-  await it.stop();
 });
 
 test('a pod that never restarts succeeds and keeps its dead container until it leaves its source', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 10, code: 0 } });
   it.source.set(podOf('job', { restartPolicy: 'Never' }));
   await it.host.clock.advance(10);
@@ -79,7 +76,6 @@ test('a pod that never restarts succeeds and keeps its dead container until it l
   it.source.set();
   await it.host.clock.advance(0);
   assert.equal(await remainingResources(it), 0);
-  await it.stop();
 });
 
 test('after a kill the next agent adopts the pods without a restart', async () => {
@@ -90,12 +86,11 @@ test('after a kill the next agent adopts the pods without a restart', async () =
   await first.stop();
   const [before] = world.runtime.containers.keys();
 
-  const second = await startAgent(world);
+  await using second = await startAgent(world);
   second.source.set(podOf('web'));
   await world.host.clock.advance(0);
   assert.deepEqual([...world.runtime.containers.keys()], [before]);
   assert.deepEqual(phases(second), { web: 'Running' });
-  await second.stop();
 });
 
 test('the next agent terminates pods that are no longer desired', async () => {
@@ -105,18 +100,17 @@ test('the next agent terminates pods that are no longer desired', async () => {
   await world.host.clock.advance(0);
   await first.stop();
 
-  const second = await startAgent(world);
+  await using second = await startAgent(world);
   second.source.set(podOf('kept'));
   await world.host.clock.advance(0);
   assert.deepEqual(phases(second), { kept: 'Running' });
   assert.equal(world.runtime.sandboxes.size, 1);
-  await second.stop();
 });
 
 test('a pod never runs beside an older pod of the same name', async () => {
   const world = newWorld();
   world.runtime.behaviours.set('main', { onTerminate: { afterMs: 500, code: 0 } });
-  const first = await startAgent(world);
+  await using first = await startAgent(world);
   first.source.set(podOf('web'));
   await world.host.clock.advance(0);
   const next = podOf('web');
@@ -128,32 +122,29 @@ test('a pod never runs beside an older pod of the same name', async () => {
     first.agent.pods().map(({ pod, status }) => [pod.metadata.uid, status.phase]),
     [['other', 'Running']],
   );
-  await first.stop();
 });
 
 test('a pod that cannot run here is rejected with a reason, and the others run', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web'), podOf('gated', { readinessGates: [{ conditionType: 'open' }] }));
   await it.host.clock.advance(0);
   assert.deepEqual(phases(it), { web: 'Running', gated: 'Failed' });
   const refused = it.agent.pods().find(({ pod }) => pod.metadata.name === 'gated');
   assert.equal(refused?.status.reason, 'PodFeatureUnsupported');
   assert.match(refused?.status.message ?? '', /spec\.readinessGates/);
-  await it.stop();
 });
 
 test('draining terminates all pods and removes their cgroups', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('a'), podOf('b'));
   await it.host.clock.advance(0);
   await it.host.clock.runUntil(it.agent.drain());
   assert.equal(await remainingResources(it), 0);
   assert.equal(await it.host.cgroups.exists('/kubepods'), false);
-  await it.stop();
 });
 
 test('a sandbox error is reported and the sandbox is retried', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
   it.source.set(podOf('web', { dnsPolicy: 'Default' }));
   await it.host.clock.advance(0);
@@ -165,11 +156,10 @@ test('a sandbox error is reported and the sandbox is retried', async () => {
   );
   await it.host.clock.advance(15_000);
   assert.deepEqual(phases(it), { web: 'Running' });
-  await it.stop();
 });
 
 test('the steps of a start are on the timeline in order', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
   assert.deepEqual(
@@ -178,11 +168,10 @@ test('the steps of a start are on the timeline in order', async () => {
       (name) => `${name} done`,
     ),
   );
-  await it.stop();
 });
 
 test('a pod fails exactly at its activeDeadlineSeconds', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web', { activeDeadlineSeconds: 60 }));
   await it.host.clock.advance(59_000);
   assert.deepEqual(phases(it), { web: 'Running' });
@@ -193,11 +182,10 @@ test('a pod fails exactly at its activeDeadlineSeconds', async () => {
     ['Failed', 'DeadlineExceeded', 'finished'],
   );
   assert.deepEqual(containerStates(it), ['main exited']);
-  await it.stop();
 });
 
 test('a pod waits for the network of the runtime; a host-network pod does not', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   await it.host.fs.makeDirectory('/etc');
   await it.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
   it.runtime.setCondition('NetworkReady', { status: false, reason: 'NoPlugin', message: 'cni plugin not initialized' });
@@ -216,11 +204,10 @@ test('a pod waits for the network of the runtime; a host-network pod does not', 
   it.runtime.setCondition('NetworkReady', { status: true });
   await it.host.clock.advance(500);
   assert.deepEqual(phases(it), { web: 'Running', host: 'Running' });
-  await it.stop();
 });
 
 test('an unavailable runtime is retried soon', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   let calls = 0;
   it.runtime.failures.everyCall((method) => {
     if (method !== 'runPodSandbox') return undefined;
@@ -230,22 +217,20 @@ test('an unavailable runtime is retried soon', async () => {
   it.source.set(podOf('web'));
   await it.host.clock.advance(100 + 200 + 400 + 800);
   assert.deepEqual(phases(it), { web: 'Running' });
-  await it.stop();
 });
 
 test('a container that keeps failing its liveness probe is restarted with back-off', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exec: () => ({ exitCode: 1 }) });
   const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 };
   it.source.set(podOf('web', { containers: [{ name: 'main', image: 'busybox:1', livenessProbe }] }));
   await it.host.clock.advance(60_000);
   // Three restarts at once, as with kubelet, then after pauses of 10 s and 20 s; the next pause is 40 s.
   assert.equal(startsOf(it), 5);
-  await it.stop();
 });
 
 test('an unavailable runtime is an error of the node; a stuck pod is not', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { onTerminate: 'ignore' });
   it.source.set(podOf('stuck'));
   await it.host.clock.advance(0);
@@ -260,11 +245,10 @@ test('an unavailable runtime is an error of the node; a stuck pod is not', async
   it.runtime.failures.everyCall(() => undefined);
   await it.host.clock.advance(10_000);
   assert.deepEqual(await it.agent.nodeErrors(), []);
-  await it.stop();
 });
 
 test('when the runtime is unavailable for long the agent reports an unhealthy sync loop, until it is back', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(600_000);
   assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
@@ -277,11 +261,10 @@ test('when the runtime is unavailable for long the agent reports an unhealthy sy
   it.runtime.failures.everyCall(() => undefined);
   await it.host.clock.advance(10_000);
   assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
-  await it.stop();
 });
 
 test('an agent whose disk never responds reports an unhealthy sync loop', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
   const answered = it.host.fs.readDirectory;
@@ -294,11 +277,10 @@ test('an agent whose disk never responds reports an unhealthy sync loop', async 
   resolve([]);
   await it.host.clock.advance(0);
   assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
-  await it.stop();
 });
 
 test('log symlinks exist for running containers and are removed with the pod', async () => {
-  const it = await startAgent(newWorld(), { containerLogsDir: '/var/log/containers' });
+  await using it = await startAgent(newWorld(), { containerLogsDir: '/var/log/containers' });
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
   const links = async () => (await it.host.fs.readDirectory('/var/log/containers')).map(({ name }) => name);
@@ -306,5 +288,4 @@ test('log symlinks exist for running containers and are removed with the pod', a
   it.source.set();
   await it.host.clock.advance(0);
   assert.deepEqual(await links(), []);
-  await it.stop();
 });

@@ -41,7 +41,7 @@ test('a started container is shown and probed while the image of another is pull
   const world = newSlowWorld();
   let isUp = false;
   world.runtime.behaviours.set('quick', { exec: () => ({ exitCode: isUp ? 0 : 1 }) });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const readinessProbe = { exec: { command: ['up'] }, periodSeconds: 1 };
   it.source.set(podOf('web', { containers: [slow, quick({ readinessProbe })] }));
   await world.host.clock.advance(5000);
@@ -55,44 +55,40 @@ test('a started container is shown and probed while the image of another is pull
   await world.host.clock.advance(PULL_MS);
   assert.deepEqual([shown(it, 'quick'), shown(it, 'slow')], ['running, ready', 'running, ready']);
   assert.equal(statusOf(it, 'quick')?.restartCount, 1);
-  await it.stop();
 });
 
 test('the sandbox is shown before the images are pulled', async () => {
   const world = newSlowWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { containers: [slow] }));
   await world.host.clock.advance(1000);
   const { conditions = [], podIP, phase } = it.agent.pods()[0]?.status ?? {};
   const ready = conditions.find(({ type }) => type === 'PodReadyToStartContainers');
   assert.deepEqual([ready?.status, podIP, phase], ['True', '10.244.0.2', 'Pending']);
-  await it.stop();
 });
 
 test('a container that cannot start shows the reason while the image of another is pulled', async () => {
   const world = newSlowWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { containers: [slow, quick({ image: 'none:1', imagePullPolicy: 'Never' })] }));
   await world.host.clock.advance(1000);
   assert.deepEqual([shown(it, 'quick'), shown(it, 'slow')], ['ErrImageNeverPull', 'ContainerCreating']);
-  await it.stop();
 });
 
 test('a container is not shown as running before its postStart hook is done', async () => {
   const world = newSlowWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const lifecycle = { postStart: { sleep: { seconds: 10 } } };
   it.source.set(podOf('web', { containers: [slow, quick({ lifecycle })] }));
   await world.host.clock.advance(9999);
   assert.deepEqual([shown(it, 'quick'), shown(it, 'slow')], ['ContainerCreating', 'ContainerCreating']);
   await world.host.clock.advance(1);
   assert.deepEqual([shown(it, 'quick'), shown(it, 'slow')], ['running, ready', 'ContainerCreating']);
-  await it.stop();
 });
 
 test('a pod that never restarts is not terminal while its container is recreated', async () => {
   const world = newSlowWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const pod = podOf('web', { containers: [quick()], restartPolicy: 'Never' });
   it.source.set(pod);
   await world.host.clock.advance(1000);
@@ -104,12 +100,11 @@ test('a pod that never restarts is not terminal while its container is recreated
   await world.host.clock.advance(PULL_MS + 60_000);
   assert.equal(shown(it, 'quick'), 'running, ready');
   assert.deepEqual([...phases], ['Running']);
-  await it.stop();
 });
 
 test('a pod that is removed during a pull is shown as terminating', async () => {
   const world = newSlowWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const states: string[] = [];
   it.agent.subscribe((event) => {
     if (event.kind === 'status') states.push(shown(it, 'quick'));
@@ -122,5 +117,4 @@ test('a pod that is removed during a pull is shown as terminating', async () => 
   assert.deepEqual(it.agent.pods(), []);
   assert.ok(states.indexOf('terminated') >= 0);
   assert.ok(!states.slice(states.indexOf('terminated')).includes('running, ready'));
-  await it.stop();
 });

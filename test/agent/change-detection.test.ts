@@ -2,9 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentSettings } from '../../src/app/agent.ts';
-import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import {
+  createPod,
+  FOREVER,
+  type MemoryAgent,
+  newClusterWorld,
+  podOf,
+  startAgent,
+  type World,
+} from './memory-agent.ts';
 
-const FOREVER = new AbortController().signal;
 const AT_ONCE_MS = 200;
 /** Every pod has been synced, and again after a cached object has expired. */
 const LOOKED_AT_MS = 240_000;
@@ -16,19 +23,11 @@ async function start(changeDetection: AgentSettings['changeDetection']) {
   await direct.create(MAP, { metadata: { name: MAP.name }, data: { text: 'old' } }, FOREVER);
   const it = await startAgent(world, { ...(changeDetection && { changeDetection }) });
   it.source.set();
-  const { metadata } = await direct.create(
-    { resource: 'pods', namespace: 'default', name: 'web' },
-    {
-      metadata: { name: 'web', namespace: 'default', uid: '' },
-      spec: {
-        ...podOf('web').spec,
-        nodeName: SETTINGS.nodeName,
-        containers: [{ name: 'main', image: 'busybox:1', volumeMounts: [{ name: 'conf', mountPath: '/conf' }] }],
-        volumes: [{ name: 'conf', configMap: { name: MAP.name } }],
-      },
-    },
-    FOREVER,
-  );
+  const pod = podOf('web', {
+    containers: [{ name: 'main', image: 'busybox:1', volumeMounts: [{ name: 'conf', mountPath: '/conf' }] }],
+    volumes: [{ name: 'conf', configMap: { name: MAP.name } }],
+  });
+  const { metadata } = await createPod(world, pod);
   await it.host.clock.advance(AT_ONCE_MS);
   const path = `/var/lib/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~configmap/conf/text`;
   return { world, it, text: () => it.host.fs.readText(path) };

@@ -3,135 +3,122 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
-import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import {
+  createPod,
+  FOREVER,
+  podKey,
+  podOf,
+  SETTINGS,
+  startAgent,
+  startClusterAgent,
+  type World,
+} from './memory-agent.ts';
 
-const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
 
-function keyOf(name: string) {
-  return { resource: 'pods', namespace: 'default', name } as const;
-}
-
-async function create({ apiServer }: Required<World>, name: string, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
-  const { spec: given, metadata } = podOf(name, spec);
-  const { uid: _uid, ...named } = metadata;
-  const pod = { metadata: { ...named, uid: '' }, spec: { ...given, nodeName } };
-  return apiServer.direct.create(keyOf(name), pod, FOREVER);
+async function create(world: Required<World>, name: string, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
+  return createPod(world, podOf(name, spec));
 }
 
 async function find({ apiServer }: Required<World>, name: string): Promise<Pod | undefined> {
-  return apiServer.direct.get(keyOf(name), FOREVER).catch(() => undefined);
-}
-
-async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
-  const world = await newClusterWorld();
-  const it = await startAgent(world);
-  it.source.set();
-  return { world, it };
+  return apiServer.direct.get(podKey(name), FOREVER).catch(() => undefined);
 }
 
 test('a pod of this node runs, and its status reaches the API server', async () => {
-  const { world, it } = await start();
-  await create(world, 'web');
+  await using it = await startClusterAgent();
+  await create(it, 'web');
   await it.host.clock.advance(1000);
-  const status = (await find(world, 'web'))?.status;
+  const status = (await find(it, 'web'))?.status;
   assert.equal(status?.phase, 'Running');
   assert.ok(status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'));
-  await it.stop();
 });
 
 test('a deleted pod ends within its grace period and is removed everywhere', async () => {
-  const { world, it } = await start();
+  await using it = await startClusterAgent();
   it.runtime.behaviours.set('main', { onTerminate: { afterMs: 3000, code: 0 } });
-  await create(world, 'web');
+  await create(it, 'web');
   await it.host.clock.advance(1000);
-  await world.apiServer.direct.delete(keyOf('web'), {}, FOREVER);
+  await it.apiServer.direct.delete(podKey('web'), {}, FOREVER);
   await it.host.clock.advance(2999);
-  assert.notEqual(await find(world, 'web'), undefined);
+  assert.notEqual(await find(it, 'web'), undefined);
   await it.host.clock.advance(1000);
-  assert.equal(await find(world, 'web'), undefined);
+  assert.equal(await find(it, 'web'), undefined);
   assert.equal(it.runtime.sandboxes.size, 0);
   assert.deepEqual(it.agent.pods(), []);
-  await it.stop();
 });
 
 test('a force-deleted pod is removed from the machine too', async () => {
-  const { world, it } = await start();
-  await create(world, 'web');
+  await using it = await startClusterAgent();
+  await create(it, 'web');
   await it.host.clock.advance(1000);
-  await world.apiServer.direct.delete(keyOf('web'), { graceSeconds: 0 }, FOREVER);
+  await it.apiServer.direct.delete(podKey('web'), { graceSeconds: 0 }, FOREVER);
   await it.host.clock.advance(1000);
   assert.equal(it.runtime.sandboxes.size, 0);
-  await it.stop();
 });
 
 test('a restarted agent terminates the pods that were deleted meanwhile', async () => {
-  const { world, it } = await start();
-  await create(world, 'marked');
-  await create(world, 'forced');
+  const it = await startClusterAgent();
+  await create(it, 'marked');
+  await create(it, 'forced');
   await it.host.clock.advance(1000);
   await it.stop();
-  await world.apiServer.direct.delete(keyOf('marked'), {}, FOREVER);
-  await world.apiServer.direct.delete(keyOf('forced'), { graceSeconds: 0 }, FOREVER);
+  await it.apiServer.direct.delete(podKey('marked'), {}, FOREVER);
+  await it.apiServer.direct.delete(podKey('forced'), { graceSeconds: 0 }, FOREVER);
 
-  const next = await startAgent(world);
+  await using next = await startAgent(it);
   next.source.set();
   await next.host.clock.advance(5000);
-  assert.equal(await find(world, 'marked'), undefined);
+  assert.equal(await find(it, 'marked'), undefined);
   assert.equal(next.runtime.sandboxes.size, 0);
-  await next.stop();
 });
 
 test('orphans are not touched before the API server has reported', async () => {
-  const { world, it } = await start();
-  await create(world, 'web');
+  const it = await startClusterAgent();
+  await create(it, 'web');
   await it.host.clock.advance(1000);
   await it.stop();
-  world.apiServer.faults.setOutage(true);
-  const next = await startAgent(world);
+  it.apiServer.faults.setOutage(true);
+  await using next = await startAgent(it);
   next.source.set();
   await next.host.clock.advance(60_000);
   assert.equal(next.runtime.sandboxes.size, 1);
-  world.apiServer.faults.setOutage(false);
+  it.apiServer.faults.setOutage(false);
   await next.host.clock.advance(60_000);
   assert.equal(next.agent.pods()[0]?.status.phase, 'Running');
-  await next.stop();
 });
 
 test('a completed job stays completed over a restart of the agent', async () => {
-  const { world, it } = await start();
+  const it = await startClusterAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 10, code: 0 } });
-  await create(world, 'job', { restartPolicy: 'Never' });
+  await create(it, 'job', { restartPolicy: 'Never' });
   await it.host.clock.advance(1000);
-  assert.equal((await find(world, 'job'))?.status?.phase, 'Succeeded');
+  assert.equal((await find(it, 'job'))?.status?.phase, 'Succeeded');
   await it.stop();
 
-  const next = await startAgent(world);
+  await using next = await startAgent(it);
   next.source.set();
   await next.host.clock.advance(5000);
-  assert.equal((await find(world, 'job'))?.status?.phase, 'Succeeded');
+  assert.equal((await find(it, 'job'))?.status?.phase, 'Succeeded');
   assert.equal(next.runtime.containers.size, 1);
-  await next.stop();
 });
 
 test('a static pod has a mirror pod, which is deleted with it', async () => {
-  const { world, it } = await start();
+  await using it = await startClusterAgent();
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
   it.source.set(toStaticPod(podOf('web'), origin));
   await it.host.clock.advance(1000);
-  const mirror = await find(world, `web-${nodeName}`);
+  const mirror = await find(it, `web-${nodeName}`);
   assert.equal(mirror?.status?.phase, 'Running');
   assert.equal(mirror.metadata.annotations?.['kubernetes.io/config.mirror'], it.agent.pods()[0]?.pod.metadata.uid);
   assert.equal(it.runtime.sandboxes.size, 1);
 
-  await world.apiServer.direct.delete(keyOf(`web-${nodeName}`), { graceSeconds: 0 }, FOREVER);
+  await it.apiServer.direct.delete(podKey(`web-${nodeName}`), { graceSeconds: 0 }, FOREVER);
   await it.host.clock.advance(5000);
-  assert.equal((await find(world, `web-${nodeName}`))?.status?.phase, 'Running', 'made again');
+  assert.equal((await find(it, `web-${nodeName}`))?.status?.phase, 'Running', 'made again');
   assert.equal(it.runtime.sandboxes.size, 1, 'and the pod itself went on');
 
   it.source.set();
   await it.host.clock.advance(5000);
-  assert.equal(await find(world, `web-${nodeName}`), undefined);
+  assert.equal(await find(it, `web-${nodeName}`), undefined);
   assert.equal(it.runtime.sandboxes.size, 0);
-  await it.stop();
 });

@@ -1,40 +1,23 @@
 /** A container exits as its rule names, and all containers of the pod restart: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
-import type { Effect } from '../../src/cri/fake/effects.ts';
-import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
-import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
-import { type MemoryAgent, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import { type MemoryAgent, podOf, SETTINGS, startAgent } from './memory-agent.ts';
+import { container, newWatchedWorld, type WatchedWorld } from './watched-world.ts';
 
 const SIMULATED = new CriError('Unknown', 'simulated');
 const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
 const FOREVER = new AbortController().signal;
 
-interface WatchedWorld extends World {
-  /** `10 started web`: the effects on containers, with seconds. */
-  readonly effects: string[];
-}
-
-function newWatchedWorld(): WatchedWorld {
-  const host = createMemoryHost();
-  const effects: string[] = [];
-  const onEffect = (effect: Effect): void => {
-    if (!('container' in effect) || effect.kind === 'created' || effect.kind === 'killed') return;
-    effects.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
-  };
-  const runtime = createFakeRuntime({ clock: host.clock, random: host.random, fs: host.fs, onEffect });
-  runtime.addImage('busybox:1');
-  for (const name of ['first', 'second'])
-    runtime.behaviours.set(name, { exits: { afterMs: 0, code: 0 }, output: ['ok'] });
-  for (const name of ['web', 'worker', 'proxy']) runtime.behaviours.set(name, { output: ['hello'] });
-  return { host, runtime, effects };
-}
-
-function container(name: string, extra: Partial<Container> = {}): Container {
-  return { name, image: 'busybox:1', ...extra };
+/** A world whose init containers succeed, and whose containers write a line. */
+function newPodWorld(): WatchedWorld {
+  const world = newWatchedWorld();
+  const { behaviours } = world.runtime;
+  for (const name of ['first', 'second']) behaviours.set(name, { exits: { afterMs: 0, code: 0 }, output: ['ok'] });
+  for (const name of ['web', 'worker', 'proxy']) behaviours.set(name, { output: ['hello'] });
+  return world;
 }
 
 /** A pod with restart policy Never, except for its worker. */
@@ -85,8 +68,8 @@ const ANEW = [
 ];
 
 test('all containers of the pod are removed, the cause last, and restart from the first init container', async () => {
-  const world = newWatchedWorld();
-  const it = await startAgent(world);
+  const world = newPodWorld();
+  await using it = await startAgent(world);
   const conditions: string[] = [];
   it.agent.subscribe((event) => {
     if (event.kind !== 'status') return;
@@ -112,34 +95,31 @@ test('all containers of the pod are removed, the cause last, and restart from th
     killing?.map(({ message, fieldPath }) => `${fieldPath} ${message}`),
     ['spec.containers{web} killing', 'spec.initContainers{proxy} killing'],
   );
-  await it.stop();
 });
 
 test('logs of the removed containers stay, and the new containers write beside them', async () => {
-  const world = newWatchedWorld();
-  const it = await startAgent(world);
+  const world = newPodWorld();
+  await using it = await startAgent(world);
   it.source.set(podWithRule());
   await endWorker(world, 42);
   await world.host.clock.advance(0);
   const logs = await world.host.fs.readDirectory('/var/log/pods/default_pod_uid-pod/web');
   assert.deepEqual(logs.map(({ name }) => name).toSorted(), ['0.log', '1.log']);
-  await it.stop();
 });
 
 test('an exit that the rule does not name leaves the other containers running', async () => {
-  const world = newWatchedWorld();
-  const it = await startAgent(world);
+  const world = newPodWorld();
+  await using it = await startAgent(world);
   it.source.set(podWithRule());
   await endWorker(world, 1);
   await world.host.clock.advance(1000);
   assert.deepEqual(world.effects, ['10 exited worker']);
-  await it.stop();
 });
 
 test('a container that ignores SIGTERM gets two seconds', async () => {
-  const world = newWatchedWorld();
+  const world = newPodWorld();
   world.runtime.behaviours.set('web', { onTerminate: 'ignore' });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podWithRule());
   await endWorker(world, 42);
   await world.host.clock.advance(5000);
@@ -149,12 +129,11 @@ test('a container that ignores SIGTERM gets two seconds', async () => {
     '12 exited web',
     '12 removed web',
   ]);
-  await it.stop();
 });
 
 test('ephemeral containers are not restarted', async () => {
-  const world = newWatchedWorld();
-  const it = await startAgent(world);
+  const world = newPodWorld();
+  await using it = await startAgent(world);
   const pod = podWithRule();
   it.source.set(pod);
   await world.host.clock.advance(1000);
@@ -162,12 +141,11 @@ test('ephemeral containers are not restarted', async () => {
   await endWorker(world, 42);
   await world.host.clock.advance(1000);
   assert.deepEqual(world.effects, ANEW);
-  await it.stop();
 });
 
 test('a failed removal is retried from where it stopped', async () => {
-  const world = newWatchedWorld();
-  const it = await startAgent(world);
+  const world = newPodWorld();
+  await using it = await startAgent(world);
   it.source.set(podWithRule());
   world.runtime.failures.everyCall((method) => {
     const isNow = method === 'removeContainer' && world.host.clock.monotonic() < 15_000;
@@ -182,11 +160,10 @@ test('a failed removal is retried from where it stopped', async () => {
     [1, 1, 1, 1, 1],
   );
   assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
-  await it.stop();
 });
 
 test('the next agent continues after a crash in the middle', async () => {
-  const world = newWatchedWorld();
+  const world = newPodWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
   world.runtime.failures.everyCall((method, request) => {
@@ -198,16 +175,15 @@ test('the next agent continues after a crash in the middle', async () => {
   await world.host.clock.advance(0);
   await it.stop();
   world.runtime.failures.everyCall(() => undefined);
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.set(podWithRule());
   await world.host.clock.advance(0);
   assert.deepEqual(world.effects, ANEW);
-  await next.stop();
 });
 
 test('a sandbox that is lost meanwhile is recreated first', async () => {
-  const world = newWatchedWorld();
-  const it = await startAgent(world);
+  const world = newPodWorld();
+  await using it = await startAgent(world);
   it.source.set(podWithRule());
   await endWorker(world, 42);
   for (const { id } of world.runtime.sandboxes.values()) world.runtime.loseSandbox(id);
@@ -216,13 +192,12 @@ test('a sandbox that is lost meanwhile is recreated first', async () => {
   const names = running.map(({ config }) => config.metadata?.name);
   assert.deepEqual(new Set(names), new Set(['proxy', 'web', 'worker']));
   assert.deepEqual([...world.runtime.sandboxes.values()].map(({ state }) => state).at(-1), 'ready');
-  await it.stop();
 });
 
 test('an init container can be the cause', async () => {
-  const world = newWatchedWorld();
+  const world = newPodWorld();
   world.runtime.behaviours.set('second', { exits: { afterMs: 1000, code: 42 } });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const spec = {
     initContainers: [container('first'), container('second', { restartPolicy: 'Never', restartPolicyRules: [rule] })],
   };
@@ -243,11 +218,10 @@ test('an init container can be the cause', async () => {
     '1 exited second',
     '1 started web',
   ]);
-  await it.stop();
 });
 
 test('the restart is written to the API server, and a restarted agent reads it back', async () => {
-  const world = newWatchedWorld();
+  const world = newPodWorld();
   const { clock, random } = world.host;
   const apiServer = createMemoryApiServer({ clock, random });
   const node = { resource: 'nodes', namespace: '', name: SETTINGS.nodeName } as const;
@@ -267,9 +241,8 @@ test('the restart is written to the API server, and a restarted agent reads it b
   };
   assert.deepEqual(await restarts(), ['False', 'web 1', 'worker 1']);
   await it.stop();
-  const next = await startAgent({ ...world, apiServer });
+  await using next = await startAgent({ ...world, apiServer });
   next.source.set();
   await clock.advance(20_000);
   assert.deepEqual(await restarts(), ['False', 'web 1', 'worker 1']);
-  await next.stop();
 });

@@ -3,30 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
-import type { Effect } from '../../src/cri/fake/effects.ts';
-import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { NamespaceMode } from '../../src/cri/generated/runtime-v1.ts';
-import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import { container, newWatchedWorld } from './watched-world.ts';
 
 const SIMULATED = new CriError('Unknown', 'simulated');
-
-/** A world that records the effects on containers, with seconds. */
-function newWatchedWorld(): World & { readonly effects: string[] } {
-  const host = createMemoryHost();
-  const effects: string[] = [];
-  const onEffect = (effect: Effect): void => {
-    if (!('container' in effect) || effect.kind === 'created' || effect.kind === 'killed') return;
-    effects.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
-  };
-  const runtime = createFakeRuntime({ clock: host.clock, random: host.random, fs: host.fs, onEffect });
-  runtime.addImage('busybox:1');
-  return { host, runtime, effects };
-}
-
-function container(name: string, extra: Partial<Container> = {}): Container {
-  return { name, image: 'busybox:1', ...extra };
-}
 
 /** Registers an image whose pull takes this long. */
 function slowImage({ runtime }: World, name: string, pullMs: number): Partial<Container> {
@@ -55,18 +36,17 @@ test('main containers start in parallel: a slow pull delays no other container',
   const world = newWatchedWorld();
   const slow = slowImage(world, 'slow:1', 5000);
   const slower = slowImage(world, 'slower:1', 7000);
-  const it = await startAgent(world, { serializeImagePulls: false });
+  await using it = await startAgent(world, { serializeImagePulls: false });
   it.source.set(podOf('web', { containers: [container('a', slower), container('b', slow), container('c')] }));
   await world.host.clock.advance(8000);
   assert.deepEqual(world.effects, ['0 started c', '5 started b', '7 started a']);
-  await it.stop();
 });
 
 test('containers after one with a postStart hook wait for the hook; those before it do not', async () => {
   const world = newWatchedWorld();
   const slow = slowImage(world, 'slow:1', 9000);
   const hook = { lifecycle: { postStart: { sleep: { seconds: 4 } } } };
-  const it = await startAgent(world, { serializeImagePulls: false });
+  await using it = await startAgent(world, { serializeImagePulls: false });
   const containers = [
     container('a', slow),
     container('mesh', hook),
@@ -77,23 +57,21 @@ test('containers after one with a postStart hook wait for the hook; those before
   it.source.set(podOf('web', { containers }));
   await world.host.clock.advance(10_000);
   assert.deepEqual(world.effects, ['0 started mesh', '4 started b', '4 started gate', '8 started c', '9 started a']);
-  await it.stop();
 });
 
 test('a failed hook does not keep other containers from starting', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('mesh', { exec: () => ({ afterMs: 2000, exitCode: 1 }) });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const hook = { lifecycle: { postStart: { exec: { command: ['false'] } } } };
   it.source.set(podOf('web', { containers: [container('mesh', hook), container('a')] }));
   await world.host.clock.advance(2000);
   assert.deepEqual(world.effects.slice(0, 4), ['0 started mesh', '2 terminating mesh', '2 exited mesh', '2 started a']);
-  await it.stop();
 });
 
 test('each container that cannot start shows the reason, and the others run', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   world.runtime.behaviours.set('broken', { startError: 'no such file' });
   const missing = { image: 'none:1', imagePullPolicy: 'Never' };
   it.source.set(podOf('web', { containers: [container('broken'), container('nowhere', missing), container('fine')] }));
@@ -108,7 +86,6 @@ test('each container that cannot start shows the reason, and the others run', as
   ]);
   const events = it.agent.pods()[0]?.events.map(({ fieldPath, message }) => `${fieldPath} ${message}`) ?? [];
   assert.ok(events.includes('spec.containers{broken} Error: no such file'));
-  await it.stop();
 });
 
 const runtimeErrors: Record<string, { method: 'createContainer' | 'startContainer'; reason: string }> = {
@@ -119,7 +96,7 @@ const runtimeErrors: Record<string, { method: 'createContainer' | 'startContaine
 for (const [what, { method, reason }] of Object.entries(runtimeErrors)) {
   test(`a container that ${what} shows the error of the runtime; its event contains no id`, async () => {
     const world = newWatchedWorld();
-    const it = await startAgent(world);
+    await using it = await startAgent(world);
     world.runtime.failures.everyCall((called, request) => {
       if (called !== method) return undefined;
       const { containerId = '' } = request as { containerId?: string }; // the request type of the method
@@ -137,14 +114,13 @@ for (const [what, { method, reason }] of Object.entries(runtimeErrors)) {
     const failed = it.agent.pods()[0]?.events.filter((event) => event.reason === 'Failed');
     const expected = `Error: no task for ${method === 'startContainer' ? 'main' : 'anything'}`;
     assert.equal(failed?.at(-1)?.message, expected);
-    await it.stop();
   });
 }
 
 test('a pod that is removed while its containers start leaves no resources behind', async () => {
   const world = newWatchedWorld();
   const slow = slowImage(world, 'slow:1', 60_000);
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const hook = { lifecycle: { postStart: { sleep: { seconds: 60 } } } };
   it.source.set(podOf('web', { containers: [container('a', slow), container('mesh', hook), container('b')] }));
   await world.host.clock.advance(1000);
@@ -153,12 +129,11 @@ test('a pod that is removed while its containers start leaves no resources behin
   assert.equal(world.runtime.containers.size + world.runtime.sandboxes.size, 0);
   assert.deepEqual(it.agent.pods(), []);
   assert.ok(!world.effects.includes('1 started b'));
-  await it.stop();
 });
 
 test('removing a pod while its sandbox is created is not a failure', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const reasons: string[] = [];
   it.agent.subscribe((event) => event.kind === 'event' && reasons.push(event.event.reason));
   world.runtime.failures.next('runPodSandbox', { kind: 'delay', ms: 60_000 });
@@ -168,12 +143,11 @@ test('removing a pod while its sandbox is created is not a failure', async () =>
   await world.host.clock.advance(1000);
   assert.deepEqual(it.agent.pods(), []);
   assert.deepEqual(reasons, []);
-  await it.stop();
 });
 
 test('a sandbox status error is reported, and the pod starts once the status is available', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   world.runtime.failures.next('podSandboxStatus', { kind: 'before', error: SIMULATED });
   it.source.set(podOf('web'));
   await world.host.clock.advance(0);
@@ -182,14 +156,13 @@ test('a sandbox status error is reported, and the pod starts once the status is 
   ]);
   await world.host.clock.advance(20_000);
   assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
-  await it.stop();
 });
 
 test('two containers that must be recreated are stopped together', async () => {
   const world = newWatchedWorld();
   for (const name of ['a', 'b']) world.runtime.behaviours.set(name, { onTerminate: { afterMs: 3000, code: 0 } });
   world.runtime.addImage('busybox:2');
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { containers: [container('a'), container('b'), container('c')] }));
   await world.host.clock.advance(1000);
   const image = 'busybox:2';
@@ -204,14 +177,13 @@ test('two containers that must be recreated are stopped together', async () => {
     '4 started b',
   ]);
   assert.deepEqual(events(it, 'Killing'), ['spec.containers{a}', 'spec.containers{b}']);
-  await it.stop();
 });
 
 const target = { targetContainerName: 'main' };
 
 test('an ephemeral container starts in a running pod, sees its target, and no other container restarts', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web'));
   await world.host.clock.advance(1000);
   const before = idsOf(it);
@@ -232,7 +204,6 @@ test('an ephemeral container starts in a running pod, sees its target, and no ot
   it.source.set();
   await world.host.clock.advance(0);
   assert.equal(world.runtime.containers.size, 0);
-  await it.stop();
 });
 
 test('an ephemeral container from the API server is in the status, also with the next agent', async () => {
@@ -254,29 +225,27 @@ test('an ephemeral container from the API server is in the status, also with the
   };
   assert.deepEqual(await shown(), ['main running 0', 'debug running 0']);
   await it.stop();
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.set();
   await world.host.clock.advance(60_000);
   assert.deepEqual(await shown(), ['main running 0', 'debug running 0']);
-  await next.stop();
 });
 
 test('an ephemeral container joins the shared process namespace of its pod', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const spec = { shareProcessNamespace: true };
   it.source.set(podOf('web', spec));
   await world.host.clock.advance(0);
   it.source.set(podOf('web', { ...spec, ephemeralContainers: [{ ...container('debug'), ...target }] }));
   await world.host.clock.advance(0);
   assert.deepEqual(namespacesOf(it, 'debug'), { pid: NamespaceMode.POD, targetId: '' });
-  await it.stop();
 });
 
 test('an exited ephemeral container is not started again, not even in a new sandbox', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('debug', { exits: { afterMs: 1000, code: 3 } });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web'));
   await world.host.clock.advance(0);
   it.source.set(podOf('web', { ephemeralContainers: [container('debug')] }));
@@ -286,13 +255,12 @@ test('an exited ephemeral container is not started again, not even in a new sand
   assert.equal(world.effects.filter((line) => line.endsWith('started debug')).length, 1);
   const shown = it.agent.pods()[0]?.status.ephemeralContainerStatuses?.[0];
   assert.deepEqual([shown?.state?.terminated?.exitCode, shown?.restartCount], [3, 0]);
-  await it.stop();
 });
 
 test('an ephemeral container starts while init containers run, whatever its result', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 5000, code: 0 } });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const pod = podOf('web', { initContainers: [container('first')] });
   it.source.set(pod);
   await world.host.clock.advance(1000);
@@ -306,13 +274,12 @@ test('an ephemeral container starts while init containers run, whatever its resu
   assert.ok(it.agent.pods()[0]?.events.some(({ message }) => message === `Error: ${waiting.message}`));
   await world.host.clock.advance(20_000);
   assert.deepEqual(world.effects.slice(2, 5), ['5 exited first', '5 started main', '5 started lost']);
-  await it.stop();
 });
 
 test('ephemeral containers end with their pod and do not delay sidecars', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('debug', { onTerminate: 'ignore' });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const pod = podOf('web', { initContainers: [container('proxy', { restartPolicy: 'Always' })] });
   it.source.set(pod);
   await world.host.clock.advance(0);
@@ -329,7 +296,6 @@ test('ephemeral containers end with their pod and do not delay sidecars', async 
     '1 exited proxy',
     '31 exited debug',
   ]);
-  await it.stop();
 });
 
 function ends(effects: readonly string[]): string[] {
@@ -340,7 +306,7 @@ test('sidecars end in reverse order, each within the remaining grace period', as
   const world = newWatchedWorld();
   world.runtime.behaviours.set('main', { onTerminate: { afterMs: 4000, code: 0 } });
   world.runtime.behaviours.set('log', { onTerminate: { afterMs: 3500, code: 0 } });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const sidecar = (name: string): Container => container(name, { restartPolicy: 'Always' });
   const graces: string[] = [];
   world.runtime.failures.everyCall((method, request) => {
@@ -362,12 +328,11 @@ test('sidecars end in reverse order, each within the remaining grace period', as
     '7.5 exited proxy',
   ]);
   assert.deepEqual(graces, ['10', '6', '3']);
-  await it.stop();
 });
 
 test('a failed container stop is reported with kubelet’s message and retried', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const pod = podOf('web', { containers: [container('a'), container('b')] });
   it.source.set(pod);
   await world.host.clock.advance(0);
@@ -381,12 +346,11 @@ test('a failed container stop is reported with kubelet’s message and retried',
   assert.ok([...world.runtime.sandboxes.values()].every(({ state }) => state === 'ready'));
   await world.host.clock.advance(20_000);
   assert.ok([...world.runtime.sandboxes.values()].every(({ state }) => state === 'notReady'));
-  await it.stop();
 });
 
 test('a failed sandbox stop is reported with kubelet’s message', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const pod = podOf('web');
   it.source.set(pod);
   await world.host.clock.advance(0);
@@ -396,7 +360,6 @@ test('a failed sandbox stop is reported with kubelet’s message', async () => {
   assert.deepEqual(events(it, 'FailedKillPod'), [
     'error killing pod: failed to "KillPodSandbox" for "uid-web" with KillPodSandboxError: "rpc error: code = Unknown desc = simulated"',
   ]);
-  await it.stop();
 });
 
 function deleted(pod: Pod): Pod {
@@ -406,7 +369,7 @@ function deleted(pod: Pod): Pod {
 test('of a failing init container only the last dead container and its log are kept', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 100, code: 1 }, output: ['no luck'] });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { initContainers: [container('first')] }));
   await world.host.clock.advance(1000);
   assert.equal(it.agent.pods()[0]?.status.initContainerStatuses?.[0]?.restartCount, 1);
@@ -417,13 +380,12 @@ test('of a failing init container only the last dead container and its log are k
     logs.map(({ name }) => name),
     ['1.log'],
   );
-  await it.stop();
 });
 
 test('the first init container of a new sandbox continues the attempt count of the removed one, as with kubelet', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 0, code: 0 }, output: ['done'] });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { initContainers: [container('first')] }));
   await world.host.clock.advance(1000);
   for (const { id } of world.runtime.sandboxes.values()) world.runtime.loseSandbox(id);
@@ -433,12 +395,11 @@ test('the first init container of a new sandbox continues the attempt count of t
   );
   assert.deepEqual(new Set(attempts), new Set(['first 1', 'main 0', 'main 1']));
   assert.deepEqual(events(it, 'SandboxChanged').length, 1);
-  await it.stop();
 });
 
 test('a container that exits because its sandbox is replaced does not count as crashed', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web'));
   for (const ranMs of [1000, 1000, 30_000]) {
     await world.host.clock.advance(ranMs);
@@ -450,7 +411,6 @@ test('a container that exits because its sandbox is replaced does not count as c
   await world.host.clock.advance(1000);
   assert.equal(world.runtime.sandboxes.size, 2);
   assert.match(world.effects.at(-1) ?? '', /started main$/);
-  await it.stop();
 });
 
 const stopFaults = {
@@ -461,7 +421,7 @@ const stopFaults = {
 for (const [what, fault] of Object.entries(stopFaults)) {
   test(`a sidecar waits for a container that ${what} for its own grace period, and no longer`, async () => {
     const world = newWatchedWorld();
-    const it = await startAgent(world);
+    await using it = await startAgent(world);
     const initContainers = [container('proxy', { restartPolicy: 'Always' })];
     it.source.set(podOf('web', { initContainers, terminationGracePeriodSeconds: 5 }));
     await world.host.clock.advance(0);
@@ -469,6 +429,5 @@ for (const [what, fault] of Object.entries(stopFaults)) {
     it.source.set();
     await world.host.clock.advance(6000);
     assert.deepEqual(ends(world.effects).slice(0, 2), ['5 terminating proxy', '5 exited proxy']);
-    await it.stop();
   });
 }

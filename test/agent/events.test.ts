@@ -3,23 +3,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event, Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
-import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import {
+  createPod,
+  FOREVER,
+  newClusterWorld,
+  podKey,
+  podOf,
+  SETTINGS,
+  startAgent,
+  startClusterAgent,
+  type World,
+} from './memory-agent.ts';
 
-const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
 const AT_ONCE_MS = 1000;
 
-async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
-  const world = await newClusterWorld();
-  const it = await startAgent(world);
-  it.source.set();
-  return { world, it };
-}
-
-async function create({ apiServer }: Required<World>, name: string): Promise<Pod> {
-  const { metadata, spec } = podOf(name, { dnsPolicy: 'Default' });
-  const key = { resource: 'pods', namespace: 'default', name } as const;
-  return apiServer.direct.create(key, { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } }, FOREVER);
+async function create(world: Required<World>, name: string): Promise<Pod> {
+  return createPod(world, podOf(name, { dnsPolicy: 'Default' }));
 }
 
 async function eventsOf({ apiServer }: Required<World>, kind: string): Promise<readonly Event[]> {
@@ -32,58 +32,51 @@ function reasons(events: readonly Event[]): string[] {
 }
 
 test('events of a container name the pod, its resource version and the container', async () => {
-  const { world, it } = await start();
-  const { metadata } = await create(world, 'web');
+  await using it = await startClusterAgent();
+  const { metadata } = await create(it, 'web');
   await it.host.clock.advance(AT_ONCE_MS);
-  const events = await eventsOf(world, 'Pod');
+  const events = await eventsOf(it, 'Pod');
   assert.deepEqual(reasons(events), ['Pulled', 'Created', 'Started']);
   const { namespace, name, uid, resourceVersion } = metadata;
   const fieldPath = 'spec.containers{main}';
   const expected = { kind: 'Pod', apiVersion: 'v1', namespace, name, uid, resourceVersion, fieldPath };
   for (const { involvedObject } of events) assert.deepEqual(involvedObject, expected);
-  await it.stop();
 });
 
 test('events of a static pod name its own UID, which its mirror pod refers to', async () => {
-  const { world, it } = await start();
+  await using it = await startClusterAgent();
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
   const pod = toStaticPod(podOf('web', { dnsPolicy: 'Default' }), origin);
   it.source.set(pod);
   await it.host.clock.advance(AT_ONCE_MS);
-  const events = await eventsOf(world, 'Pod');
+  const events = await eventsOf(it, 'Pod');
   assert.deepEqual(reasons(events), ['Pulled', 'Created', 'Started']);
-  const key = { resource: 'pods', namespace: 'default', name: `web-${nodeName}` } as const;
-  const mirror = await world.apiServer.direct.get(key, FOREVER);
+  const mirror = await it.apiServer.direct.get(podKey(`web-${nodeName}`), FOREVER);
   const uids = new Set(events.map(({ involvedObject }) => involvedObject.uid));
   assert.deepEqual(uids, new Set([pod.metadata.uid]));
   assert.deepEqual(uids, new Set([mirror.metadata.annotations?.['kubernetes.io/config.mirror']]));
   assert.notEqual(mirror.metadata.uid, pod.metadata.uid);
-  await it.stop();
 });
 
 test('a rejected pod gets an event too', async () => {
-  const { world, it } = await start();
-  const { metadata, spec } = podOf('web', { resourceClaims: [{ name: 'c' }] });
-  const key = { resource: 'pods', namespace: 'default', name: 'web' } as const;
-  const pod = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } };
-  await world.apiServer.direct.create(key, pod, FOREVER);
+  await using it = await startClusterAgent();
+  await createPod(it, podOf('web', { resourceClaims: [{ name: 'c' }] }));
   await it.host.clock.advance(AT_ONCE_MS);
   assert.deepEqual(
-    (await eventsOf(world, 'Pod')).map(({ type, reason }) => `${type} ${reason}`),
+    (await eventsOf(it, 'Pod')).map(({ type, reason }) => `${type} ${reason}`),
     ['Warning PodFeatureUnsupported'],
   );
-  await it.stop();
 });
 
 test('a server that rejects events delays no pod, and receives all of them later', async () => {
-  const { world, it } = await start();
+  await using it = await startClusterAgent();
   let isHanging = true;
-  world.apiServer.faults.everyCall((verb, { resource }) =>
+  it.apiServer.faults.everyCall((verb, { resource }) =>
     verb === 'create' && resource === 'events' && isHanging ? { kind: 'hang' } : undefined,
   );
-  await create(world, 'web');
+  await create(it, 'web');
   await it.host.clock.advance(AT_ONCE_MS);
-  await create(world, 'api');
+  await create(it, 'api');
   await it.host.clock.advance(AT_ONCE_MS);
   assert.deepEqual(
     it.agent.pods().map(({ status }) => status.phase),
@@ -91,36 +84,34 @@ test('a server that rejects events delays no pod, and receives all of them later
   );
   isHanging = false;
   await it.host.clock.advance(60_000);
-  assert.equal((await eventsOf(world, 'Pod')).length, 6);
-  await it.stop();
+  assert.equal((await eventsOf(it, 'Pod')).length, 6);
 });
 
 test('repeated failures of a container are aggregated into few events', async () => {
-  const { world, it } = await start();
+  await using it = await startClusterAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 100, code: 1 } });
-  await create(world, 'web');
+  await create(it, 'web');
   await it.host.clock.advance(600_000);
-  const events = await eventsOf(world, 'Pod');
+  const events = await eventsOf(it, 'Pod');
   assert.deepEqual(new Set(reasons(events)), new Set(['Pulled', 'Created', 'Started', 'BackOff']));
   assert.equal(events.length, 4);
   const restarts = it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount ?? 0;
   assert.equal(events.find(({ reason }) => reason === 'Started')?.count, restarts + 1);
-  await it.stop();
 });
 
 test('an agent writes all pending events before it exits', async () => {
-  const { world, it } = await start();
-  await create(world, 'web');
+  const it = await startClusterAgent();
+  await create(it, 'web');
   await it.host.clock.advance(AT_ONCE_MS);
   let isHeld = true;
-  world.apiServer.faults.everyCall((verb, { resource }) =>
+  it.apiServer.faults.everyCall((verb, { resource }) =>
     verb === 'create' && resource === 'events' && isHeld ? { kind: 'hang' } : undefined,
   );
-  await create(world, 'api');
+  await create(it, 'api');
   await it.host.clock.advance(AT_ONCE_MS);
   isHeld = false;
   await it.stop();
-  assert.equal((await eventsOf(world, 'Pod')).length, 6);
+  assert.equal((await eventsOf(it, 'Pod')).length, 6);
 });
 
 test('a full disk is an event of the node', async () => {
@@ -128,7 +119,7 @@ test('a full disk is an event of the node', async () => {
   await world.host.fs.makeDirectory('/var/lib/fake-runtime');
   const usage = { capacityBytes: 100 * 2 ** 20, availableBytes: 1, inodes: 1, inodesFree: 1 };
   world.host.fs.setUsage('/var/lib/fake-runtime', usage);
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set();
   await it.host.clock.advance(601_000);
   const events = await eventsOf(world, 'Node');
@@ -142,5 +133,4 @@ test('a full disk is an event of the node', async () => {
       source: { component: 'kubelet', host: nodeName },
     },
   );
-  await it.stop();
 });

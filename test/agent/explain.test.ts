@@ -12,7 +12,7 @@ function whyOf({ agent, host }: MemoryAgent, uid: string): readonly string[] {
 }
 
 test('a crashing pod shows how it exited and when it restarts', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.source.set(podOf('web'));
   await it.host.clock.advance(5000);
@@ -23,11 +23,10 @@ test('a crashing pod shows how it exited and when it restarts', async () => {
     'It starts again in 7 s (back-off 10s).',
     'Its log may say more: nodelet logs web -c main',
   ]);
-  await it.stop();
 });
 
 test('a container is shown as running during its postStart hook, so that its log can be read', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exec: () => ({ afterMs: 60_000 }) });
   const lifecycle = { postStart: { exec: { command: ['wait'] } } };
   it.source.set(podOf('web', { containers: [{ name: 'main', image: 'busybox:1', lifecycle }] }));
@@ -38,21 +37,19 @@ test('a container is shown as running during its postStart hook, so that its log
     'web is not ready (for 5 s): it is waiting for the postStart hook of container main.',
     'It has been waiting for the postStart hook of container main for 5 s.',
   ]);
-  await it.stop();
 });
 
 test('a pod with a missing image shows that, and the time of the next attempt', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web', { containers: [{ name: 'main', image: 'missing:1' }] }));
   await it.host.clock.advance(4000);
   const said = whyOf(it, 'uid-web');
   assert.equal(said[0], 'web is not ready (for 4 s): image "missing:1" cannot be pulled.');
   assert.equal(said.at(-1), 'It is tried again in 6 s.');
-  await it.stop();
 });
 
 test('a pod without a sandbox shows the error of the runtime', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
   it.source.set(podOf('web'));
   await it.host.clock.advance(2000);
@@ -60,11 +57,10 @@ test('a pod without a sandbox shows the error of the runtime', async () => {
     'web is not ready (for 2 s): the creation of its sandbox fails.',
     'The creation of its sandbox failed 2 s ago: no network.',
   ]);
-  await it.stop();
 });
 
 test('a pod that waits for an older pod of the same name shows which one', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { onTerminate: { afterMs: 10_000, code: 0 } });
   it.source.set(podOf('web'));
   await it.host.clock.advance(0);
@@ -80,22 +76,20 @@ test('a pod that waits for an older pod of the same name shows which one', async
     'What still runs is killed in 25 s.',
     'Container main was asked to end 5 s ago and still runs: it ignores SIGTERM, or needs the time.',
   ]);
-  await it.stop();
 });
 
 test('no step of a start waits for a timer', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(...['a', 'b', 'c'].map((name) => podOf(name)));
   await it.host.clock.advance(60_000);
   for (const { steps } of it.agent.pods()) {
     assert.equal(steps.at(-1)?.name, 'start container');
     assert.deepEqual(startGaps(steps, 0), []);
   }
-  await it.stop();
 });
 
 test('a pod shows its missing ConfigMap, and one that lost it shows the content that it keeps', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const main = { name: 'main', image: 'busybox:1', volumeMounts: [{ name: 'conf', mountPath: '/conf' }] };
   it.source.set(podOf('web', { containers: [main], volumes: [{ name: 'conf', configMap: { name: 'settings' } }] }));
   await it.host.clock.advance(1900);
@@ -110,11 +104,10 @@ test('a pod shows its missing ConfigMap, and one that lost it shows the content 
     'Its volumes could not be updated just now: volume "conf": configmap "settings" not found.',
     'Its containers keep what the volumes held before.',
   ]);
-  await it.stop();
 });
 
 test('a manually stopped pod is shown as such until it is desired again', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const pod = podOf('web');
   it.source.set(pod);
   await it.host.clock.advance(1000);
@@ -129,5 +122,4 @@ test('a manually stopped pod is shown as such until it is desired again', async 
   it.source.set();
   await it.host.clock.advance(1000);
   assert.deepEqual(it.agent.manuallyStopped(), []);
-  await it.stop();
 });

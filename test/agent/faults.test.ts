@@ -37,20 +37,19 @@ function loseSandbox({ runtime }: World): void {
 test('in a new sandbox all init containers run again before the main container', async () => {
   const world = newWatchedWorld();
   for (const name of ['first', 'second']) world.runtime.behaviours.set(name, { exits: { afterMs: 1000, code: 0 } });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { initContainers: ['first', 'second'].map(containerOf) }));
   await world.host.clock.advance(5_000);
   loseSandbox(world);
   await world.host.clock.advance(15_000);
   const inOrder = ['first', 'second', 'main'];
   assert.deepEqual(world.started, [...inOrder, ...inOrder]);
-  await it.stop();
 });
 
 test('a main container that was created but never started does not prove that its init containers ran', async () => {
   const world = newWatchedWorld();
   world.runtime.behaviours.set('first', { exits: { afterMs: 1000, code: 0 } });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web', { initContainers: [containerOf('first')] }));
   await world.host.clock.advance(500);
   const startFails = (method: string) =>
@@ -61,12 +60,11 @@ test('a main container that was created but never started does not prove that it
   loseSandbox(world);
   await world.host.clock.advance(30_000);
   assert.deepEqual(world.started, ['first', 'first', 'main']);
-  await it.stop();
 });
 
 test('after an unobserved start the container is looked up before it is started again', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   world.runtime.failEventStreams();
   world.runtime.failures.next('getContainerEvents', { kind: 'hang' });
   world.runtime.failures.next('startContainer', { kind: 'after', error: SIMULATED });
@@ -80,12 +78,11 @@ test('after an unobserved start the container is looked up before it is started 
   await world.host.clock.advance(120_000);
   assert.deepEqual(world.started, ['main']);
   assert.equal(phaseOf(it), 'Running');
-  await it.stop();
 });
 
 test('a clock that was set back does not make a new sandbox look old', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('web'));
   await world.host.clock.advance(5_000);
   world.host.clock.jump(-3_600_000);
@@ -93,20 +90,18 @@ test('a clock that was set back does not make a new sandbox look old', async () 
   await world.host.clock.advance(60_000);
   assert.deepEqual(world.started, ['main', 'main']);
   assert.equal([...world.runtime.sandboxes.values()].filter(({ state }) => state === 'ready').length, 1);
-  await it.stop();
 });
 
 test('a pod that is already marked as deleted is never started', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(deleted(podOf('web')));
   await world.host.clock.advance(60_000);
   assert.deepEqual([world.started, world.runtime.sandboxes.size], [[], 0]);
-  await it.stop();
 });
 
 test('a rejected pod stays rejected when it is deleted', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const refused = podOf('web', { nodeSelector: { nowhere: 'true' } });
   it.source.set(refused);
   await it.host.clock.advance(0);
@@ -116,7 +111,6 @@ test('a rejected pod stays rejected when it is deleted', async () => {
   it.source.set();
   await it.host.clock.advance(0);
   assert.deepEqual(it.agent.pods(), []);
-  await it.stop();
 });
 
 test('no status is published for orphans of a previous agent', async () => {
@@ -125,7 +119,7 @@ test('no status is published for orphans of a previous agent', async () => {
   first.source.set(podOf('old'));
   await world.host.clock.advance(0);
   await first.stop();
-  const second = await startAgent(world);
+  await using second = await startAgent(world);
   const statuses: string[] = [];
   second.agent.subscribe((event) => {
     if (event.kind === 'status') statuses.push(event.pod.metadata.name);
@@ -133,24 +127,22 @@ test('no status is published for orphans of a previous agent', async () => {
   second.source.set();
   await world.host.clock.advance(10_000);
   assert.deepEqual([statuses, world.runtime.sandboxes.size], [[], 0]);
-  await second.stop();
 });
 
 test('a pod that never restarts gets a new sandbox while no container of it has run', async () => {
   const world = newWatchedWorld();
   world.runtime.failures.next('startContainer', { kind: 'before', error: SIMULATED });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podOf('job', { restartPolicy: 'Never' }));
   await world.host.clock.advance(0);
   loseSandbox(world);
   await world.host.clock.advance(30_000);
   assert.deepEqual(world.started, ['main']);
-  await it.stop();
 });
 
 test('a pod that never restarts fails when its sandbox is lost before all containers have run', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const other = { name: 'other', image: 'absent:1' };
   it.source.set(podOf('job', { restartPolicy: 'Never', containers: [containerOf('main'), other] }));
   await world.host.clock.advance(1_000);
@@ -158,17 +150,15 @@ test('a pod that never restarts fails when its sandbox is lost before all contai
   loseSandbox(world);
   await world.host.clock.advance(60_000);
   assert.equal(phaseOf(it), 'Failed');
-  await it.stop();
 });
 
 test('a container whose files cannot be created waits with the reason, and the others start', async () => {
   const world = newWatchedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const logs = '/var/log/pods/default_web_uid-web/main';
   for (let time = 1; time <= 10; time++) world.host.fs.errors.failNext('makeDirectory', 'EIO', logs);
   it.source.set(podOf('web', { containers: ['main', 'other'].map(containerOf) }));
   await world.host.clock.advance(0);
   const waiting = it.agent.pods()[0]?.status.containerStatuses?.[0]?.state?.waiting;
   assert.deepEqual([world.started, waiting?.reason], [['other'], 'CreateContainerConfigError']);
-  await it.stop();
 });

@@ -40,7 +40,7 @@ function crashing(spec: Partial<Pod['spec']> = {}): Pod {
 }
 
 test('of a container that keeps crashing only the last dead one is kept', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.source.set(crashing());
   await it.host.clock.advance(1500); // the second container runs
@@ -49,11 +49,10 @@ test('of a container that keeps crashing only the last dead one is kept', async 
   assert.deepEqual(containersOf(it), ['main/1 exited']);
   await it.host.clock.advance(3_600_000);
   assert.ok(it.runtime.containers.size <= 2);
-  await it.stop();
 });
 
 test('a container is removed with its logs, rotated logs, symlink and termination message', async () => {
-  const it = await startAgent(newWorld(), { containerLogsDir: LINKS });
+  await using it = await startAgent(newWorld(), { containerLogsDir: LINKS });
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.source.set(crashing());
   await it.host.clock.advance(500);
@@ -75,11 +74,10 @@ test('a container is removed with its logs, rotated logs, symlink and terminatio
   const messages = await namesIn(it, MESSAGES);
   assert.equal(messages.length, 1);
   assert.notDeepEqual(messages, first);
-  await it.stop();
 });
 
 test('a user file in place of the termination message is not removed', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   await it.host.fs.makeDirectory('/data');
   await it.host.fs.writeFile('/data/message', 'mine');
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
@@ -92,11 +90,10 @@ test('a user file in place of the termination message is not removed', async () 
   await it.host.clock.advance(2500);
   assert.deepEqual(containersOf(it), ['main/1 exited']);
   assert.equal(await it.host.fs.readText('/data/message'), 'mine');
-  await it.stop();
 });
 
 test('a failed removal affects nothing else and is retried in the next minute', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.runtime.failures.next('removeContainer', { kind: 'before', error: SIMULATED });
   it.source.set(crashing());
@@ -104,7 +101,6 @@ test('a failed removal affects nothing else and is retried in the next minute', 
   assert.deepEqual(containersOf(it), ['main/0 exited', 'main/1 exited']);
   await it.host.clock.advance(59_000);
   assert.ok(!containersOf(it).includes('main/0 exited'));
-  await it.stop();
 });
 
 test('dead containers left by a previous agent are removed within a minute', async () => {
@@ -119,15 +115,14 @@ test('dead containers left by a previous agent are removed within a minute', asy
   assert.equal(containersOf(before).length, 4);
   await before.stop();
   world.runtime.failures.everyCall(() => undefined);
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(crashing());
   await it.host.clock.advance(61_000);
   assert.ok(containersOf(it).length <= 2);
-  await it.stop();
 });
 
 test('completed init containers are kept, so that none of them runs again', async () => {
-  const it = await startAgent(newWorld(), {
+  await using it = await startAgent(newWorld(), {
     deadContainers: { minimumAgeMs: 0, maxPerContainer: 0, maxTotal: 0 },
   });
   it.runtime.behaviours.set('init', { exits: { afterMs: 1000, code: 0 } });
@@ -137,11 +132,10 @@ test('completed init containers are kept, so that none of them runs again', asyn
   const [init, ...main] = containersOf(it);
   assert.equal(init, 'init/0 exited');
   assert.equal(main.length, 1);
-  await it.stop();
 });
 
 test('the node-wide limit removes dead containers of terminated pods, oldest first', async () => {
-  const it = await startAgent(newWorld(), {
+  await using it = await startAgent(newWorld(), {
     deadContainers: { minimumAgeMs: 0, maxPerContainer: 1, maxTotal: 1 },
   });
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 0 } });
@@ -156,11 +150,10 @@ test('the node-wide limit removes dead containers of terminated pods, oldest fir
   assert.deepEqual(uids, ['c']);
   const phases = it.agent.pods().map(({ status }) => status.phase);
   assert.deepEqual(phases, ['Succeeded', 'Succeeded', 'Succeeded']);
-  await it.stop();
 });
 
 test('a previous sandbox is removed with its last container', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(1000);
   const [first] = it.runtime.sandboxes.keys();
@@ -174,11 +167,10 @@ test('a previous sandbox is removed with its last container', async () => {
   await it.host.clock.advance(61_000);
   assert.deepEqual(sandboxesOf(it), ['1 ready']);
   assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
-  await it.stop();
 });
 
 test('log symlinks without a target are removed, except those of live containers', async () => {
-  const it = await startAgent(newWorld(), { containerLogsDir: LINKS });
+  await using it = await startAgent(newWorld(), { containerLogsDir: LINKS });
   it.source.set(podOf('web'));
   await it.host.clock.advance(1000);
   const [id] = it.runtime.containers.keys();
@@ -188,11 +180,10 @@ test('log symlinks without a target are removed, except those of live containers
   await it.host.fs.writeFile(`${LINKS}/file-0123456789.log`, '');
   await it.host.clock.advance(60_000);
   assert.deepEqual(await namesIn(it, LINKS), ['file-0123456789.log', `web_default_main-${id}.log`]);
-  await it.stop();
 });
 
 test('a terminating pod is left to its worker', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   it.runtime.failures.everyCall((method) =>
     method === 'removeContainer' ? { kind: 'before', error: SIMULATED } : undefined,
@@ -208,7 +199,6 @@ test('a terminating pod is left to its worker', async () => {
   });
   await it.host.clock.advance(60_000);
   assert.deepEqual([it.runtime.containers.size, removals], [0, 2]);
-  await it.stop();
 });
 
 test('when the disk is full unused images are removed, and pods keep running', async () => {
@@ -221,7 +211,7 @@ test('when the disk is full unused images are removed, and pods keep running', a
     inodesFree: 1,
   });
   for (const name of ['unused:1', 'kept:1']) world.runtime.addImage(name);
-  const it = await startAgent(world, { keptImages: ['kept:1'] });
+  await using it = await startAgent(world, { keptImages: ['kept:1'] });
   it.source.set(podOf('web'));
   await it.host.clock.advance(301_000);
   const { images } = await world.runtime.cri.images.listImages({ filter: undefined }, FOREVER);
@@ -230,5 +220,4 @@ test('when the disk is full unused images are removed, and pods keep running', a
     ['docker.io/library/busybox:1', 'docker.io/library/kept:1'],
   );
   assert.deepEqual(containersOf(it), ['main/0 running']);
-  await it.stop();
 });

@@ -108,7 +108,7 @@ for (const [name, behaviours] of Object.entries(cases)) {
     world.runtime.addImage('busybox');
     await world.host.fs.makeDirectory('/tmp');
     for (const [container, behaviour] of Object.entries(behaviours)) world.runtime.behaviours.set(container, behaviour);
-    const it = await startAgent(world, { clusterDns: ['10.0.0.10'], clusterDomain: 'cluster.local' });
+    await using it = await startAgent(world, { clusterDns: ['10.0.0.10'], clusterDomain: 'cluster.local' });
     it.source.set();
     const calls = record(it);
     const key = { resource: 'pods', namespace: 'default', name: recorded.pod.metadata.name } as const;
@@ -134,7 +134,6 @@ for (const [name, behaviours] of Object.entries(cases)) {
       const own = calls.map(shown).slice(0, recorded.cri_delete.length);
       assert.deepEqual(own, recorded.cri_delete.map(shown));
     }
-    await it.stop();
   });
 }
 

@@ -57,7 +57,7 @@ function mainStatus({ agent }: MemoryAgent) {
 
 test('postStart: the container is not shown as running, and the next one does not start, before the hook is done', async () => {
   const world = newWatchedWorld({ prepare: { afterMs: 3000 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   const second = { name: 'second', image: 'busybox:1' };
   const main = { name: 'main', image: 'busybox:1', lifecycle: { postStart: run('prepare') } };
   it.source.set(podOf('web', { containers: [main, second] }));
@@ -67,12 +67,11 @@ test('postStart: the container is not shown as running, and the next one does no
   await world.host.clock.advance(1);
   assert.deepEqual(world.operations.slice(2), ['3 started second']);
   assert.notEqual(mainStatus(it)?.state?.running, undefined);
-  await it.stop();
 });
 
 test('postStart: a failed hook kills the container, which restarts with the back-off of a crash', async () => {
   const world = newWatchedWorld({ prepare: { exitCode: 3, stdout: 'out\n', stderr: 'no "way"\n' } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   it.source.set(podWith({ postStart: run('prepare', 'it') }));
   await world.host.clock.advance(0);
   const attempt = [
@@ -92,12 +91,11 @@ test('postStart: a failed hook kills the container, which restarts with the back
   assert.equal(state?.waiting?.reason, 'CrashLoopBackOff');
   await world.host.clock.advance(10_000);
   assert.equal(world.operations.length, 3 * attempt.length);
-  await it.stop();
 });
 
 test('postStart: the output of the hook is in the status', async () => {
   const world = newWatchedWorld({ prepare: { exitCode: 3, stdout: 'out\n', stderr: 'no "way"\n' } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   const messages: (string | undefined)[] = [];
   it.agent.subscribe((event) => {
     const waiting = event.kind === 'status' ? event.status.containerStatuses?.[0]?.state?.waiting : undefined;
@@ -110,18 +108,16 @@ test('postStart: the output of the hook is in the status', async () => {
       `command 'prepare it' exited with 3: no "way"`,
     String.raw`, message: "out\nno \"way\"\n"`,
   ]);
-  await it.stop();
 });
 
 test('postStart: a pod that is deleted meanwhile does not wait for the hook', async () => {
   const world = newWatchedWorld({ prepare: { afterMs: 3_600_000 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   it.source.set(podWith({ postStart: run('prepare') }));
   await world.host.clock.advance(1000);
   it.source.set();
   await world.host.clock.advance(0);
   assert.deepEqual(it.agent.pods(), []);
-  await it.stop();
 });
 
 test('postStart: the next agent does not run the hook again and shows the actual container state, as with kubelet', async () => {
@@ -130,22 +126,20 @@ test('postStart: the next agent does not run the hook again and shows the actual
   first.source.set(podWith({ postStart: run('prepare') }));
   await world.host.clock.advance(1000);
   await first.stop();
-  const next = await startNoting(world);
+  await using next = await startNoting(world);
   next.source.set(podWith({ postStart: run('prepare') }));
   await world.host.clock.advance(60_000);
   assert.deepEqual(world.operations, ['0 started main', '0 exec prepare']);
   assert.equal(mainStatus(next)?.ready, true);
-  await next.stop();
 });
 
 test('postStart: a container that exits during its hook restarts when the hook is done', async () => {
   const world = newWatchedWorld({}, { exits: { afterMs: 1000, code: 1 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   it.source.set(podWith({ postStart: { sleep: { seconds: 3 } } }));
   await world.host.clock.advance(3000);
   assert.deepEqual(world.operations, ['0 started main', '1 exited main', '3 started main']);
   assert.equal(mainStatus(it)?.state?.terminated?.exitCode, 1);
-  await it.stop();
 });
 
 interface PreStopCase {
@@ -199,7 +193,7 @@ const preStopCases: Record<string, PreStopCase> = {
 for (const [name, { commands, behaviour, grace, operations }] of Object.entries(preStopCases)) {
   test(`preStop: a hook ${name}`, async () => {
     const world = newWatchedWorld(commands, behaviour);
-    const it = await startNoting(world);
+    await using it = await startNoting(world);
     it.source.set(podWith({ preStop: run('leave') }, { terminationGracePeriodSeconds: grace }));
     await world.host.clock.advance(0);
     world.operations.length = 0;
@@ -207,13 +201,12 @@ for (const [name, { commands, behaviour, grace, operations }] of Object.entries(
     await world.host.clock.advance(60_000);
     assert.deepEqual(world.operations, operations);
     assert.deepEqual(it.agent.pods(), []);
-    await it.stop();
   });
 }
 
 test('preStop: no hook runs without a grace period', async () => {
   const world = newWatchedWorld({ alive: { exitCode: 1 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   const livenessProbe = { ...run('alive'), periodSeconds: 1, failureThreshold: 1 };
   const main = { name: 'main', image: 'busybox:1', lifecycle: { preStop: run('leave') }, livenessProbe };
   it.source.set(podOf('web', { containers: [main], terminationGracePeriodSeconds: 0 }));
@@ -225,12 +218,11 @@ test('preStop: no hook runs without a grace period', async () => {
     '0 stop main in 2',
     '0 exited main',
   ]);
-  await it.stop();
 });
 
 test('preStop: a shorter grace period restarts the countdown', async () => {
   const world = newWatchedWorld({ leave: { afterMs: 3_600_000 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   it.source.set(podWith({ preStop: run('leave') }));
   await world.host.clock.advance(0);
   world.operations.length = 0;
@@ -247,12 +239,11 @@ test('preStop: a shorter grace period restarts the countdown', async () => {
     '4 exited main',
     '4 FailedPreStopHook: PreStopHook failed',
   ]);
-  await it.stop();
 });
 
 test('preStop: after a failed liveness probe the hook runs within the grace period of the probe', async () => {
   const world = newWatchedWorld({ alive: { exitCode: 1 }, leave: { afterMs: 3_600_000 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   const livenessProbe = { ...run('alive'), periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 5 };
   const main = { name: 'main', image: 'busybox:1', lifecycle: { preStop: run('leave') }, livenessProbe };
   it.source.set(podOf('web', { containers: [main] }));
@@ -266,12 +257,11 @@ test('preStop: after a failed liveness probe the hook runs within the grace peri
     '5 exited main',
     '5 FailedPreStopHook: PreStopHook failed',
   ]);
-  await it.stop();
 });
 
 test('preStop: hooks of sidecars run at once, their containers stop in order', async () => {
   const world = newWatchedWorld({ leave: { afterMs: 4000 }, follow: { afterMs: 1000 } });
-  const it = await startNoting(world);
+  await using it = await startNoting(world);
   const sidecar = {
     name: 'proxy',
     image: 'busybox:1',
@@ -293,7 +283,6 @@ test('preStop: hooks of sidecars run at once, their containers stop in order', a
     '4 stop proxy in 26',
     '4 exited proxy',
   ]);
-  await it.stop();
 });
 
 test('preStop: the hook of an orphan is read back from its container', async () => {
@@ -303,7 +292,7 @@ test('preStop: the hook of an orphan is read back from its container', async () 
   await world.host.clock.advance(0);
   await first.stop();
   world.operations.length = 0;
-  const second = await startNoting(world);
+  await using second = await startNoting(world);
   second.source.set();
   await world.host.clock.advance(60_000);
   assert.deepEqual(world.operations, [
@@ -312,7 +301,6 @@ test('preStop: the hook of an orphan is read back from its container', async () 
     '0.5 stop main in 2',
     '0.5 exited main',
   ]);
-  await second.stop();
 });
 
 interface HttpCase {
@@ -366,7 +354,7 @@ async function* endless(): AsyncGenerator<string> {
 for (const [name, { http, scheme = 'HTTP', operations }] of Object.entries(httpCases)) {
   test(`preStop over HTTP ${name}`, async () => {
     const world = newWatchedWorld();
-    const it = await startNoting(world);
+    await using it = await startNoting(world);
     const httpHeaders = [{ name: 'Authorization', value: 'me' }];
     const httpGet = { port: 80, path: '/bye', scheme, httpHeaders };
     it.source.set(podWith({ preStop: { httpGet } }, { terminationGracePeriodSeconds: 10 }));
@@ -388,6 +376,5 @@ for (const [name, { http, scheme = 'HTTP', operations }] of Object.entries(httpC
     await world.host.clock.advance(60_000);
     const expected = operations.map((line) => line.replace('10.88.0.1', ip));
     assert.deepEqual(world.operations, expected);
-    await it.stop();
   });
 }

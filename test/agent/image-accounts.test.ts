@@ -1,19 +1,18 @@
 /** Images that pods may pull with their service accounts: the whole agent on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
 import {
+  createPod,
+  FOREVER,
   type MemoryAgent,
-  newClusterWorld,
   newWorld,
   podOf,
   SETTINGS,
   startAgent,
   type World,
 } from './memory-agent.ts';
+import { newPrivateWorld, PRIVATE_IMAGE } from './private-image.ts';
 
-const FOREVER = new AbortController().signal;
-const IMAGE = 'registry.io/team/app:1';
 const VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 const TOKENS = { serviceAccountTokenAudience: 'registry', cacheType: 'ServiceAccount', requireServiceAccount: true };
 const IMAGE_PULLS = { ...SETTINGS.imagePulls, providers: { config: '/opt/config.json', binDir: '/opt' } };
@@ -40,10 +39,9 @@ async function installProvider({ host }: World): Promise<string[]> {
   return asked;
 }
 
-async function privateWorld(): Promise<Required<World>> {
-  const world = await newClusterWorld();
-  const allows = (auth: AuthConfig | undefined) => auth?.username === 'u' && auth.password === 'p';
-  world.runtime.registry.set(IMAGE, { allows, pullMs: 100 });
+/** A private image, and two service accounts. */
+async function newAccountsWorld(): Promise<Required<World>> {
+  const world = await newPrivateWorld();
   for (const name of ['builder', 'stranger']) {
     const key = { resource: 'serviceaccounts', namespace: 'default', name } as const;
     await world.apiServer.direct.create(key, { metadata: { name } }, FOREVER);
@@ -51,14 +49,8 @@ async function privateWorld(): Promise<Required<World>> {
   return world;
 }
 
-async function createPod({ apiServer }: Required<World>, name: string, serviceAccountName: string): Promise<void> {
-  const { uid: _uid, ...metadata } = podOf(name).metadata;
-  const containers = [{ name: 'main', image: IMAGE }];
-  const pod = {
-    metadata: { ...metadata, uid: '' },
-    spec: { containers, nodeName: SETTINGS.nodeName, serviceAccountName },
-  };
-  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, FOREVER);
+async function create(world: Required<World>, name: string, serviceAccountName: string): Promise<void> {
+  await createPod(world, podOf(name, { containers: [{ name: 'main', image: PRIVATE_IMAGE }], serviceAccountName }));
 }
 
 function stateOf({ agent }: MemoryAgent, name: string): string | undefined {
@@ -67,14 +59,14 @@ function stateOf({ agent }: MemoryAgent, name: string): string | undefined {
 }
 
 test('an image pulled for a service account is available to its pods alone, also after a restart', async () => {
-  const world = await privateWorld();
+  const world = await newAccountsWorld();
   const asked = await installProvider(world);
   const it = await startAgent(world, { imagePulls: IMAGE_PULLS });
   it.source.set();
-  await createPod(world, 'owner', 'builder');
+  await create(world, 'owner', 'builder');
   await world.host.clock.advance(2000);
-  await createPod(world, 'guest', 'stranger');
-  await createPod(world, 'friend', 'builder');
+  await create(world, 'guest', 'stranger');
+  await create(world, 'friend', 'builder');
   await world.host.clock.advance(2000);
   const states = (agent: MemoryAgent, ...names: string[]) => names.map((name) => stateOf(agent, name));
   assert.deepEqual(states(it, 'owner', 'friend', 'guest'), ['Running', 'Running', 'ImagePullBackOff']);
@@ -94,13 +86,12 @@ test('an image pulled for a service account is available to its pods alone, also
     if (method === 'pullImage') pulls++;
     return undefined;
   });
-  const next = await startAgent(world, { imagePulls: IMAGE_PULLS });
+  await using next = await startAgent(world, { imagePulls: IMAGE_PULLS });
   next.source.set();
-  await createPod(world, 'late', 'builder');
+  await create(world, 'late', 'builder');
   await world.host.clock.advance(2000);
   assert.equal(stateOf(next, 'late'), 'Running');
   assert.equal(pulls, 1, 'only the guest tries again');
-  await next.stop();
 });
 
 test('a standalone agent rejects providers that need tokens, with a reason', async () => {

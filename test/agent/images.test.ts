@@ -2,38 +2,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
-import type { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
 import {
+  createPod,
+  FOREVER,
   type MemoryAgent,
-  newClusterWorld,
   newWorld,
   podOf,
   SETTINGS,
   startAgent,
   type World,
 } from './memory-agent.ts';
+import { newPrivateWorld, PRIVATE_IMAGE } from './private-image.ts';
 
-const FOREVER = new AbortController().signal;
-const IMAGE = 'registry.io/team/app:1';
-const { nodeName } = SETTINGS;
 const MISSING = 'Unable to retrieve some image pull secrets (login); attempting to pull the image may not succeed.';
 
-function imagePod(name: string, image = IMAGE, spec: Partial<Pod['spec']> = {}): Pod {
+function imagePod(name: string, image = PRIVATE_IMAGE, spec: Partial<Pod['spec']> = {}): Pod {
   return podOf(name, { containers: [{ name: 'main', image }], ...spec });
 }
 
-/** A world whose registry requires credentials. */
-async function privateWorld(): Promise<Required<World>> {
-  const world = await newClusterWorld();
-  const allows = (auth: AuthConfig | undefined) => auth?.username === 'u' && auth.password === 'p';
-  world.runtime.registry.set(IMAGE, { allows, pullMs: 100 });
-  return world;
-}
-
-async function createPod({ apiServer }: Required<World>, name: string, spec: Partial<Pod['spec']>): Promise<void> {
-  const { uid: _uid, ...metadata } = podOf(name).metadata;
-  const pod = { metadata: { ...metadata, uid: '' }, spec: { ...imagePod(name).spec, ...spec, nodeName } };
-  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, FOREVER);
+async function create(world: Required<World>, name: string, spec: Partial<Pod['spec']>): Promise<void> {
+  await createPod(world, imagePod(name, PRIVATE_IMAGE, spec));
 }
 
 async function createSecret({ apiServer }: Required<World>, name: string, password: string): Promise<void> {
@@ -68,10 +56,10 @@ function countCalls({ runtime }: World, counted: string): () => number {
 }
 
 test('a pod starts once its pull secret exists', async () => {
-  const world = await privateWorld();
-  const it = await startAgent(world);
+  const world = await newPrivateWorld();
+  await using it = await startAgent(world);
   it.source.set();
-  await createPod(world, 'web', { imagePullSecrets: [{ name: 'login' }] });
+  await create(world, 'web', { imagePullSecrets: [{ name: 'login' }] });
   await world.host.clock.advance(2000);
   assert.equal(waitingOf(it, 'web'), 'ImagePullBackOff');
   const failures = reportOf(it, 'web').events.filter(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
@@ -80,47 +68,44 @@ test('a pod starts once its pull secret exists', async () => {
   await createSecret(world, 'login', 'p');
   await world.host.clock.advance(15_000);
   assert.equal(phaseOf(it, 'web'), 'Running');
-  await it.stop();
 });
 
 test('several pull secrets are tried in order', async () => {
-  const world = await privateWorld();
+  const world = await newPrivateWorld();
   await createSecret(world, 'old', 'forgotten');
   await createSecret(world, 'login', 'p');
   const pulls = countCalls(world, 'pullImage');
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set();
-  await createPod(world, 'web', { imagePullSecrets: [{ name: 'old' }, { name: 'login' }] });
+  await create(world, 'web', { imagePullSecrets: [{ name: 'old' }, { name: 'login' }] });
   await world.host.clock.advance(2000);
   assert.deepEqual([phaseOf(it, 'web'), pulls()], ['Running', 2]);
-  await it.stop();
 });
 
 test('an image pulled with a secret is not available to pods without it, also after a restart', async () => {
-  const world = await privateWorld();
+  const world = await newPrivateWorld();
   await createSecret(world, 'login', 'p');
   const it = await startAgent(world);
   it.source.set();
-  await createPod(world, 'owner', { imagePullSecrets: [{ name: 'login' }] });
+  await create(world, 'owner', { imagePullSecrets: [{ name: 'login' }] });
   await world.host.clock.advance(2000);
-  await createPod(world, 'guest', {});
+  await create(world, 'guest', {});
   await world.host.clock.advance(2000);
   assert.deepEqual([phaseOf(it, 'owner'), waitingOf(it, 'guest')], ['Running', 'ImagePullBackOff']);
   await it.stop();
 
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.set();
-  await createPod(world, 'stranger', {});
-  await createPod(world, 'friend', { imagePullSecrets: [{ name: 'login' }] });
+  await create(world, 'stranger', {});
+  await create(world, 'friend', { imagePullSecrets: [{ name: 'login' }] });
   await world.host.clock.advance(5000);
   assert.deepEqual([waitingOf(next, 'stranger'), phaseOf(next, 'friend')], ['ImagePullBackOff', 'Running']);
-  await next.stop();
 });
 
 test('a pod that is deleted during its pull ends at once and leaves no pull intent', async () => {
   const world = newWorld();
-  world.runtime.registry.set(IMAGE, { pullMs: 3_600_000 });
-  const it = await startAgent(world);
+  world.runtime.registry.set(PRIVATE_IMAGE, { pullMs: 3_600_000 });
+  await using it = await startAgent(world);
   it.source.set(imagePod('web'));
   await world.host.clock.advance(1000);
   const folder = `${SETTINGS.rootDir}/image_manager/pulling`;
@@ -129,12 +114,11 @@ test('a pod that is deleted during its pull ends at once and leaves no pull inte
   await world.host.clock.advance(1000);
   assert.deepEqual(it.agent.pods(), []);
   assert.deepEqual(await world.host.fs.readDirectory(folder), []);
-  await it.stop();
 });
 
 test('an agent that exits during a pull leaves the pull intent to the next one', async () => {
   const world = newWorld();
-  world.runtime.registry.set(IMAGE, { pullMs: 3_600_000 });
+  world.runtime.registry.set(PRIVATE_IMAGE, { pullMs: 3_600_000 });
   const it = await startAgent(world);
   it.source.set(imagePod('web'));
   await world.host.clock.advance(1000);
@@ -143,19 +127,18 @@ test('an agent that exits during a pull leaves the pull intent to the next one',
 });
 
 test('the node’s own docker configuration is used for all pods', async () => {
-  const world = await privateWorld();
+  const world = await newPrivateWorld();
   await world.host.fs.makeDirectory(SETTINGS.rootDir);
   const auths = { 'https://registry.io/v2/': { auth: Buffer.from('u:p').toString('base64') } };
   await world.host.fs.writeFile(`${SETTINGS.rootDir}/config.json`, JSON.stringify({ auths }));
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(imagePod('one'), imagePod('two'));
   await world.host.clock.advance(2000);
   assert.deepEqual([phaseOf(it, 'one'), phaseOf(it, 'two')], ['Running', 'Running']);
-  await it.stop();
 });
 
 test('a credential provider is called once for many pods of one image', async () => {
-  const world = await privateWorld();
+  const world = await newPrivateWorld();
   const { fs, processes } = world.host;
   let runs = 0;
   await fs.makeDirectory('/opt');
@@ -171,33 +154,31 @@ test('a credential provider is called once for many pods of one image', async ()
   const config = { apiVersion: 'kubelet.config.k8s.io/v1', kind: 'CredentialProviderConfig', providers: [provider] };
   await fs.writeFile('/opt/config.json', JSON.stringify(config));
   const imagePulls = { ...SETTINGS.imagePulls, providers: { config: '/opt/config.json', binDir: '/opt' } };
-  const it = await startAgent(world, { imagePulls });
+  await using it = await startAgent(world, { imagePulls });
   const names = Array.from({ length: 20 }, (_, index) => `web-${index}`);
   it.source.set(...names.map((name) => imagePod(name)));
   await world.host.clock.advance(5000);
   assert.deepEqual(new Set(names.map((name) => phaseOf(it, name))), new Set(['Running']));
   assert.equal(runs, 1);
-  await it.stop();
 });
 
 test('50 pods of one new image cause one pull', async () => {
   const world = newWorld();
-  world.runtime.registry.set(IMAGE, { pullMs: 700 });
+  world.runtime.registry.set(PRIVATE_IMAGE, { pullMs: 700 });
   const pulls = countCalls(world, 'pullImage');
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const names = Array.from({ length: 50 }, (_, index) => `web-${index}`);
   it.source.set(...names.map((name) => imagePod(name)));
   await world.host.clock.advance(60_000);
   assert.deepEqual(new Set(names.map((name) => phaseOf(it, name))), new Set(['Running']));
   assert.equal(pulls(), 1);
-  await it.stop();
 });
 
 test('pulls beyond the rate limit happen after their back-off', async () => {
   const world = newWorld();
   const names = Array.from({ length: 15 }, (_, index) => `app-${index}`);
   for (const name of names) world.runtime.registry.set(`registry.io/${name}:1`, {});
-  const it = await startAgent(world, { serializeImagePulls: false });
+  await using it = await startAgent(world, { serializeImagePulls: false });
   it.source.set(...names.map((name) => imagePod(name, `registry.io/${name}:1`)));
   await world.host.clock.advance(1000);
   const late = names.filter((name) => phaseOf(it, name) !== 'Running');
@@ -205,15 +186,14 @@ test('pulls beyond the rate limit happen after their back-off', async () => {
   assert.ok(reportOf(it, late[0] ?? '').events.some(({ message }) => message.endsWith('": pull QPS exceeded')));
   await world.host.clock.advance(15_000);
   assert.deepEqual(new Set(names.map((name) => phaseOf(it, name))), new Set(['Running']));
-  await it.stop();
 });
 
 test('a pull that was in progress when the agent died counts as one of kubelet’s', async () => {
-  const world = await privateWorld();
+  const world = await newPrivateWorld();
   await createSecret(world, 'login', 'p');
   const it = await startAgent(world);
   it.source.set();
-  await createPod(world, 'owner', { imagePullSecrets: [{ name: 'login' }] });
+  await create(world, 'owner', { imagePullSecrets: [{ name: 'login' }] });
   await world.host.clock.advance(50);
   // As after kill -9: the intent is on disk, and the runtime completed the pull.
   const folder = `${SETTINGS.rootDir}/image_manager/pulling`;
@@ -221,13 +201,12 @@ test('a pull that was in progress when the agent died counts as one of kubelet�
   const text = await world.host.fs.readText(`${folder}/${intent.name}`);
   await it.stop();
   await world.host.fs.writeFile(`${folder}/${intent.name}`, text);
-  world.runtime.addImage(IMAGE);
+  world.runtime.addImage(PRIVATE_IMAGE);
 
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.set();
-  await createPod(world, 'guest', {});
+  await create(world, 'guest', {});
   await world.host.clock.advance(5000);
   assert.deepEqual([phaseOf(next, 'owner'), waitingOf(next, 'guest')], ['Running', 'ImagePullBackOff']);
   assert.deepEqual(await world.host.fs.readDirectory(folder), []);
-  await next.stop();
 });

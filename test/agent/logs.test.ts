@@ -54,7 +54,7 @@ const upTo = (count: number): string[] => Array.from({ length: count }, (_, inde
 test('the log of a running container is rotated; that of an exited one is not', async () => {
   const world = newWorld();
   const { host, runtime, log, write, names } = world;
-  const it = await startAgent(world, { containerLogs });
+  await using it = await startAgent(world, { containerLogs });
   it.source.set(podOf('web', { restartPolicy: 'Never' }));
   await host.clock.advance(2_000);
   await write(400);
@@ -68,7 +68,6 @@ test('the log of a running container is rotated; that of an exited one is not', 
   await write(400);
   await host.clock.advance(60_000);
   assert.equal((await names()).length, 3);
-  await it.stop();
 });
 
 test('a negative size turns rotation off, without calls to the runtime', async () => {
@@ -78,13 +77,12 @@ test('a negative size turns rotation off, without calls to the runtime', async (
     assert.notEqual(method, 'reopenContainerLog');
     return undefined;
   });
-  const it = await startAgent(world, { containerLogs: { ...containerLogs, maxBytes: -1 } });
+  await using it = await startAgent(world, { containerLogs: { ...containerLogs, maxBytes: -1 } });
   it.source.set(podOf('web'));
   await host.clock.advance(2_000);
   await write(400);
   await host.clock.advance(60_000);
   assert.deepEqual(await names(), ['0.log']);
-  await it.stop();
 });
 
 /** The fault of one round, drawn from a seed. */

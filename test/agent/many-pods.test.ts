@@ -5,16 +5,18 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import {
+  createPod,
+  FOREVER,
   type MemoryAgent,
   newClusterWorld,
   newWorld,
+  podKey,
   podOf,
   SETTINGS,
   startAgent,
   type World,
 } from './memory-agent.ts';
 
-const FOREVER = new AbortController().signal;
 const CONTAINER_LOGS = '/var/log/containers';
 /** Independent of the number of pods, so that the periodic work happens equally often. */
 const PERIOD_MS = 50_000;
@@ -101,10 +103,6 @@ async function measure(way: Way, count: number): Promise<Measure> {
   return { start, end, errors, left: left.flat() };
 }
 
-function keyOf(name: string) {
-  return { resource: 'pods', namespace: 'default', name } as const;
-}
-
 const ways: Record<string, Way> = {
   'manifests, all at once': {
     world: async () => newWorld(),
@@ -116,15 +114,13 @@ const ways: Record<string, Way> = {
     async add(it, world, names) {
       it.source.set();
       for (const name of names) {
-        const { metadata, spec } = podOf(name, SPEC);
-        const pod = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName: SETTINGS.nodeName } };
-        await (world as Required<World>).apiServer.direct.create(keyOf(name), pod, FOREVER);
+        await createPod(world as Required<World>, podOf(name, SPEC));
         await it.host.clock.advance(PERIOD_MS / names.length);
       }
     },
     async removeAll(it, world, names) {
       for (const name of names) {
-        await (world as Required<World>).apiServer.direct.delete(keyOf(name), { graceSeconds: 0 }, FOREVER);
+        await (world as Required<World>).apiServer.direct.delete(podKey(name), { graceSeconds: 0 }, FOREVER);
         await it.host.clock.advance(PERIOD_MS / names.length);
       }
     },

@@ -12,6 +12,8 @@ import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
 import { NO_OBJECTS, type SourceObjects } from '../../src/kubelet/sources/source-objects.ts';
 
+export const FOREVER = new AbortController().signal;
+
 /** A source whose snapshots the test sets. */
 export class ScriptedSource implements PodSource {
   readonly name = 'file';
@@ -39,12 +41,12 @@ export class ScriptedSource implements PodSource {
 }
 
 /** A machine, its runtime and an agent, all in memory and on virtual time. */
-export interface MemoryAgent {
+export interface MemoryAgent extends AsyncDisposable {
   readonly host: MemoryHost;
   readonly runtime: FakeRuntime;
   readonly source: ScriptedSource;
   readonly agent: Agent;
-  /** Releases everything, as the end of the process does; the machine and the runtime stay. */
+  /** Releases everything, as the end of the process does; the machine and the runtime stay. Done at the end of an `await using` too. */
   stop(): Promise<void>;
 }
 
@@ -93,7 +95,7 @@ export async function newClusterWorld(): Promise<Required<World>> {
   const { clock, random } = world.host;
   const apiServer = createMemoryApiServer({ clock, random });
   const key = { resource: 'nodes', namespace: '', name: SETTINGS.nodeName } as const;
-  await apiServer.direct.create(key, { metadata: { name: SETTINGS.nodeName }, spec: {} }, new AbortController().signal);
+  await apiServer.direct.create(key, { metadata: { name: SETTINGS.nodeName }, spec: {} }, FOREVER);
   return { ...world, apiServer };
 }
 
@@ -104,7 +106,7 @@ export async function startAgent(
   log: Log = silentLog,
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
-  const life = new AbortController();
+  const end = new AbortController();
   const { clock, random } = host;
   const { nodeName } = SETTINGS;
   const fromApi = apiServer ? [createApiSource({ nodeName }, { api: apiServer, clock, random, log })] : [];
@@ -118,19 +120,25 @@ export async function startAgent(
       log,
       ...(apiServer && { apiServer }),
     },
-    life.signal,
+    end.signal,
   );
-  const done = agent.run(life.signal);
-  return {
-    host,
-    runtime,
-    source,
-    agent,
-    async stop() {
-      life.abort(new Error('stopped'));
-      await host.clock.runUntil(done);
-    },
-  };
+  const done = agent.run(end.signal);
+  async function stop(): Promise<void> {
+    end.abort(new Error('stopped'));
+    await host.clock.runUntil(done);
+  }
+  return { host, runtime, source, agent, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** An agent and the API server that its pods come from. */
+export type ClusterAgent = MemoryAgent & Required<World>;
+
+/** Starts an agent without static pods. */
+export async function startClusterAgent(world?: Required<World>): Promise<ClusterAgent> {
+  const { apiServer, ...machine } = world ?? (await newClusterWorld());
+  const it = await startAgent({ ...machine, apiServer });
+  it.source.set();
+  return { ...it, apiServer };
 }
 
 export function podOf(name: string, spec: Partial<Pod['spec']> = {}): Pod {
@@ -138,6 +146,16 @@ export function podOf(name: string, spec: Partial<Pod['spec']> = {}): Pod {
     metadata: { name, namespace: 'default', uid: `uid-${name}` },
     spec: { containers: [{ name: 'main', image: 'busybox:1' }], ...spec },
   };
+}
+
+export function podKey(name: string) {
+  return { resource: 'pods', namespace: 'default', name } as const;
+}
+
+/** Creates a pod of this node at the API server, which assigns its UID. */
+export async function createPod({ apiServer }: Required<World>, { metadata, spec }: Pod): Promise<Pod> {
+  const pod = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName: SETTINGS.nodeName } };
+  return apiServer.direct.create(podKey(metadata.name), pod, FOREVER);
 }
 
 /** The phase of the first pod. */

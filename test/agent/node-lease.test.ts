@@ -35,7 +35,7 @@ async function haveOther({ server, host }: NodeWorld, ageOfLeaseMs: number): Pro
 
 test('a lease is renewed four times in its duration', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(0);
   const first = await world.lease();
   assert.deepEqual([first?.spec.holderIdentity, first?.spec.leaseDurationSeconds], ['box', 40]);
@@ -45,16 +45,14 @@ test('a lease is renewed four times in its duration', async () => {
   }
   const renewals = Number((await world.lease())?.metadata.resourceVersion) - Number(first?.metadata.resourceVersion);
   assert.ok(renewals >= 11 && renewals <= 12);
-  await life.stop();
 });
 
 test('the lease duration follows the configuration', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world, { leaseSeconds: 8 });
+  await using _node = await startNode(world, { leaseSeconds: 8 });
   await world.host.clock.advance(10 * SECOND);
   assert.equal((await world.lease())?.spec.leaseDurationSeconds, 8);
   assert.ok((await ageMs(world)) <= 2080);
-  await life.stop();
 });
 
 test('an existing lease is adopted and gets the missing owner', async () => {
@@ -62,18 +60,17 @@ test('an existing lease is adopted and gets the missing owner', async () => {
   const renewTime = formatMicroTime(world.host.clock.now() - 3_600_000);
   const spec = { holderIdentity: 'box', leaseDurationSeconds: 10, renewTime };
   await world.server.direct.create(KEY, { metadata: { name: 'box', namespace: KEY.namespace }, spec }, FOREVER);
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(0);
   const lease = await world.lease();
   assert.equal(lease?.spec.leaseDurationSeconds, 40);
   assert.equal(lease?.metadata.ownerReferences?.[0]?.uid, (await world.node())?.metadata.uid);
   assert.equal(await ageMs(world), 0);
-  await life.stop();
 });
 
 test('a lease that another client has written is renewed nevertheless', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   const lease = await world.server.direct.get(KEY, FOREVER);
   const labels = { touched: 'yes' };
@@ -81,47 +78,43 @@ test('a lease that another client has written is renewed nevertheless', async ()
   await world.host.clock.advance(10 * SECOND);
   assert.deepEqual((await world.lease())?.metadata.labels, labels);
   assert.ok((await ageMs(world)) <= SECOND);
-  await life.stop();
 });
 
 test('a deleted lease is recreated', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   await world.server.direct.delete(KEY, {}, FOREVER);
   await world.host.clock.advance(10 * SECOND);
   assert.ok((await ageMs(world)) <= SECOND);
-  await life.stop();
 });
 
 test('a failed renewal is retried five times at once', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   for (let times = 0; times < 4; times++) {
     world.server.faults.next('update', { kind: 'before', error: new ApiError('InternalError', 'etcd') });
   }
   await world.host.clock.advance(10 * SECOND);
   assert.ok((await ageMs(world)) <= SECOND);
-  await life.stop();
 });
 
 test('after an outage the lease is renewed within seven seconds', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   world.server.faults.setOutage(true);
   await world.host.clock.advance(300 * SECOND);
   world.server.faults.setOutage(false);
   await world.host.clock.advance(7 * SECOND);
   assert.ok((await ageMs(world)) <= 7 * SECOND);
-  await life.stop();
 });
 
 test('the node waits for another live machine of its name, and changes nothing of it meanwhile', async () => {
   const world = await newNodeWorld();
   const renew = await haveOther(world, 5 * SECOND);
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   for (let times = 0; times < 6; times++) {
     await world.host.clock.advance(10 * SECOND);
     await renew();
@@ -134,17 +127,15 @@ test('the node waits for another live machine of its name, and changes nothing o
   await world.host.clock.advance(8 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   assert.notEqual((await world.node())?.status?.nodeInfo?.machineID, 'other');
-  await life.stop();
 });
 
 test('the node does not wait for a dead machine of its name', async () => {
   const world = await newNodeWorld();
   await haveOther(world, 41 * SECOND);
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   assert.ok(!world.logged.includes(WAITING));
-  await life.stop();
 });
 
 test('the same machine continues at once, whatever process renewed its lease before', async () => {
@@ -152,9 +143,8 @@ test('the same machine continues at once, whatever process renewed its lease bef
   const first = await startNode(world);
   await world.host.clock.advance(SECOND);
   await first.stop();
-  const next = await startNode(world);
+  await using _next = await startNode(world);
   await world.host.clock.advance(0);
   assert.equal(await ageMs(world), 0);
   assert.ok(!world.logged.includes(WAITING));
-  await next.stop();
 });

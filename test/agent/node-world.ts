@@ -11,9 +11,7 @@ import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { RuntimeHealth } from '../../src/kubelet/pleg/runtime-health.ts';
-import { SETTINGS } from './memory-agent.ts';
-
-const FOREVER = new AbortController().signal;
+import { FOREVER, SETTINGS } from './memory-agent.ts';
 
 export const NODE: NodeSettings = { ...PLAIN_NODE, nodeName: SETTINGS.nodeName, rootDir: SETTINGS.rootDir };
 
@@ -36,7 +34,7 @@ export interface NodeWorld {
   condition(type: string): Promise<NodeCondition | undefined>;
 }
 
-export interface StartedNode {
+export interface StartedNode extends AsyncDisposable {
   readonly node: ClusterNode;
   stop(): Promise<void>;
 }
@@ -95,17 +93,15 @@ export async function startNode(world: NodeWorld, settings: Partial<NodeSettings
     settings: SETTINGS,
     log,
   };
-  const life = new AbortController();
+  const end = new AbortController();
   const node = buildNode(parts, await readAgentFacts(parts, FOREVER), {
     health,
     events: { record: (_type, reason, message) => void events.push(`${reason}: ${message}`) },
   });
-  const done = node.run(life.signal);
-  return {
-    node,
-    async stop() {
-      life.abort(new Error('stopped'));
-      await host.clock.runUntil(done);
-    },
-  };
+  const done = node.run(end.signal);
+  async function stop(): Promise<void> {
+    end.abort(new Error('stopped'));
+    await host.clock.runUntil(done);
+  }
+  return { node, stop, [Symbol.asyncDispose]: stop };
 }

@@ -25,7 +25,10 @@ function timesOfPatches({ server, host }: NodeWorld): readonly number[] {
 
 test('a node registers at once, ready and with its lease', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world, { labels: { 'topology.kubernetes.io/zone': 'z1' }, providerId: 'cloud://1' });
+  await using _node = await startNode(world, {
+    labels: { 'topology.kubernetes.io/zone': 'z1' },
+    providerId: 'cloud://1',
+  });
   await world.host.clock.advance(0);
   const node = await world.node();
   assert.equal(node?.metadata.labels?.['topology.kubernetes.io/zone'], 'z1');
@@ -36,19 +39,17 @@ test('a node registers at once, ready and with its lease', async () => {
     world.events.map((event) => event.split(':')[0]),
     ['Starting', 'NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID', 'NodeReady'],
   );
-  await life.stop();
 });
 
 test('a node for a cloud controller has its taint and leaves its addresses unset', async () => {
   const world = await newNodeWorld();
   const taint = { key: 'dedicated', value: 'x', effect: 'NoExecute' };
-  const life = await startNode(world, { isCloudExternal: true, nodeIps: [], taints: [taint] });
+  await using _node = await startNode(world, { isCloudExternal: true, nodeIps: [], taints: [taint] });
   await world.host.clock.advance(0);
   const node = await world.node();
   const cloud = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
   assert.deepEqual(node?.spec.taints, [taint, cloud]);
   assert.deepEqual(node?.status?.addresses, [{ type: 'Hostname', address: 'box' }]);
-  await life.stop();
 });
 
 test('registration is retried after 100 ms, then with growing back-off up to 7 s', async () => {
@@ -59,13 +60,12 @@ test('registration is retried after 100 ms, then with growing back-off up to 7 s
     triedMs.push(world.host.clock.monotonic());
     return { kind: 'before', error: new ApiError('Unavailable', 'connection refused') };
   });
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(30 * SECOND);
   assert.deepEqual(triedMs, [0, 100, 300, 700, 1500, 3100, 6300, 12_700, 19_700, 26_700]);
   world.server.faults.everyCall(() => undefined);
   await world.host.clock.advance(7 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
-  await life.stop();
 });
 
 test('a directory that cannot be created delays registration until it can, without ending the agent', async () => {
@@ -91,7 +91,7 @@ test('a previously registered node keeps the fields of other clients', async () 
     },
   };
   await world.server.direct.create(KEY, before, FOREVER);
-  const life = await startNode(world, { labels: { late: '1' } });
+  await using _node = await startNode(world, { labels: { late: '1' } });
   await world.host.clock.advance(0);
   const node = await world.node();
   assert.deepEqual(node?.spec, before.spec);
@@ -108,22 +108,20 @@ test('a previously registered node keeps the fields of other clients', async () 
   assert.deepEqual(node?.status?.conditions?.[0], before.status?.conditions?.[0]);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   assert.ok(world.events.includes('NodeNotSchedulable: Node box status is now: NodeNotSchedulable'));
-  await life.stop();
 });
 
 test('without permission to create nodes the existing one is used', async () => {
   const world = await newNodeWorld();
   await world.server.direct.create(KEY, { metadata: { name: 'box' }, spec: {} }, FOREVER);
   world.server.faults.next('create', { kind: 'before', error: new ApiError('Forbidden', 'no') });
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'True');
-  await life.stop();
 });
 
 test('a node that another client must create is waited for', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world, { registers: false });
+  await using _node = await startNode(world, { registers: false });
   await world.host.clock.advance(30 * SECOND);
   assert.equal(await world.node(), undefined);
   assert.equal(await world.lease(), undefined);
@@ -131,28 +129,26 @@ test('a node that another client must create is waited for', async () => {
   await world.host.clock.advance(11 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   assert.notEqual(await world.lease(), undefined);
-  await life.stop();
 });
 
 test('a deleted node is recreated only by the next start', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  const first = await startNode(world);
   await world.host.clock.advance(SECOND);
   await world.server.direct.delete(KEY, {}, FOREVER);
   await world.host.clock.advance(60 * SECOND);
   assert.equal(await world.node(), undefined);
-  assert.equal(life.node.current(), undefined);
-  await life.stop();
-  const next = await startNode(world);
+  assert.equal(first.node.current(), undefined);
+  await first.stop();
+  await using _next = await startNode(world);
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'True');
-  await next.stop();
 });
 
 test('the node follows the readiness of the runtime within a second, both ways', async () => {
   const world = await newNodeWorld();
   world.runtime.setCondition('NetworkReady', NOT_READY);
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(60 * SECOND);
   const before = await world.condition('Ready');
   assert.deepEqual(
@@ -173,12 +169,11 @@ test('the node follows the readiness of the runtime within a second, both ways',
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'False');
   assert.ok(world.events.includes('NodeNotReady: Node box status is now: NodeNotReady'));
-  await life.stop();
 });
 
 test('a runtime that does not answer makes the node not ready after half a minute, and ready at once when back', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   world.runtime.failures.everyCall((method) =>
     method === 'status' ? { kind: 'before', error: new CriError('Unavailable', 'connection refused') } : undefined,
@@ -193,35 +188,32 @@ test('a runtime that does not answer makes the node not ready after half a minut
   world.health.recordSuccess();
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'True');
-  await life.stop();
 });
 
 test('an unchanged status is written periodically: at a random time first, then every five minutes', async () => {
   const world = await newNodeWorld();
   const times = timesOfPatches(world);
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(1200 * SECOND);
   const [first = -1, second = 0, ...later] = times;
   assert.equal(first, 0);
   assert.ok(second >= 150 * SECOND && second <= 461 * SECOND);
   const between = later.map((time, index) => time - (index === 0 ? second : (later[index - 1] ?? 0)));
   assert.ok(between.length >= 2 && between.every((ms) => ms >= 300 * SECOND && ms <= 311 * SECOND));
-  await life.stop();
 });
 
 test('a new image is in the node status within a minute', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   world.runtime.addImage('busybox:1');
   await world.host.clock.advance(42 * SECOND);
   assert.equal((await world.node())?.status?.images?.length, 1);
-  await life.stop();
 });
 
 test('disk pressure is reported, and ends a transition period after space is free', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   const usage = { capacityBytes: 100 * 2 ** 30, availableBytes: 2 ** 29, inodes: 1, inodesFree: 1 };
   world.host.fs.setUsage(NODE.rootDir, usage);
@@ -233,12 +225,11 @@ test('disk pressure is reported, and ends a transition period after space is fre
   assert.equal((await world.condition('DiskPressure'))?.status, 'True');
   await world.host.clock.advance(40 * SECOND);
   assert.equal((await world.condition('DiskPressure'))?.status, 'False');
-  await life.stop();
 });
 
 test('a changed machine address changes the node address', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world, { nodeIps: [] });
+  await using _node = await startNode(world, { nodeIps: [] });
   await world.host.clock.advance(SECOND);
   world.host.addresses.set('198.51.100.7');
   await world.host.clock.advance(11 * SECOND);
@@ -246,12 +237,11 @@ test('a changed machine address changes the node address', async () => {
     { type: 'InternalIP', address: '198.51.100.7' },
     { type: 'Hostname', address: 'box' },
   ]);
-  await life.stop();
 });
 
 test('conditions of other clients are preserved by our writes', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   const foreign = { type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated' };
   await world.server.direct.patch(KEY, { status: { conditions: [foreign] } }, { subresource: 'status' }, FOREVER);
@@ -260,23 +250,21 @@ test('conditions of other clients are preserved by our writes', async () => {
   await world.host.clock.advance(11 * SECOND);
   assert.deepEqual(await world.condition('NetworkUnavailable'), foreign);
   assert.equal((await world.condition('Ready'))?.status, 'False');
-  await life.stop();
 });
 
 test('foreign changes of the status are corrected', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' };
   await world.server.direct.patch(KEY, { status: { conditions: [unknown] } }, { subresource: 'status' }, FOREVER);
   await world.host.clock.advance(11 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
-  await life.stop();
 });
 
 test("a failed write is retried at once with the server's object, five times in all", async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   world.runtime.setCondition('NetworkReady', NOT_READY);
   for (let times = 0; times < 4; times++) {
@@ -285,12 +273,11 @@ test("a failed write is retried at once with the server's object, five times in 
   world.networkChanged();
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'False');
-  await life.stop();
 });
 
 test('after an outage of minutes the node status is current', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  await using _node = await startNode(world);
   await world.host.clock.advance(SECOND);
   world.server.faults.setOutage(true);
   await world.host.clock.advance(120 * SECOND);
@@ -299,21 +286,19 @@ test('after an outage of minutes the node status is current', async () => {
   world.server.faults.setOutage(false);
   await world.host.clock.advance(11 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'False');
-  await life.stop();
 });
 
 test('a reboot of the machine is reported once', async () => {
   const world = await newNodeWorld();
-  const life = await startNode(world);
+  const first = await startNode(world);
   await world.host.clock.advance(SECOND);
-  await life.stop();
+  await first.stop();
   await world.host.fs.writeFile('/proc/sys/kernel/random/boot_id', 'second-boot\n');
-  const next = await startNode(world);
+  await using _next = await startNode(world);
   await world.host.clock.advance(30 * SECOND);
   assert.deepEqual(
     world.events.filter((event) => event.startsWith('Rebooted')),
     ['Rebooted: Node box has been rebooted, boot id: second-boot'],
   );
   assert.equal((await world.node())?.status?.nodeInfo?.bootID, 'second-boot');
-  await next.stop();
 });

@@ -3,9 +3,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, EnvVarSource, Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
-import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import {
+  createPod,
+  FOREVER,
+  type MemoryAgent,
+  podKey,
+  podOf,
+  SETTINGS,
+  startAgent,
+  startClusterAgent,
+} from './memory-agent.ts';
 
-const FOREVER = new AbortController().signal;
 const { nodeName } = SETTINGS;
 /** The shortest retry interval of a failed pod: a faster reaction was triggered by a change. */
 const NO_TIME_MS = 500;
@@ -40,46 +48,33 @@ function states({ agent }: MemoryAgent): string[] {
   });
 }
 
-async function cluster(): Promise<{ world: Required<World>; it: MemoryAgent; create(pod: Pod): Promise<unknown> }> {
-  const world = await newClusterWorld();
-  const it = await startAgent(world);
-  it.source.set();
-  const create = ({ metadata, spec }: Pod): Promise<unknown> => {
-    const { name, namespace } = metadata;
-    const pod = { metadata: { name, namespace, uid: '' }, spec: { ...spec, nodeName } };
-    return world.apiServer.direct.create({ resource: 'pods', namespace, name }, pod, FOREVER);
-  };
-  return { world, it, create };
-}
-
 const CONFIG_MAP = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
 
 test('a container with a missing ConfigMap shows that, the others start, and it starts once the object exists', async () => {
-  const { world, it, create } = await cluster();
+  await using it = await startClusterAgent();
   const env = [{ name: 'COLOR', valueFrom: fromConfigMap('color') }];
-  await create(podOf('web', { containers: [container('main', { env }), container('other')] }));
+  await createPod(it, podOf('web', { containers: [container('main', { env }), container('other')] }));
   await it.host.clock.advance(NO_TIME_MS);
   assert.deepEqual(states(it), ['main: CreateContainerConfigError: configmap "settings" not found', 'other: running']);
-  await world.apiServer.direct.create(CONFIG_MAP, { ...settings('red'), data: {} }, FOREVER);
+  await it.apiServer.direct.create(CONFIG_MAP, { ...settings('red'), data: {} }, FOREVER);
   await it.host.clock.advance(NO_TIME_MS);
   assert.deepEqual(states(it), [
     "main: CreateContainerConfigError: couldn't find key color in ConfigMap default/settings",
     'other: running',
   ]);
-  await world.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'red' } }, {}, FOREVER);
+  await it.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'red' } }, {}, FOREVER);
   await it.host.clock.advance(NO_TIME_MS);
   assert.deepEqual(states(it), ['main: running', 'other: running']);
   assert.deepEqual(environments(it)['main'], { COLOR: 'red' });
-  await it.stop();
 });
 
 test('a running container keeps its variables; the next start has the current values', async () => {
-  const { world, it, create } = await cluster();
-  await world.apiServer.direct.create(CONFIG_MAP, settings('red'), FOREVER);
+  await using it = await startClusterAgent();
+  await it.apiServer.direct.create(CONFIG_MAP, settings('red'), FOREVER);
   const envFrom = [{ configMapRef: { name: 'settings' } }];
-  await create(podOf('web', { containers: [container('main', { envFrom })] }));
+  await createPod(it, podOf('web', { containers: [container('main', { envFrom })] }));
   await it.host.clock.advance(NO_TIME_MS);
-  await world.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'blue' } }, {}, FOREVER);
+  await it.apiServer.direct.patch(CONFIG_MAP, { data: { color: 'blue' } }, {}, FOREVER);
   await it.host.clock.advance(NO_TIME_MS);
   const [first] = it.runtime.containers.keys();
   assert.equal(it.runtime.containers.size, 1);
@@ -87,32 +82,31 @@ test('a running container keeps its variables; the next start has the current va
   await it.host.clock.advance(20_000);
   assert.deepEqual(states(it), ['main: running']);
   assert.deepEqual(environments(it)['main'], { color: 'blue' });
-  await it.stop();
 });
 
 test('a pod with missing objects does not start during an API server outage, and starts after it', async () => {
-  const { world, it, create } = await cluster();
-  await world.apiServer.direct.create(CONFIG_MAP, settings('red'), FOREVER);
-  world.apiServer.faults.everyCall((verb, { resource }) =>
+  await using it = await startClusterAgent();
+  await it.apiServer.direct.create(CONFIG_MAP, settings('red'), FOREVER);
+  it.apiServer.faults.everyCall((verb, { resource }) =>
     verb === 'list' && resource === 'configmaps' ? { kind: 'hang' } : undefined,
   );
-  await create(
+  await createPod(
+    it,
     podOf('web', { containers: [container('main', { envFrom: [{ configMapRef: { name: 'settings' } }] })] }),
   );
   await it.host.clock.advance(3_000);
   assert.deepEqual(states(it), [
     'main: CreateContainerConfigError: failed to sync configmap cache: timed out waiting for the condition',
   ]);
-  world.apiServer.faults.everyCall(() => undefined);
+  it.apiServer.faults.everyCall(() => undefined);
   await it.host.clock.advance(120_000);
   assert.deepEqual(states(it), ['main: running']);
-  await it.stop();
 });
 
 test('a pod gets the services of its namespace, and always the API server', async () => {
-  const { world, it, create } = await cluster();
+  await using it = await startClusterAgent();
   const service = (name: string, namespace: string, clusterIP: string) =>
-    world.apiServer.direct.create(
+    it.apiServer.direct.create(
       { resource: 'services', namespace, name },
       { metadata: { name, namespace }, spec: { clusterIP, ports: [{ port: 443 }] } },
       FOREVER,
@@ -120,8 +114,8 @@ test('a pod gets the services of its namespace, and always the API server', asyn
   await service('kubernetes', 'default', '10.0.0.1');
   await service('db', 'default', '10.0.0.2');
   await it.host.clock.advance(0);
-  await create(podOf('linked', { containers: [container('linked')], enableServiceLinks: true }));
-  await create(podOf('alone', { containers: [container('alone')], enableServiceLinks: false }));
+  await createPod(it, podOf('linked', { containers: [container('linked')], enableServiceLinks: true }));
+  await createPod(it, podOf('alone', { containers: [container('alone')], enableServiceLinks: false }));
   await it.host.clock.advance(NO_TIME_MS);
   const hosts = Object.entries(environments(it)).map(([name, variables]) => [
     name,
@@ -131,21 +125,21 @@ test('a pod gets the services of its namespace, and always the API server', asyn
     linked: ['DB_SERVICE_HOST', 'KUBERNETES_SERVICE_HOST'],
     alone: ['KUBERNETES_SERVICE_HOST'],
   });
-  await it.stop();
 });
 
 test('objects are watched only while a pod uses them', async () => {
-  const { world, it, create } = await cluster();
+  const it = await startClusterAgent();
   await it.host.clock.advance(0);
-  const before = world.apiServer.watches;
-  await create(
+  const before = it.apiServer.watches;
+  await createPod(
+    it,
     podOf('web', { containers: [container('main', { envFrom: [{ secretRef: { name: 's', optional: true } }] })] }),
   );
   await it.host.clock.advance(NO_TIME_MS);
-  assert.equal(world.apiServer.watches, before + 1);
-  await world.apiServer.direct.delete({ resource: 'pods', namespace: 'default', name: 'web' }, {}, FOREVER);
+  assert.equal(it.apiServer.watches, before + 1);
+  await it.apiServer.direct.delete(podKey('web'), {}, FOREVER);
   await it.host.clock.advance(60_000);
-  assert.equal(world.apiServer.watches, before);
+  assert.equal(it.apiServer.watches, before);
   await it.stop();
 });
 
@@ -154,7 +148,7 @@ function staticPod(spec: Partial<Pod['spec']>): Pod {
 }
 
 test('without an API server objects come from manifests, and a change wakes the pods that refer to it', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const env = [
     { name: 'COLOR', valueFrom: fromConfigMap('color') },
     { name: 'SIZE', valueFrom: fromConfigMap('size', true) },
@@ -178,11 +172,10 @@ test('without an API server objects come from manifests, and a change wakes the 
   it.runtime.exitContainer(String(first), { exitCode: 1 });
   await it.host.clock.advance(20_000);
   assert.deepEqual(states(it), ['main: CreateContainerConfigError: configmap "settings" not found']);
-  await it.stop();
 });
 
 test('a variable can come from a file that an init container has written', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('writer', { exits: { afterMs: 1000, code: 0 } });
   const fileKeyRef = { volumeName: 'vars', path: 'out/app.env', key: 'TOKEN' };
   const pod = staticPod({
@@ -198,11 +191,10 @@ test('a variable can come from a file that an init container has written', async
   await it.host.clock.advance(2000);
   assert.deepEqual(states(it), ['main: running']);
   assert.deepEqual(environments(it)['main'], { T: 'from the file' });
-  await it.stop();
 });
 
 test('a file that escapes its volume is not read', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   await it.host.fs.makeDirectory('/etc');
   await it.host.fs.writeFile('/etc/app.env', "TOKEN='outside'\n");
   it.runtime.behaviours.set('writer', { exits: { afterMs: 1000, code: 0 } });
@@ -218,5 +210,4 @@ test('a file that escapes its volume is not read', async () => {
   await it.host.fs.symbolicLink('/etc/app.env', `${folder}/app.env`);
   await it.host.clock.advance(2000);
   assert.deepEqual(states(it), ["main: CreateContainerConfigError: couldn't parse env file"]);
-  await it.stop();
 });

@@ -13,12 +13,11 @@ for (const [what, path] of Object.entries(places)) {
   test(`an agent removes ${what} of an orphan without other resources`, async () => {
     const world = newWorld();
     await world.host.fs.makeDirectory(path);
-    const it = await startAgent(world);
+    await using it = await startAgent(world);
     it.source.set();
     await world.host.clock.advance(0);
     assert.equal(await world.host.fs.stat(path), undefined);
     assert.deepEqual(it.agent.pods(), []);
-    await it.stop();
   });
 }
 
@@ -31,7 +30,7 @@ test('orphans without a known name do not wait for each other', async () => {
     throw new Error('device is busy');
   };
   const logged: unknown[] = [];
-  const it = await startAgent(world, {}, { ...silentLog, error: (_, fields) => logged.push(fields?.['pod']) });
+  await using it = await startAgent(world, {}, { ...silentLog, error: (_, fields) => logged.push(fields?.['pod']) });
   it.source.set();
   await world.host.clock.advance(0);
   const left = await world.host.fs.readDirectory(`${SETTINGS.rootDir}/pods`);
@@ -40,7 +39,6 @@ test('orphans without a known name do not wait for each other', async () => {
     ['uid-1'],
   );
   assert.ok(logged.includes('with UID uid-1'), String(logged));
-  await it.stop();
 });
 
 test('log symlinks of a container that the runtime removed are deleted within two minutes', async () => {
@@ -50,12 +48,11 @@ test('log symlinks of a container that the runtime removed are deleted within tw
   await world.host.fs.writeFile(`${SETTINGS.podLogsDir}/default_old_uid-old/main/0.log`, 'said');
   await world.host.fs.makeDirectory('/var/log/containers');
   await world.host.fs.symbolicLink(`${SETTINGS.podLogsDir}/default_old_uid-old/main/0.log`, link);
-  const it = await startAgent(world, { containerLogsDir: '/var/log/containers' });
+  await using it = await startAgent(world, { containerLogsDir: '/var/log/containers' });
   it.source.set();
   await world.host.clock.advance(120_000);
   assert.equal(await world.host.fs.lstat(link), undefined);
   assert.equal(await world.host.fs.stat(`${SETTINGS.podLogsDir}/default_old_uid-old`), undefined);
-  await it.stop();
 });
 
 test('an agent removes the cgroup of an orphan in every QoS class', async () => {
@@ -63,9 +60,8 @@ test('an agent removes the cgroup of an orphan in every QoS class', async () => 
   for (const parent of ['kubepods', 'kubepods/burstable', 'kubepods/besteffort']) {
     await world.host.cgroups.create(`/${parent}/poduid-old`);
   }
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set();
   await world.host.clock.advance(0);
   assert.deepEqual(await world.host.cgroups.children('/kubepods'), ['besteffort', 'burstable']);
-  await it.stop();
 });

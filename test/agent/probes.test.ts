@@ -46,7 +46,7 @@ function unhealthy(it: MemoryAgent): string[] {
 
 test('a pod is ready while its gRPC health status is SERVING', async () => {
   const world = newProbedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podWith({ readinessProbe: { grpc: { port: 9000 }, periodSeconds: 5, failureThreshold: 2 } }));
   await world.host.clock.advance(0);
   let health = 2;
@@ -63,13 +63,12 @@ test('a pod is ready while its gRPC health status is SERVING', async () => {
   await world.host.clock.advance(5_000);
   assert.equal(mainOf(it).ready, false);
   assert.equal(unhealthy(it).at(-1), 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")');
-  await it.stop();
 });
 
 test('a container that fails its liveness probe too often in a row restarts, with a new failure count', async () => {
   const world = newProbedWorld();
   world.answers.set('alive', { exitCode: 1, stdout: 'no pulse' });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   it.source.set(podWith({ livenessProbe: { ...every(10, 'alive'), failureThreshold: 3 } }));
   await world.host.clock.advance(19_999);
   assert.equal(mainOf(it).restarts, 0);
@@ -78,13 +77,12 @@ test('a container that fails its liveness probe too often in a row restarts, wit
   await world.host.clock.advance(19_999);
   assert.equal(mainOf(it).restarts, 1);
   assert.deepEqual(new Set(unhealthy(it)), new Set(['Liveness probe failed: no pulse']));
-  await it.stop();
 });
 
 test('a main container waits until the startup probe of its sidecar succeeds', async () => {
   const world = newProbedWorld();
   world.answers.set('up', { exitCode: 1 });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const startupProbe = { ...every(1, 'up'), failureThreshold: 60 };
   const sidecar = { name: 'proxy', image: 'busybox:1', restartPolicy: 'Always', startupProbe };
   it.source.set(podWith({}, { initContainers: [sidecar] }));
@@ -93,12 +91,11 @@ test('a main container waits until the startup probe of its sidecar succeeds', a
   world.answers.delete('up');
   await world.host.clock.advance(1_000);
   assert.deepEqual(mainOf(it), { ready: true, started: true, restarts: 0 });
-  await it.stop();
 });
 
 test('during termination only readiness is probed, until the container has exited', async () => {
   const world = newProbedWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   world.answers.set('leave', { afterMs: 3_500 });
   it.source.set(
     podWith({
@@ -116,13 +113,12 @@ test('during termination only readiness is probed, until the container has exite
   assert.equal(mainOf(it).ready, false);
   await world.host.clock.advance(60_000);
   assert.deepEqual([world.effects.length, it.agent.pods()], [4, []]);
-  await it.stop();
 });
 
 test('a command that exceeds its timeout fails, and affects only its own container', async () => {
   const world = newProbedWorld();
   world.answers.set('slow', { afterMs: 3_600_000 });
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const other = { name: 'other', image: 'busybox:1', readinessProbe: every(1, 'quick') };
   const main = { name: 'main', image: 'busybox:1', readinessProbe: { ...every(5, 'slow', '$(X)'), timeoutSeconds: 2 } };
   it.source.set(podOf('web', { containers: [main, other] }));
@@ -133,5 +129,4 @@ test('a command that exceeds its timeout fails, and affects only its own contain
     ['other', true],
   ]);
   assert.deepEqual(unhealthy(it), ['Readiness probe failed: command timed out: "slow $(X)" timed out after 2s']);
-  await it.stop();
 });

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import {
+  createPod,
+  FOREVER,
   type MemoryAgent,
   newClusterWorld,
   newWorld,
+  podKey,
   podOf,
-  SETTINGS,
   startAgent,
   type World,
 } from './memory-agent.ts';
@@ -53,7 +55,7 @@ function shown({ agent }: MemoryAgent): (string | undefined)[][] {
 }
 
 test('a replacement is admitted without the pod of its name, and waits for its end', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it, large('two'));
   await it.host.clock.advance(END_MS - 1);
@@ -61,11 +63,10 @@ test('a replacement is admitted without the pod of its name, and waits for its e
   await it.host.clock.advance(1);
   assert.deepEqual(up(it), ['two']);
   assert.deepEqual(shown(it), [['two', 'Running']]);
-  await it.stop();
 });
 
 test('of three versions in quick succession only the last one runs', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   for (const uid of ['two', 'three', 'four']) await set(it, large(uid));
   assert.deepEqual(up(it), ['one']);
@@ -74,22 +75,20 @@ test('of three versions in quick succession only the last one runs', async () =>
   assert.deepEqual(shown(it), [['four', 'Running']]);
   const made = [...it.runtime.sandboxes.values()].map(({ config }) => config.labels['io.kubernetes.pod.uid']);
   assert.deepEqual(made, ['four']);
-  await it.stop();
 });
 
 test('a version that is restored while it ends runs again once it has ended', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it, large('two'));
   await set(it, large('one'));
   await it.host.clock.advance(END_MS);
   assert.deepEqual(up(it), ['one']);
   assert.deepEqual(shown(it), [['one', 'Running']]);
-  await it.stop();
 });
 
 test('a pod that is removed and recreated with the same UID is admitted again', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it);
   await set(it, large('one'));
@@ -97,11 +96,10 @@ test('a pod that is removed and recreated with the same UID is admitted again', 
   assert.deepEqual(up(it), ['one']);
   assert.deepEqual(shown(it), [['one', 'Running']]);
   assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 1);
-  await it.stop();
 });
 
 test('a pod that never restarts starts again when it is removed and recreated', async () => {
-  const it = await started();
+  await using it = await started();
   const job = podOf('job', { restartPolicy: 'Never' });
   await set(it, job);
   await set(it);
@@ -109,33 +107,26 @@ test('a pod that never restarts starts again when it is removed and recreated', 
   await it.host.clock.advance(END_MS);
   assert.deepEqual(up(it), ['uid-job']);
   assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
-  await it.stop();
 });
 
 test('a pod that was terminal before the agent started holds no resources', async () => {
   const world = await newClusterWorld();
-  const create = async (pod: Pod): Promise<void> => {
-    const key = { resource: 'pods', namespace: 'default', name: pod.metadata.name } as const;
-    const spec = { ...pod.spec, nodeName: SETTINGS.nodeName };
-    await world.apiServer.direct.create(key, { ...pod, spec }, new AbortController().signal);
-  };
   const first = await startAgent(world);
   await set(first);
-  await create(large('', { name: 'rejected', cpu: '1001m' }));
+  await createPod(world, large('', { name: 'rejected', cpu: '1001m' }));
   await first.host.clock.advance(1000);
   assert.equal(shown(first)[0]?.[2], 'OutOfcpu');
   await first.stop();
-  await create(large('', { name: 'web' }));
-  const second = await startAgent(world);
+  await createPod(world, large('', { name: 'web' }));
+  await using second = await startAgent(world);
   await set(second);
   await second.host.clock.advance(1000);
   const phases = second.agent.pods().map(({ pod, status }) => [pod.metadata.name, status.phase]);
   assert.deepEqual(Object.fromEntries(phases), { rejected: 'Failed', web: 'Running' });
-  await second.stop();
 });
 
 test('a version that does not fit is rejected, the previous one ends, and a smaller one runs', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it, large('two', { cpu: '1001m' }));
   await it.host.clock.advance(END_MS);
@@ -143,20 +134,18 @@ test('a version that does not fit is rejected, the previous one ends, and a smal
   assert.deepEqual(shown(it), [['two', 'Failed', 'OutOfcpu']]);
   await set(it, large('three'));
   assert.deepEqual(shown(it), [['three', 'Running']]);
-  await it.stop();
 });
 
 test('a pod that left its source does not count against pods of other names', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it, large('two', { name: 'renamed' }));
   await it.host.clock.advance(END_MS);
   assert.deepEqual(shown(it), [['two', 'Running']]);
-  await it.stop();
 });
 
 test('a pod that waits for a pod of its name counts, and so does a recreated one', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it, large('two'), large('other', { name: 'other' }));
   assert.deepEqual(shown(it).at(-1), ['other', 'Failed', 'OutOfcpu']);
@@ -164,11 +153,10 @@ test('a pod that waits for a pod of its name counts, and so does a recreated one
   assert.deepEqual(shown(it).at(-1), ['small', 'Failed', 'NodePorts']);
   await it.host.clock.advance(END_MS);
   assert.deepEqual(up(it), ['one']);
-  await it.stop();
 });
 
 test('a recreated pod whose resources are taken is rejected, also after its previous incarnation has ended', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'));
   await set(it, large('other', { name: 'other' }));
   await set(it, large('other', { name: 'other' }), large('one'));
@@ -178,7 +166,6 @@ test('a recreated pod whose resources are taken is rejected, also after its prev
     ['other', 'Running'],
     ['one', 'Failed', 'OutOfcpu'],
   ]);
-  await it.stop();
 });
 
 test('after a kill in between, the next agent continues with the new pod', async () => {
@@ -187,45 +174,35 @@ test('after a kill in between, the next agent continues with the new pod', async
   await set(first, large('one'));
   await set(first, large('two'));
   await first.stop();
-  const second = await startAgent(world);
+  await using second = await startAgent(world);
   await set(second, large('two'));
   assert.deepEqual(up(world), ['one']);
   await second.host.clock.advance(END_MS);
   assert.deepEqual(up(world), ['two']);
   assert.deepEqual(shown(second), [['two', 'Running']]);
-  await second.stop();
 });
 
 test('an API server pod that is force-deleted and recreated under its name runs', async () => {
   const world = slowWorld(await newClusterWorld());
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   await set(it);
-  const key = { resource: 'pods', namespace: 'default', name: 'web' } as const;
-  const { signal } = new AbortController();
-  const { uid: _, ...metadata } = large('').metadata;
-  const create = (): Promise<unknown> => {
-    const spec = { ...large('').spec, nodeName: SETTINGS.nodeName };
-    return world.apiServer.direct.create(key, { metadata, spec } as Pod, signal);
-  };
-  await create();
+  await createPod(world, large(''));
   await it.host.clock.advance(1000);
   const [before] = up(it);
-  await world.apiServer.direct.delete(key, { graceSeconds: 0 }, signal);
-  await create();
+  await world.apiServer.direct.delete(podKey('web'), { graceSeconds: 0 }, FOREVER);
+  await createPod(world, large(''));
   await it.host.clock.advance(END_MS + 1000);
   const [now] = up(it);
   assert.equal(up(it).length, 1);
   assert.notEqual(now, before);
   assert.deepEqual(shown(it), [[now, 'Running']]);
-  await it.stop();
 });
 
 test('the node of these tests has room for one such pod, and not for two', async () => {
-  const it = await started();
+  await using it = await started();
   await set(it, large('one'), large('two', { name: 'other', hostPort: 8081 }));
   assert.deepEqual(shown(it), [
     ['one', 'Running'],
     ['two', 'Failed', 'OutOfcpu'],
   ]);
-  await it.stop();
 });

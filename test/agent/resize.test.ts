@@ -62,7 +62,7 @@ const before = {
 };
 
 test('a container is resized and keeps running', async () => {
-  const it = await runs(web(resources('50m')));
+  await using it = await runs(web(resources('50m')));
   assert.deepEqual(shown(it), before);
   await runs(web(resources('70m', '80Mi')), it);
   assert.deepEqual(shown(it), {
@@ -76,15 +76,13 @@ test('a container is resized and keeps running', async () => {
     cpuShares: 71,
     memoryLimitBytes: Number(80n * MIB),
   });
-  await it.stop();
 });
 
 test('a container with the RestartContainer policy restarts with the new resources', async () => {
-  const it = await runs(web(resources('50m'), RESTARTS));
+  await using it = await runs(web(resources('50m'), RESTARTS));
   await runs(web(resources('70m'), RESTARTS), it);
   const { events, restarts, resources: now } = shown(it);
   assert.deepEqual([events, restarts, now], [['ResizeStarted', 'Killing', 'ResizeCompleted'], 1, resources('70m')]);
-  await it.stop();
 });
 
 /** The machine has one CPU. */
@@ -94,7 +92,7 @@ const OTHER = podOf('other', {
 });
 
 test('a deferred resize keeps the old resources until there is room', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(web(resources('50m')), OTHER);
   await it.host.clock.advance(1000);
   it.source.set(LARGE, OTHER);
@@ -112,7 +110,6 @@ test('a deferred resize keeps the old resources until there is room', async () =
   const { allocated, restarts, events, conditions } = shown(it);
   assert.deepEqual([allocated, restarts, conditions], ['600m', 0, []]);
   assert.deepEqual(events, ['ResizeDeferred', 'ResizeStarted', 'ResizeCompleted']);
-  await it.stop();
 });
 
 test('a deferred pod keeps its allocation under the next agent', async () => {
@@ -125,13 +122,12 @@ test('a deferred pod keeps its allocation under the next agent', async () => {
   const [id] = world.runtime.containers.keys();
   await it.stop();
 
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.set(LARGE, OTHER);
   await next.host.clock.advance(1000);
   const { allocated, restarts, conditions } = shown(next);
   assert.deepEqual([allocated, restarts, conditions?.length], ['50m', 0, 1]);
   assert.ok(world.runtime.containers.has(id ?? ''));
-  await next.stop();
 });
 
 for (const [how, policy, events, restarts] of [
@@ -148,16 +144,15 @@ for (const [how, policy, events, restarts] of [
     record.set('uid-web', { containers: new Map([['main', resources('50m')]]) });
     await fs.writeAtomic(ACTUATED, encodeResources(record));
 
-    const next = await runs(pod, await startAgent(world));
+    await using next = await runs(pod, await startAgent(world));
     const now = shown(next);
     assert.deepEqual([now.events, now.restarts, now.resources], [events, restarts, resources('70m', '80Mi')]);
     assert.equal(await fs.readText(ACTUATED), await fs.readText(ALLOCATED));
-    await next.stop();
   });
 }
 
 test('a memory limit below the usage is not applied, and the pod shows that until the limit is above it', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.runtime.behaviours.set('main', { memoryBytes: Number(40n * MIB) });
   await runs(web(resources('50m')), it);
   await runs(web(resources('50m', '32Mi')), it);
@@ -172,11 +167,10 @@ test('a memory limit below the usage is not applied, and the pod shows that unti
   await it.host.clock.advance(60_000);
   const { conditions, memoryLimits } = shown(it);
   assert.deepEqual([conditions, memoryLimits], [[], [48n * MIB]]);
-  await it.stop();
 });
 
 test('an error of the runtime is retried; an unsupported UpdatePodSandboxResources is not an error', async () => {
-  const it = await runs(web(resources('50m')));
+  await using it = await runs(web(resources('50m')));
   it.runtime.failures.next('updatePodSandboxResources', fault('Unimplemented', 'unknown method'));
   const error = fault('Unknown', 'not now');
   it.runtime.failures.everyCall((method) => (method === 'updateContainerResources' ? error : undefined));
@@ -190,7 +184,6 @@ test('an error of the runtime is retried; an unsupported UpdatePodSandboxResourc
   const now = shown(it);
   assert.deepEqual([now.conditions, now.resources, now.restarts], [[], resources('70m', '80Mi'), 0]);
   assert.deepEqual(now.events, ['ResizeStarted', 'ResizeError', 'ResizeCompleted']);
-  await it.stop();
 });
 
 test('a pod-level resize also resizes its containers', async () => {
@@ -199,37 +192,34 @@ test('a pod-level resize also resizes its containers', async () => {
       containers: [{ name: 'main', image: 'busybox:1' }],
       resources: { requests: { cpu, memory }, limits: { cpu, memory } },
     });
-  const it = await runs(whole('100m', '64Mi'));
+  await using it = await runs(whole('100m', '64Mi'));
   await runs(whole('200m', '80Mi'), it);
   const { memoryLimits, restarts, events } = shown(it);
   assert.deepEqual([memoryLimits, restarts, events], [[80n * MIB], 0, ['ResizeStarted', 'ResizeCompleted']]);
   assert.equal(it.host.cgroups.valuesOf('/kubepods/poduid-web')?.cpuQuotaMicroseconds, 20_000);
   const record = decodeResources(await it.host.fs.readText(ACTUATED)).get('uid-web');
   assert.deepEqual(record?.pod?.limits, { cpu: '200m', memory: '80Mi' });
-  await it.stop();
 });
 
 test('records of removed pods are deleted', async () => {
-  const it = await runs(web(resources('50m')));
+  await using it = await runs(web(resources('50m')));
   assert.deepEqual([...decodeResources(await it.host.fs.readText(ALLOCATED)).keys()], ['uid-web']);
   it.source.set();
   await it.host.clock.advance(60_000);
   const empty = encodeResources(new Map());
   assert.deepEqual([await it.host.fs.readText(ALLOCATED), await it.host.fs.readText(ACTUATED)], [empty, empty]);
-  await it.stop();
 });
 
 test('records of pods that were removed while no agent ran are deleted once every source has reported', async () => {
   const world = newWorld();
   const it = await runs(web(resources('50m')), await startAgent(world));
   await it.stop();
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   await next.host.clock.advance(1000);
   assert.deepEqual([...decodeResources(await world.host.fs.readText(ACTUATED)).keys()], ['uid-web']);
   next.source.set();
   await next.host.clock.advance(60_000);
   assert.equal(await world.host.fs.readText(ACTUATED), encodeResources(new Map()));
-  await next.stop();
 });
 
 test('an agent does not start on invalid records, and names them', async () => {

@@ -1,9 +1,17 @@
 /** Runtime classes and user namespaces of sandboxes, on virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod, RuntimeClass } from '../../src/api/generated/core-v1.ts';
+import type { RuntimeClass } from '../../src/api/generated/core-v1.ts';
 import { NamespaceMode } from '../../src/cri/generated/runtime-v1.ts';
-import { type MemoryAgent, newClusterWorld, newWorld, podOf, SETTINGS, startAgent } from './memory-agent.ts';
+import {
+  createPod,
+  type MemoryAgent,
+  newWorld,
+  podOf,
+  SETTINGS,
+  startAgent,
+  startClusterAgent,
+} from './memory-agent.ts';
 
 const never = new AbortController().signal;
 const ALL = { recursiveReadOnlyMounts: true, userNamespaces: true };
@@ -24,16 +32,15 @@ function phases({ agent }: MemoryAgent): (string | undefined)[] {
 }
 
 test('a pod runs with the handler of its class, from a document beside it', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.setObjects({ runtimeClasses: [fast] });
   it.source.set(podOf('web', { runtimeClassName: 'fast' }));
   await it.host.clock.advance(1000);
   assert.deepEqual(handlers(it), ['runc']);
-  await it.stop();
 });
 
 test('a pod with an unknown class shows that, and starts once the class exists', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web', { runtimeClassName: 'fast' }));
   await it.host.clock.advance(1000);
   assert.deepEqual(warnings(it), [
@@ -42,11 +49,10 @@ test('a pod with an unknown class shows that, and starts once the class exists',
   it.source.setObjects({ runtimeClasses: [fast] });
   await it.host.clock.advance(1000);
   assert.deepEqual(phases(it), ['Running']);
-  await it.stop();
 });
 
 test('a class whose handler the runtime does not have shows the error of the runtime', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.setObjects({ runtimeClasses: [{ ...fast, handler: 'kata' }] });
   it.source.set(podOf('web', { runtimeClassName: 'fast' }));
   await it.host.clock.advance(1000);
@@ -54,17 +60,12 @@ test('a class whose handler the runtime does not have shows the error of the run
   assert.deepEqual(warnings(it), [
     `FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = ${said}`,
   ]);
-  await it.stop();
 });
 
 test('the classes of a cluster come from the API server; a running pod does not need them', async () => {
-  const world = await newClusterWorld();
-  const it = await startAgent(world);
-  it.source.set();
-  const { direct } = world.apiServer;
-  const { metadata, spec } = podOf('web', { runtimeClassName: 'fast', nodeName: SETTINGS.nodeName });
-  const pod: Pod = { metadata: { ...metadata, uid: '' }, spec };
-  await direct.create({ resource: 'pods', namespace: 'default', name: 'web' }, pod, never);
+  await using it = await startClusterAgent();
+  const { direct } = it.apiServer;
+  await createPod(it, podOf('web', { runtimeClassName: 'fast' }));
   await it.host.clock.advance(1000);
   assert.match(warnings(it).join(), /"fast" not found/);
 
@@ -83,11 +84,10 @@ test('the classes of a cluster come from the API server; a running pod does not 
   assert.deepEqual([...it.runtime.sandboxes.keys()], sandboxes);
   assert.deepEqual(phases(it), ['Running']);
   assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 1);
-  await it.stop();
 });
 
 test('a user namespace needs a runtime that supports it, and the pod starts once it does', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podOf('web', { hostUsers: false }));
   await it.host.clock.advance(1000);
   const why = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
@@ -95,11 +95,10 @@ test('a user namespace needs a runtime that supports it, and the pod starts once
   it.runtime.handlers.set('', ALL);
   await it.host.clock.advance(120_000);
   assert.deepEqual(phases(it), ['Running']);
-  await it.stop();
 });
 
 test('a node without its resolv.conf starts no pods until the file exists', async () => {
-  const it = await startAgent(newWorld(), { resolvConf: '/etc/resolv.conf' });
+  await using it = await startAgent(newWorld(), { resolvConf: '/etc/resolv.conf' });
   it.source.set(podOf('web'));
   await it.host.clock.advance(1000);
   assert.deepEqual(warnings(it), [
@@ -109,7 +108,6 @@ test('a node without its resolv.conf starts no pods until the file exists', asyn
   await it.host.fs.writeFile('/etc/resolv.conf', 'nameserver 192.0.2.53\n');
   await it.host.clock.advance(15_000);
   assert.deepEqual(phases(it), ['Running']);
-  await it.stop();
 });
 
 test('a pod keeps its user namespace for its lifetime, in sandbox, containers and mounts', async () => {
@@ -127,18 +125,17 @@ test('a pod keeps its user namespace for its lifetime, in sandbox, containers an
   }
   await first.stop();
 
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.set(podOf('b', { hostUsers: false }), podOf('c', { hostUsers: false }));
   await world.host.clock.advance(60_000);
   // The range of the removed pod is free again, but not reused at once.
   assert.deepEqual(hostIds(next), [131_072, 196_608]);
   assert.equal(await world.host.fs.stat(`${SETTINGS.rootDir}/pods/uid-a`), undefined);
-  await next.stop();
 });
 
 test('recursive read-only mounts are used where the runtime supports them, and shown in the status', async () => {
   const world = newWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const mount = { name: 'data', mountPath: '/data', readOnly: true };
   it.source.set(
     podOf('web', {
@@ -169,7 +166,6 @@ test('recursive read-only mounts are used where the runtime supports them, and s
     ['can', 'Running', 'Enabled'],
     ['must', 'Running', 'Enabled'],
   ]);
-  await it.stop();
 });
 
 const signalled = (name: string) =>
@@ -179,16 +175,15 @@ const signalled = (name: string) =>
   });
 
 test('a stop signal is used while its gate is on, and shown in the status', async () => {
-  const it = await startAgent(newWorld(), { containerStopSignals: true });
+  await using it = await startAgent(newWorld(), { containerStopSignals: true });
   it.source.set(signalled('web'));
   await it.host.clock.advance(1000);
   assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.stopSignal, 'SIGUSR1');
   assert.deepEqual(warnings(it), []);
-  await it.stop();
 });
 
 test('a stop signal is rejected while its gate is off', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(signalled('web'));
   await it.host.clock.advance(1000);
   const { phase, reason, message } = it.agent.pods()[0]?.status ?? {};
@@ -200,7 +195,6 @@ test('a stop signal is rejected while its gate is off', async () => {
       'Pod was rejected: spec.containers[0].lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off',
     ],
   );
-  await it.stop();
 });
 
 function hostIds({ runtime }: MemoryAgent): number[] {

@@ -5,27 +5,26 @@ import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../src/api/generated/core-v1.ts';
 import { ApiError } from '../../src/kubelet/api-client/api-server.ts';
 import {
-  type MemoryAgent,
+  type ClusterAgent,
+  createPod,
+  FOREVER,
   newClusterWorld,
   phaseOf,
   podOf,
-  SETTINGS,
   startAgent,
+  startClusterAgent,
   type World,
   warnings,
 } from './memory-agent.ts';
 
-const FOREVER = new AbortController().signal;
 const MINUTE_MS = 60_000;
 const AT_ONCE_MS = 100;
 const VOLUME = 'kube-api-access-abcde';
-const KEY = { resource: 'pods', namespace: 'default', name: 'web' } as const;
 
 /** As the ServiceAccount admission plugin of the API server does. */
 function podWithAccount(more: Partial<PodSpec> = {}): Pod {
   const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
-  const { metadata, spec } = podOf('web', {
-    nodeName: SETTINGS.nodeName,
+  return podOf('web', {
     serviceAccountName: 'default',
     dnsPolicy: 'Default',
     containers: [{ name: 'main', image: 'busybox:1', volumeMounts: [{ name: VOLUME, mountPath, readOnly: true }] }],
@@ -44,21 +43,18 @@ function podWithAccount(more: Partial<PodSpec> = {}): Pod {
     ],
     ...more,
   });
-  return { metadata: { ...metadata, uid: '' }, spec };
 }
 
-async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
+async function start(): Promise<ClusterAgent> {
   const world = await newClusterWorld();
   const name = 'kube-root-ca.crt';
   const ca = { metadata: { name, namespace: 'default' }, data: { 'ca.crt': 'AUTHORITY' } };
   await world.apiServer.direct.create({ resource: 'configmaps', namespace: 'default', name }, ca, FOREVER);
-  const it = await startAgent(world);
-  it.source.set();
-  return { world, it };
+  return startClusterAgent(world);
 }
 
-async function create({ apiServer }: Required<World>, pod: Pod = podWithAccount()): Promise<string> {
-  const { metadata } = await apiServer.direct.create(KEY, pod, FOREVER);
+async function create(world: Required<World>, pod: Pod = podWithAccount()): Promise<string> {
+  const { metadata } = await createPod(world, pod);
   return `/var/lib/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~projected/${VOLUME}`;
 }
 
@@ -67,8 +63,8 @@ function issuedAt(token: string): number {
 }
 
 test('a pod of the default service account gets a token, the CA certificate and its namespace', async () => {
-  const { world, it } = await start();
-  const folder = await create(world);
+  await using it = await start();
+  const folder = await create(it);
   await it.host.clock.advance(AT_ONCE_MS);
   assert.equal(phaseOf(it), 'Running');
   const { fs } = it.host;
@@ -77,24 +73,22 @@ test('a pod of the default service account gets a token, the CA certificate and 
   assert.equal(await fs.readText(`${folder}/namespace`), 'default');
   const { mode, uid } = (await fs.stat(`${folder}/token`)) ?? {};
   assert.deepEqual({ mode, uid }, { mode: 0o644, uid: 0 });
-  await it.stop();
 });
 
 test('a token is readable by the user of the pod and the group of its volumes only', async () => {
-  const { world, it } = await start();
-  const folder = await create(world, podWithAccount({ securityContext: { runAsUser: 1000, fsGroup: 2000 } }));
+  await using it = await start();
+  const folder = await create(it, podWithAccount({ securityContext: { runAsUser: 1000, fsGroup: 2000 } }));
   await it.host.clock.advance(AT_ONCE_MS);
   const { fs } = it.host;
   const { mode, uid, gid } = (await fs.stat(`${folder}/token`)) ?? {};
   assert.deepEqual({ mode, uid, gid }, { mode: 0o640, uid: 1000, gid: 2000 });
   assert.equal((await fs.lstat(`${folder}/token`))?.uid, 1000);
   assert.equal((await fs.stat(`${folder}/ca.crt`))?.uid, 0);
-  await it.stop();
 });
 
 test('the token of a running pod is renewed before it expires, repeatedly', async () => {
-  const { world, it } = await start();
-  const folder = await create(world);
+  await using it = await start();
+  const folder = await create(it);
   const tokens = new Set<string>();
   for (let minute = 0; minute < 180; minute++) {
     await it.host.clock.advance(MINUTE_MS);
@@ -104,15 +98,14 @@ test('the token of a running pod is renewed before it expires, repeatedly', asyn
   }
   assert.equal(tokens.size, 4);
   assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
-  await it.stop();
 });
 
 test('during an API server outage the old token stays, and an event follows once it has expired', async () => {
-  const { world, it } = await start();
-  const folder = await create(world);
+  await using it = await start();
+  const folder = await create(it);
   await it.host.clock.advance(MINUTE_MS);
   const first = await it.host.fs.readText(`${folder}/token`);
-  world.apiServer.faults.setOutage(true);
+  it.apiServer.faults.setOutage(true);
   await it.host.clock.advance(55 * MINUTE_MS);
   assert.deepEqual(warnings(it), []);
   await it.host.clock.advance(15 * MINUTE_MS);
@@ -121,20 +114,19 @@ test('during an API server outage the old token stays, and an event follows once
   const [warning = ''] = warnings(it);
   const words = `FailedMount: MountVolume.SetUp failed for volume "${VOLUME}" : token "default"/"default"/`;
   assert.ok(warning.startsWith(words), warning);
-  world.apiServer.faults.setOutage(false);
+  it.apiServer.faults.setOutage(false);
   await it.host.clock.advance(10 * MINUTE_MS);
   assert.notEqual(await it.host.fs.readText(`${folder}/token`), first);
-  await it.stop();
 });
 
 test('a pod does not start without its token, and starts once there is one', async () => {
-  const { world, it } = await start();
+  await using it = await start();
   let isOut = true;
-  world.apiServer.faults.everyCall((verb) => {
+  it.apiServer.faults.everyCall((verb) => {
     const error = new ApiError('Unavailable', 'connection refused');
     return verb === 'createToken' && isOut ? { kind: 'before', error } : undefined;
   });
-  await create(world);
+  await create(it);
   await it.host.clock.advance(MINUTE_MS);
   assert.equal(phaseOf(it), 'Pending');
   const text = 'failed to fetch token: connection refused';
@@ -142,39 +134,35 @@ test('a pod does not start without its token, and starts once there is one', asy
   isOut = false;
   await it.host.clock.advance(5 * MINUTE_MS);
   assert.equal(phaseOf(it), 'Running');
-  await it.stop();
 });
 
 test('a pod with a missing service account gets an event', async () => {
-  const { world, it } = await start();
-  await create(world, podWithAccount({ serviceAccountName: 'missing' }));
+  await using it = await start();
+  await create(it, podWithAccount({ serviceAccountName: 'missing' }));
   await it.host.clock.advance(AT_ONCE_MS);
   const text = 'failed to fetch token: serviceaccounts "missing" not found';
   assert.deepEqual(warnings(it), [`FailedMount: MountVolume.SetUp failed for volume "${VOLUME}" : ${text}`]);
-  await it.stop();
 });
 
 test('a restarted agent gives running pods new tokens, and restarts nothing', async () => {
-  const { world, it } = await start();
-  const folder = await create(world);
+  const it = await start();
+  const folder = await create(it);
   await it.host.clock.advance(MINUTE_MS);
   const first = await it.host.fs.readText(`${folder}/token`);
   await it.stop();
-  const next = await startAgent(world);
+  await using next = await startAgent(it);
   next.source.set();
   await next.host.clock.advance(MINUTE_MS);
   assert.notEqual(await next.host.fs.readText(`${folder}/token`), first);
   assert.equal(next.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
-  await next.stop();
 });
 
 test('without an API server such a pod is rejected with a reason', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set({ ...podWithAccount(), metadata: podOf('web').metadata });
   await it.host.clock.advance(AT_ONCE_MS);
   const { status } = it.agent.pods()[0] ?? {};
   assert.equal(status?.reason, 'PodFeatureUnsupported');
   const field = 'spec.volumes[0].projected.sources[0].serviceAccountToken';
   assert.equal(status?.message, `Pod was rejected: ${field} needs an API server, and this node has none`);
-  await it.stop();
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfigMap, Pod, Volume, VolumeMount } from '../../src/api/generated/core-v1.ts';
-import { newClusterWorld, newWorld, phaseOf, podOf, SETTINGS, startAgent, warnings } from './memory-agent.ts';
+import { createPod, newWorld, phaseOf, podOf, startAgent, startClusterAgent, warnings } from './memory-agent.ts';
 
 const FOLDER = '/var/lib/kubelet/pods/uid-web';
 const CONF = `${FOLDER}/volumes/kubernetes.io~configmap/conf`;
@@ -22,7 +22,7 @@ function podWith(volume: Omit<Volume, 'name'>, mount: Partial<VolumeMount> = {})
 const ofSettings = { configMap: { name: 'settings' } };
 
 test('a pod waits for its ConfigMap, and runs once it exists', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podWith(ofSettings));
   await it.host.clock.advance(60_000);
   assert.equal(phaseOf(it), 'Pending');
@@ -34,11 +34,10 @@ test('a pod waits for its ConfigMap, and runs once it exists', async () => {
   await it.host.clock.advance(AT_ONCE_MS);
   assert.equal(phaseOf(it), 'Running');
   assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '1');
-  await it.stop();
 });
 
 test('a change in a manifest reaches the running container at once', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.setObjects({ configMaps: [configMap('1')] });
   it.source.set(podWith(ofSettings));
   await it.host.clock.advance(1000);
@@ -46,23 +45,16 @@ test('a change in a manifest reaches the running container at once', async () =>
   await it.host.clock.advance(AT_ONCE_MS);
   assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '2');
   assert.equal(it.runtime.containers.size, 1);
-  await it.stop();
 });
 
 test('a change at the API server reaches the running container at once', async () => {
   const life = new AbortController().signal;
-  const world = await newClusterWorld();
-  const { direct } = world.apiServer;
-  const it = await startAgent(world);
-  it.source.set();
+  await using it = await startClusterAgent();
+  const { direct } = it.apiServer;
   const map = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
   const pod = podWith(ofSettings);
   await direct.create(map, configMap('1'), life);
-  await direct.create(
-    { resource: 'pods', namespace: 'default', name: 'web' },
-    { metadata: { ...pod.metadata, uid: '' }, spec: { ...pod.spec, nodeName: SETTINGS.nodeName } },
-    life,
-  );
+  await createPod(it, pod);
   await it.host.clock.advance(3000);
   const path = `/var/lib/kubelet/pods/${it.agent.pods()[0]?.pod.metadata.uid}/volumes/kubernetes.io~configmap/conf`;
   assert.equal(await it.host.fs.readText(`${path}/app.conf`), '1');
@@ -70,11 +62,10 @@ test('a change at the API server reaches the running container at once', async (
   await direct.update(map, { ...old, data: { 'app.conf': '2' } }, life);
   await it.host.clock.advance(AT_ONCE_MS);
   assert.equal(await it.host.fs.readText(`${path}/app.conf`), '2');
-  await it.stop();
 });
 
 test('a label change reaches the running container at once', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
   const pod = podWith({ downwardAPI: { items } });
   const labelled = (app: string): Pod => ({ ...pod, metadata: { ...pod.metadata, labels: { app } } });
@@ -85,11 +76,10 @@ test('a label change reaches the running container at once', async () => {
   const text = await it.host.fs.readText(`${FOLDER}/volumes/kubernetes.io~downward-api/conf/labels`);
   assert.equal(text, 'app="new"');
   assert.equal(it.runtime.containers.size, 1);
-  await it.stop();
 });
 
 test('a deleted ConfigMap leaves its content, is reported, and recovers when it is recreated', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.setObjects({ configMaps: [configMap('1')] });
   it.source.set(podWith(ofSettings));
   await it.host.clock.advance(1000);
@@ -106,11 +96,10 @@ test('a deleted ConfigMap leaves its content, is reported, and recovers when it 
   const reported = it.agent.pods()[0]?.events.length;
   await it.host.clock.advance(600_000);
   assert.equal(it.agent.pods()[0]?.events.length, reported);
-  await it.stop();
 });
 
 test('a deleted ConfigMap does not keep a changed pod from restarting', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const pod = podWith(ofSettings);
   it.source.setObjects({ configMaps: [configMap('1')] });
   it.source.set(pod);
@@ -124,11 +113,10 @@ test('a deleted ConfigMap does not keep a changed pod from restarting', async ()
   const [main] = it.agent.pods()[0]?.status.containerStatuses ?? [];
   assert.deepEqual([main?.restartCount, Object.keys(main?.state ?? {})], [1, ['running']]);
   assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '1');
-  await it.stop();
 });
 
 test('a volume that could not be updated to a new version of its pod is retried soon', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
   const pod = podWith({ downwardAPI: { items } });
   const labelled = (app: string): Pod => ({ ...pod, metadata: { ...pod.metadata, labels: { app } } });
@@ -143,11 +131,10 @@ test('a volume that could not be updated to a new version of its pod is retried 
   assert.equal(warnings(it).length, 1);
   await it.host.clock.advance(16_000);
   assert.equal(await fs.readText(`${folder}/labels`), 'app="new"');
-  await it.stop();
 });
 
 test('a volume of an unsupported type keeps its pod from running, and is named; a corrected manifest runs', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podWith({ nfs: { server: 'files', path: '/' } }));
   await it.host.clock.advance(1000);
   assert.equal(phaseOf(it), 'Pending');
@@ -156,12 +143,11 @@ test('a volume of an unsupported type keeps its pod from running, and is named; 
   it.source.set({ ...changed, metadata: { ...changed.metadata, uid: 'uid-changed' } });
   await it.host.clock.advance(3000);
   assert.equal(it.agent.pods().find(({ pod }) => pod.metadata.uid === 'uid-changed')?.status.phase, 'Running');
-  await it.stop();
 });
 
 test('a subPath is bound for each start, and removed at the end', async () => {
   const world = newWorld();
-  const it = await startAgent(world);
+  await using it = await startAgent(world);
   const { fs, mounts, clock } = it.host;
   it.source.setObjects({ configMaps: [configMap('1')] });
   it.source.set(podWith(ofSettings, { subPath: 'app.conf' }));
@@ -185,17 +171,15 @@ test('a subPath is bound for each start, and removed at the end', async () => {
     ['/'],
   );
   assert.equal(await fs.stat(FOLDER), undefined);
-  await it.stop();
 });
 
 test('an expression without a value keeps its container from starting', async () => {
-  const it = await startAgent();
+  await using it = await startAgent();
   it.source.set(podWith({ emptyDir: {} }, { subPathExpr: 'logs/$(NODE)' }));
   await it.host.clock.advance(1000);
   const waiting = it.agent.pods()[0]?.status.containerStatuses?.[0]?.state?.waiting;
   assert.deepEqual(waiting, { reason: 'CreateContainerConfigError', message: 'missing value for NODE' });
   assert.deepEqual(warnings(it), ['Failed: Error: missing value for NODE']);
-  await it.stop();
 });
 
 test('the next agent adopts existing volumes', async () => {
@@ -206,11 +190,10 @@ test('the next agent adopts existing volumes', async () => {
   await world.host.clock.advance(1000);
   const version = await world.host.fs.readLink(`${CONF}/..data`);
   await first.stop();
-  const next = await startAgent(world);
+  await using next = await startAgent(world);
   next.source.setObjects({ configMaps: [configMap('1')] });
   next.source.set(podWith(ofSettings));
   await world.host.clock.advance(1000);
   assert.equal(await world.host.fs.readLink(`${CONF}/..data`), version);
   assert.equal(world.runtime.containers.size, 1);
-  await next.stop();
 });

@@ -45,7 +45,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const runtime = await startRuntime();
   const podLogsDir = join(runtime.folder, 'pod-logs');
   const source = new ScriptedSource();
-  const life = new AbortController();
+  const end = new AbortController();
   const calls = new CriCalls();
   const host = createLinuxHost(process.env);
   const clock = recordedClock(host.clock);
@@ -64,10 +64,10 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
       log: silentLog,
       prepare: async () => {},
     },
-    life.signal,
+    end.signal,
   );
   source.set();
-  const done = agent.run(life.signal);
+  const done = agent.run(end.signal);
   const next = (fits: (event: AgentEvent) => boolean, what: string): Promise<number> => nextEvent(agent, fits, what);
   return {
     runtime,
@@ -87,7 +87,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
     async stop() {
       // A failed agent drains nothing: its error is reported below.
       await Promise.race([agent.drain(), done.catch(() => undefined)]);
-      life.abort(new Error('the test is over'));
+      end.abort(new Error('the test is over'));
       await done;
       close();
       calls.stop();

@@ -41,7 +41,7 @@ export interface CertificateSigner {
 export async function startSigner(plane: ControlPlane): Promise<CertificateSigner> {
   const { clock, random } = createLinuxHost(process.env);
   const api = await connectTo(plane.kubeconfig());
-  const life = new AbortController();
+  const end = new AbortController();
   const requests: CertificateSigningRequest[] = [];
   const answers: Promise<void>[] = [];
   const see = (request: CertificateSigningRequest): void => {
@@ -54,11 +54,11 @@ export async function startSigner(plane: ControlPlane): Promise<CertificateSigne
     onChange: ({ object }: { readonly object: CertificateSigningRequest }) => see(object),
   };
   const deps = { api, clock, random, log: silentLog };
-  const following = runReflector({ resource: 'certificatesigningrequests' }, handler, deps, life.signal);
+  const following = runReflector({ resource: 'certificatesigningrequests' }, handler, deps, end.signal);
   return {
     requests,
     async stop() {
-      life.abort();
+      end.abort();
       await following;
       api[Symbol.dispose]();
       await Promise.all(answers);

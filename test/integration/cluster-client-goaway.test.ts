@@ -29,7 +29,7 @@ describe('the client of an API server that closes connections', { skip: clusterS
   });
 
   test('no request is repeated, and no event is lost or duplicated', async () => {
-    const life = new AbortController();
+    const end = new AbortController();
     const received: string[] = [];
     let onReceived = (): void => {};
     const receive = (text: string): void => {
@@ -51,7 +51,7 @@ describe('the client of an API server that closes connections', { skip: clusterS
     };
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
     const deps = { ...createLinuxHost(process.env), api, log: silentLog };
-    const following = runReflector(selection, handler, deps, life.signal);
+    const following = runReflector(selection, handler, deps, end.signal);
     await until('listed kube-root-ca.crt');
 
     const done = ['listed kube-root-ca.crt'];
@@ -65,7 +65,7 @@ describe('the client of an API server that closes connections', { skip: clusterS
       done.push(...names.flatMap((name) => [`ADDED ${name}`, `DELETED ${name}`]));
     }
     for (const text of done) await until(text);
-    life.abort();
+    end.abort();
     await following;
     const inOrder = (texts: readonly string[]) => texts.toSorted((a, b) => a.localeCompare(b));
     assert.deepEqual(inOrder(received), inOrder(done));

@@ -52,7 +52,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
   const canRead = (client: ApiServer): Promise<unknown> => client.get(keyOf('kube-root-ca.crt'), patience());
 
   test('no event is lost or duplicated through an outage', async () => {
-    const life = new AbortController();
+    const end = new AbortController();
     const received: string[] = [];
     const known = new Set<string>();
     const receive = (type: string, name: string): void => {
@@ -73,7 +73,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     const receives = (text: string): Promise<true> => until(() => received.includes(text));
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
     const deps = { ...createLinuxHost(process.env), api, log: silentLog };
-    const following = runReflector(selection, handler, deps, life.signal);
+    const following = runReflector(selection, handler, deps, end.signal);
     await receives('listed kube-root-ca.crt');
     await api.create(keyOf('a'), mapOf('a'), patience());
     await receives('ADDED a');
@@ -83,7 +83,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     await api.create(keyOf('b'), mapOf('b'), patience());
     await api.delete(keyOf('a'), {}, patience());
     await receives('DELETED a');
-    life.abort();
+    end.abort();
     await following;
     assert.deepEqual(received, ['listed kube-root-ca.crt', 'ADDED a', 'ADDED b', 'DELETED a']);
     await api.delete(keyOf('b'), {}, patience());
@@ -221,11 +221,11 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     const { certFile, keyFile } = plane.authority.issue({ user: 'admin', groups: ['system:masters'] });
     const user = { 'client-certificate': certFile, 'client-key': keyFile };
     using client = await connectTo(kubeconfigOf('by-relay', user, { server: relay.url }));
-    const life = new AbortController();
+    const end = new AbortController();
     const selection = { resource: 'configmaps', fieldSelector: 'metadata.name=shared', resourceVersion: '0' } as const;
     type Watch = AsyncIterator<{ readonly type: string }>;
     const watching = (): Watch =>
-      client.watch({ ...selection, namespace: 'default' }, life.signal)[Symbol.asyncIterator]();
+      client.watch({ ...selection, namespace: 'default' }, end.signal)[Symbol.asyncIterator]();
     const changeOf = async (watch: Watch): Promise<string> => {
       const { type } = (await watch.next()).value;
       return type === 'BOOKMARK' ? changeOf(watch) : type;
@@ -243,7 +243,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     assert.deepEqual(await changesOf(all), Array(250).fill('DELETED'));
     assert.equal(relay.made(), 3); // the server allows 100 streams each
 
-    life.abort();
+    end.abort();
     await Promise.allSettled(all.map((watch) => watch.next()));
     await canRead(client);
     assert.equal(relay.made(), 3);

@@ -29,22 +29,19 @@ export async function startServingNode(
   const { nodeName } = SETTINGS;
   const host = createLinuxHost(process.env);
   const log = silentLog;
-  const life = new AbortController();
+  const end = new AbortController();
   const kubeconfig = plane.kubeconfig({ user: `system:node:${nodeName}`, groups: ['system:nodes'] });
   const client = { userAgent: 'nodelet/test', rate: { qps: 50, burst: 100 }, environment: {} };
   await plane.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
   const files = { certDir: join(plane.folder, 'node', 'pki'), kubeconfig, bootstrapKubeconfig: undefined };
   const certificate = { nodeName, rotateCertificates: false, ...files };
-  const cluster = await connectCluster(certificate, client, { ...host, log }, life.signal);
+  const cluster = await connectCluster(certificate, client, { ...host, log }, end.signal);
   const { endpoint } = runtime;
   const cri = connectEndpoint(endpoint, { ...host, runtimeRequestTimeoutMs: 120_000 });
-  const runtimeEvents = await chooseRuntimeEvents({ ...host, endpoint, runtime: cri.runtime }, life.signal);
+  const runtimeEvents = await chooseRuntimeEvents({ ...host, endpoint, runtime: cri.runtime }, end.signal);
   const { apiServer, source, reviews } = cluster;
   const settings = agentSettings(plane, runtime);
-  const agent = await buildAgent(
-    { host, cri, runtimeEvents, sources: [source], apiServer, settings, log },
-    life.signal,
-  );
+  const agent = await buildAgent({ host, cri, runtimeEvents, sources: [source], apiServer, settings, log }, end.signal);
   const listening = Promise.withResolvers<number>();
   const server = createKubeletServer({
     host,
@@ -57,14 +54,14 @@ export async function startServingNode(
     reviews,
     onListening: listening.resolve,
   });
-  const running = Promise.all([agent.run(life.signal), server.run(life.signal)]);
+  const running = Promise.all([agent.run(end.signal), server.run(end.signal)]);
   const port = await Promise.race([listening.promise, running.then(() => 0)]);
   await announce(plane, nodeName, { port, declaredFeatures });
   return {
     nodeName,
     port,
     async stop() {
-      life.abort(new Error('the test is over'));
+      end.abort(new Error('the test is over'));
       await running;
       cluster.close();
       cri.close();

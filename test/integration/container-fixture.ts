@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { BUSYBOX_IMAGE, busyboxArchive } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { ContainerConfig, NamespaceMode, PodSandboxConfig } from '../../src/cri/generated/runtime-v1.ts';
+import { ContainerConfig, NamespaceMode } from '../../src/cri/generated/runtime-v1.ts';
 import { decodeContainerRecord } from '../../src/runtime/container/decode-container-record.ts';
+import { sandboxRecord } from '../../src/runtime/container/fake/container-world.ts';
 import { noNri } from '../../src/runtime/nri/nri.ts';
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
 import { runRuntime } from '../../src/runtime/oci/oci-deps.ts';
@@ -23,7 +24,7 @@ export { never };
 
 const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** Containers on the real kernel in a sandbox with the machine's namespaces. `life` starts another process of the runtime. */
+/** Containers on the real kernel in a sandbox with the machine's namespaces. `start` starts another process of the runtime. */
 export class ContainerFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'containers-'));
   readonly paths = runtimePaths({ rootDir: join(this.folder, 'root'), stateDir: join(this.folder, 'state') });
@@ -32,7 +33,9 @@ export class ContainerFixture {
   readonly #program: string;
   readonly #pid: NamespaceMode;
   #storage: Storage | undefined;
-  #life: { readonly containers: Containers; readonly end: AbortController; readonly over: Promise<void> } | undefined;
+  #process:
+    | { readonly containers: Containers; readonly end: AbortController; readonly over: Promise<void> }
+    | undefined;
 
   constructor(program: string, pid: NamespaceMode = NamespaceMode.CONTAINER) {
     this.#program = program;
@@ -42,7 +45,7 @@ export class ContainerFixture {
   }
 
   /** As after a kill: nothing is stopped. */
-  async life(): Promise<Containers> {
+  async start(): Promise<Containers> {
     await this.#endLife();
     this.#storage ??= await this.#openStorage();
     const { images, snapshots } = this.#storage;
@@ -96,7 +99,7 @@ export class ContainerFixture {
     });
     await containers.recover(never);
     const end = new AbortController();
-    this.#life = { containers, end, over: containers.run(end.signal) };
+    this.#process = { containers, end, over: containers.run(end.signal) };
     return containers;
   }
 
@@ -126,16 +129,16 @@ export class ContainerFixture {
 
   /** A failed test leaves containers. */
   async close(): Promise<void> {
-    await this.#life?.containers.ofSandbox.removeAll('pod1', never);
+    await this.#process?.containers.ofSandbox.removeAll('pod1', never);
     await this.#endLife();
     rmSync(this.folder, { recursive: true, force: true });
     await host.cgroups.remove(this.cgroupParent);
   }
 
   async #endLife(): Promise<void> {
-    this.#life?.end.abort();
-    await this.#life?.over;
-    this.#life = undefined;
+    this.#process?.end.abort();
+    await this.#process?.over;
+    this.#process = undefined;
   }
 
   async #openStorage(): Promise<Storage> {
@@ -154,20 +157,9 @@ export class ContainerFixture {
 
   #sandbox(): SandboxRecord {
     const options = { network: NamespaceMode.NODE, ipc: NamespaceMode.NODE, pid: this.#pid };
-    return {
-      id: 'pod1',
-      config: PodSandboxConfig.fromPartial({
-        metadata: { name: 'web', namespace: 'default', uid: 'uid', attempt: 0 },
-        logDirectory: join(this.folder, 'logs'),
-        linux: { cgroupParent: this.cgroupParent, securityContext: { namespaceOptions: options } },
-      }),
-      runtimeHandler: '',
-      createdAtNs: 1n,
-      state: { phase: 'ready' },
-      namespaces: {},
-      pause: false,
-      ips: [],
-      networkResults: {},
-    };
+    return sandboxRecord('pod1', {
+      logDirectory: join(this.folder, 'logs'),
+      linux: { cgroupParent: this.cgroupParent, securityContext: { namespaceOptions: options } },
+    });
   }
 }

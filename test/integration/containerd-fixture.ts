@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
-import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
-import { type RuntimeFootprint, removeRuntimeResources } from './runtime-cleanup.ts';
+import { end, launch, newFootprint, startedRuntime, stopRuntime, writeNetwork } from './daemon-fixture.ts';
+import type { RuntimeFootprint } from './runtime-cleanup.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
 const START_MS = 60_000;
@@ -74,12 +74,7 @@ export async function startContainerd(): Promise<TestContainerd> {
       await end(daemon, 'SIGKILL');
       daemon = await start();
     },
-    async stop() {
-      await removePods(cri).catch(() => {}); // the clean-up below removes what it cannot
-      cri.close();
-      await end(daemon, 'SIGTERM');
-      removeRuntimeResources(footprint);
-    },
+    stop: () => stopRuntime(cri, daemon, footprint),
   };
 }
 

@@ -130,6 +130,18 @@ export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
+/** Removes the pods, ends the daemon, and removes what is left of both. */
+export async function stopRuntime(
+  cri: CriConnection,
+  daemon: ChildProcess,
+  footprint: RuntimeFootprint,
+): Promise<void> {
+  await removePods(cri).catch(() => {}); // the clean-up below removes what it cannot
+  cri.close();
+  await end(daemon, 'SIGTERM');
+  removeRuntimeResources(footprint);
+}
+
 export function end(daemon: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   return new Promise((resolve) => {
     if (hasEnded(daemon)) return resolve();

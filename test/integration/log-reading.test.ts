@@ -14,9 +14,9 @@ import {
   runningContainer,
   ScriptedView,
   staticPod,
+  wholeLog,
 } from '../../src/kubelet/local-api/fake/scripted-view.ts';
 import { createLocalApi } from '../../src/kubelet/local-api/local-api.ts';
-import type { LogsQuery } from '../../src/kubelet/local-api/local-api-types.ts';
 import { createLocalClient } from '../../src/kubelet/local-api/local-client.ts';
 import { terminationMessage } from '../../src/kubelet/pleg/termination-message.ts';
 
@@ -27,16 +27,7 @@ const TIME = '2026-11-15T10:00:00.5Z';
 const never = new AbortController().signal;
 const host = createLinuxHost(process.env);
 
-const query: LogsQuery = {
-  pod: { name: 'hello', namespace: undefined },
-  container: undefined,
-  follow: false,
-  previous: false,
-  timestamps: false,
-  tailLines: undefined,
-  sinceMs: undefined,
-  limitBytes: undefined,
-};
+const query = wholeLog('hello');
 
 function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-logs-'));

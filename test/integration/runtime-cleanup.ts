@@ -92,7 +92,12 @@ function untilSo(isSo: () => boolean): boolean {
   return false;
 }
 
-function runningProcesses(): { pid: number; parent: number; args: string[] }[] {
+/** All processes of the machine. */
+export function runningProcesses(): {
+  readonly pid: number;
+  readonly parent: number;
+  readonly args: readonly string[];
+}[] {
   return entries('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -102,7 +107,7 @@ function runningProcesses(): { pid: number; parent: number; args: string[] }[] {
         const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may contain any character
         return [{ pid: Number(pid), parent, args }];
       } catch {
-        return [];
+        return []; // exited meanwhile
       }
     });
 }

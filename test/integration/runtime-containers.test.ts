@@ -55,7 +55,7 @@ const WAIT = 'trap "exit 7" TERM; echo ready; while :; do sleep 1000 & wait; don
 
 test('a container from creation to removal', { skip }, async (t) => {
   const made = fixture(t);
-  const containers = await made.life();
+  const containers = await made.start();
   const { verbs } = containers;
   const containerId = await started(containers, made.config(WAIT, context()));
   await logHas(made, 'ready');
@@ -80,7 +80,7 @@ test('a container from creation to removal', { skip }, async (t) => {
 
 test('a missing command fails the start with its error', { skip }, async (t) => {
   const made = fixture(t);
-  const containers = await made.life();
+  const containers = await made.start();
   const config = { ...made.config('', context()), command: ['/no-such-command'] };
   await assert.rejects(started(containers, config), /cannot start container: .*no-such-command/);
   const [record] = containers.records.all.values();
@@ -93,7 +93,7 @@ test('a missing command fails the start with its error', { skip }, async (t) => 
 
 test('containers keep running through a restart, and exits meanwhile are reported', { skip }, async (t) => {
   const made = fixture(t);
-  let containers = await made.life();
+  let containers = await made.start();
   const going = await started(containers, made.config(WAIT, context()));
   await logHas(made, 'ready');
   const gate = `${made.folder}/gate`;
@@ -102,7 +102,7 @@ test('containers keep running through a restart, and exits meanwhile are reporte
   const script = 'until grep -q go /gate; do sleep 0.01; done; exit 9';
   const ending = await started(containers, made.config(script, { ...context(), mounts, metadata: { name: 'ending' } }));
   const { pid } = { pid: 0, ...containers.records.all.get(going)?.state };
-  const over = made.life();
+  const over = made.start();
   writeFileSync(gate, 'go\n');
   containers = await over;
   assert.equal((await ended(containers, ending)).exitCode, 9);
@@ -112,8 +112,8 @@ test('containers keep running through a restart, and exits meanwhile are reporte
   // As after a kill between the start of its process and the record of it.
   const path = `${made.paths.containerRecords}/${going}.json`;
   const record = JSON.parse(readFileSync(path, 'utf8'));
-  writeFileSync(path, JSON.stringify({ ...record, life: { phase: 'starting' } }));
-  containers = await made.life();
+  writeFileSync(path, JSON.stringify({ ...record, state: { phase: 'starting' } }));
+  containers = await made.start();
   const { state } = containers.records.all.get(going) ?? {};
   assert.deepEqual([state?.phase, state?.phase === 'running' && state.pid], ['running', pid]);
   await containers.ofSandbox.stopAll('pod1', never);
@@ -124,13 +124,13 @@ test('containers keep running through a restart, and exits meanwhile are reporte
 
 test('a start that was interrupted before the process ran can be retried', { skip }, async (t) => {
   const made = fixture(t);
-  let containers = await made.life();
+  let containers = await made.start();
   const request = CreateContainerRequest.create({ podSandboxId: 'pod1', config: made.config('exit 3', context()) });
   const { containerId } = await containers.verbs.createContainer(request, never);
   const path = `${made.paths.containerRecords}/${containerId}.json`;
   const record = JSON.parse(readFileSync(path, 'utf8'));
-  writeFileSync(path, JSON.stringify({ ...record, life: { phase: 'starting' } }));
-  containers = await made.life();
+  writeFileSync(path, JSON.stringify({ ...record, state: { phase: 'starting' } }));
+  containers = await made.start();
   assert.equal((await statusOf(containers, containerId)).state, ContainerState.CONTAINER_CREATED);
   await containers.verbs.startContainer({ containerId }, never);
   assert.equal((await ended(containers, containerId)).exitCode, 3);
@@ -140,7 +140,7 @@ test('a start that was interrupted before the process ran can be retried', { ski
 
 test('the end of the monitor ends the container', { skip }, async (t) => {
   const made = fixture(t);
-  const containers = await made.life();
+  const containers = await made.start();
   const id = await started(containers, made.config(WAIT, context()));
   await logHas(made, 'ready');
   const { pid } = { pid: 0, ...containers.records.all.get(id)?.state };
@@ -154,7 +154,7 @@ test('the end of the monitor ends the container', { skip }, async (t) => {
 
 test('processes that a container leaves in the host PID namespace are killed with it', { skip }, async (t) => {
   const made = fixture(t, NamespaceMode.NODE);
-  const containers = await made.life();
+  const containers = await made.start();
   const script = 'setsid sleep 1000 & echo left $!; exit 0';
   const id = await started(containers, made.config(script, context({ pid: NamespaceMode.NODE })));
   await ended(containers, id);
@@ -167,7 +167,7 @@ test('processes that a container leaves in the host PID namespace are killed wit
 
 test('a volume of the image is writable below a read-only root', { skip }, async (t) => {
   const made = fixture(t);
-  const containers = await made.life();
+  const containers = await made.start();
   const linux = { securityContext: { ...context().linux.securityContext, readonlyRootfs: true } };
   const script = 'echo x > /data/file && ! echo x > /file && cat /data/file';
   const id = await started(containers, made.config(script, { linux, image: { image: 'declaring' } }));

@@ -8,8 +8,7 @@ import { connectCri } from '../../src/cri/client.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { cgroupSkipReason, skipReason, startContainerd } from './containerd-fixture.ts';
-import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
-import { removeRuntimeResources } from './runtime-cleanup.ts';
+import { end, launch, newFootprint, startedRuntime, stopRuntime, writeNetwork } from './daemon-fixture.ts';
 
 /** A private CRI runtime with a local image and a pod network. */
 export interface TestRuntime {
@@ -118,17 +117,12 @@ export async function startEmbedded({
     async restart(shortLivesMs = []) {
       await end(daemon, 'SIGKILL');
       for (const ms of shortLivesMs) {
-        const life = begin();
+        const shortLived = begin();
         await delay(ms);
-        await end(life, 'SIGKILL');
+        await end(shortLived, 'SIGKILL');
       }
       daemon = await start();
     },
-    async stop() {
-      await removePods(cri).catch(() => {}); // the clean-up below removes what it cannot
-      cri.close();
-      await end(daemon, 'SIGTERM');
-      removeRuntimeResources(footprint);
-    },
+    stop: () => stopRuntime(cri, daemon, footprint),
   };
 }

@@ -13,7 +13,7 @@ import {
   PodSandboxConfig,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { mountedCgroups } from './runtime-cleanup.ts';
+import { mountedCgroups, runningProcesses } from './runtime-cleanup.ts';
 import { startEmbedded, type TestRuntime } from './runtime-fixture.ts';
 import { listRuntimeResources } from './runtime-resources.ts';
 import { becomes, until } from './until.ts';
@@ -217,27 +217,13 @@ export function sceneAround(prepare: (scene: Scene) => void | Promise<void>): vo
 
 /** The monitor of a container. */
 export function monitorOf(containerId: string): number {
-  const monitor = processes().find(({ args }) => args[0]?.endsWith('conmon') && args.includes(containerId));
+  const monitor = runningProcesses().find(({ args }) => args[0]?.endsWith('conmon') && args.includes(containerId));
   assert.ok(monitor, `no monitor for ${containerId}`);
   return monitor.pid;
 }
 
 export function childrenOf(pid: number): number[] {
-  return processes().flatMap((each) => (each.parent === pid ? [each.pid] : []));
-}
-
-function processes(): { readonly pid: number; readonly parent: number; readonly args: readonly string[] }[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may contain any character
-      return [{ pid: Number(name), parent, args }];
-    } catch {
-      return []; // exited meanwhile
-    }
-  });
+  return runningProcesses().flatMap((each) => (each.parent === pid ? [each.pid] : []));
 }
 
 /** The directory of a cgroup: on v1 in the hierarchy of a controller. */

@@ -1,8 +1,6 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
+import { type Rejections, testRejections } from '../testing/validation-errors-of.ts';
 
-const refused: Record<string, { change: PodChange; says: string[] }> = {
+const refused: Rejections = {
   'a mount of no volume': {
     change: { container: { volumeMounts: [{ name: 'data', mountPath: '/data' }] } },
     says: ['spec.containers[0].volumeMounts[0].name: Not found: "data"'],
@@ -125,8 +123,4 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
   },
 };
 
-for (const [name, { change, says }] of Object.entries(refused)) {
-  test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(validationErrorsOf(change), says);
-  });
-}
+testRejections(refused);

@@ -1,8 +1,6 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
+import { type Rejections, testRejections } from '../testing/validation-errors-of.ts';
 
-const refused: Record<string, { change: PodChange; says: string[] }> = {
+const refused: Rejections = {
   'users and groups out of range': {
     change: { container: { securityContext: { runAsUser: -1, runAsGroup: 2147483648 } } },
     says: [
@@ -169,8 +167,4 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
   },
 };
 
-for (const [name, { change, says }] of Object.entries(refused)) {
-  test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(validationErrorsOf(change), says);
-  });
-}
+testRejections(refused);

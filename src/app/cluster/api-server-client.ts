@@ -1,19 +1,19 @@
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import { ProxyError, proxyForUrl } from '../../base/proxy-for.ts';
+import type { RateLimit } from '../../base/token-bucket.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
 import type { ClientConfig, Pem } from '../../kubelet/api-client/client-config.ts';
 import { createCredentials } from '../../kubelet/api-client/credentials.ts';
 import { createHttpApiServer, type HttpApiServer } from '../../kubelet/api-client/http-api-server.ts';
-import type { RequestRateLimit } from '../../kubelet/api-client/request-rate.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import { KubeconfigError } from './kubeconfig-document.ts';
 
 export interface ClientOptions {
   /** `nodelet/0.7.0 (linux/amd64) kubernetes/v1.36.4` */
   readonly userAgent: string;
-  readonly rate: RequestRateLimit;
+  readonly rate: RateLimit;
   /** The environment of exec plugins. Its proxy is used if the kubeconfig has none. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

@@ -1,19 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isGateOn } from './feature-gates.ts';
-import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
-import { mergeConfig } from './merge-config.ts';
+import { type ConfigCase, errorsAfter } from './healthy-config.fixture.ts';
 import { allocatableErrors } from './validate-allocatable.ts';
 
-const HEALTHY = mergeConfig({ file: {}, dropIns: [], flags: [] });
-
-interface Case {
-  readonly change: Partial<KubeletConfiguration>;
-  readonly gates?: Readonly<Record<string, boolean>>;
-  readonly messages: readonly string[];
-}
-
-const cases: Record<string, Case> = {
+const cases: Record<string, ConfigCase> = {
   'accepts the defaults': { change: {}, messages: [] },
   'accepts every level with its cgroup': {
     change: {
@@ -112,11 +102,8 @@ const cases: Record<string, Case> = {
   },
 };
 
-for (const [name, { change, gates = {}, messages }] of Object.entries(cases)) {
+for (const [name, each] of Object.entries(cases)) {
   test(`allocatableErrors() ${name}`, () => {
-    assert.deepEqual(
-      allocatableErrors({ ...HEALTHY, ...change }, (gate) => isGateOn(gates, gate)),
-      messages,
-    );
+    assert.deepEqual(errorsAfter(allocatableErrors, each), each.messages);
   });
 }

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolveFeatureGates } from './feature-gates.ts';
-import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
-import { mergeConfig } from './merge-config.ts';
+import { type ConfigCase, HEALTHY } from './healthy-config.fixture.ts';
 import { type ValidationHost, validateConfig } from './validate-config.ts';
 
-const HEALTHY = mergeConfig({ file: {}, dropIns: [], flags: [] });
-
 /** Defaults that follow a gate are not taken out when it is turned off here. */
-interface Case {
-  readonly change: Partial<KubeletConfiguration>;
-  readonly gates?: Readonly<Record<string, boolean>>;
+interface Case extends ConfigCase {
   readonly host?: ValidationHost;
-  readonly messages: readonly string[];
 }
 
 const cases: Record<string, Case> = {

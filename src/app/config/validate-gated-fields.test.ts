@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isGateOn } from './feature-gates.ts';
-import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
-import { mergeConfig } from './merge-config.ts';
+import { type ConfigCase, errorsAfter, HEALTHY } from './healthy-config.fixture.ts';
 import { gatedFieldErrors } from './validate-gated-fields.ts';
 
-const HEALTHY = mergeConfig({ file: {}, dropIns: [], flags: [] });
-
-interface Case {
-  readonly change: Partial<KubeletConfiguration>;
-  readonly gates?: Readonly<Record<string, boolean>>;
-  readonly messages: readonly string[];
-}
-
-const cases: Record<string, Case> = {
+const cases: Record<string, ConfigCase> = {
   'gives critical pods a part of the time': {
     change: { shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '1m0s' },
     messages: ['invalid configuration: shutdownGracePeriodCriticalPods 1m0s must be <= shutdownGracePeriod 30s'],
@@ -127,12 +118,9 @@ const cases: Record<string, Case> = {
   },
 };
 
-for (const [name, { change, gates = {}, messages }] of Object.entries(cases)) {
+for (const [name, each] of Object.entries(cases)) {
   test(`gatedErrors() ${name}`, () => {
-    assert.deepEqual(
-      gatedFieldErrors({ ...HEALTHY, ...change }, (gate) => isGateOn(gates, gate)),
-      messages,
-    );
+    assert.deepEqual(errorsAfter(gatedFieldErrors, each), each.messages);
   });
 }
 

@@ -1,15 +1,13 @@
 import { Option } from 'commander';
+import type { LogsQuery } from '../../kubelet/local-api/local-api-types.ts';
 import { type ClientFlags, type ClientOptions, clientCommand } from '../options/client-options.ts';
 import { ALL_LINES, duration, tailLines } from '../options/option-values.ts';
 import type { CliCommand } from './cli-command.ts';
 
-export interface LogsOptions extends ClientOptions {
+export interface LogsOptions
+  extends ClientOptions,
+    Pick<LogsQuery, 'container' | 'follow' | 'previous' | 'timestamps' | 'tailLines'> {
   readonly pod: string;
-  readonly container: string | undefined;
-  readonly follow: boolean;
-  readonly previous: boolean;
-  readonly timestamps: boolean;
-  readonly tailLines: number | undefined;
   /** How far back, from now. */
   readonly sinceMs: number | undefined;
 }

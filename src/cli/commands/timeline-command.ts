@@ -2,9 +2,9 @@ import { timelineText } from '../../kubelet/explain/timeline-text.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
 import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { ExplainOptions } from '../options/explain-options.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
+import type { ExplainOptions } from './explain-command.ts';
 
 /** `nodelet timeline`: the steps on stdout; a note on stderr if there are none. */
 export async function timelineCommand(

@@ -1,9 +1,9 @@
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
 import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { ExplainOptions } from '../options/explain-options.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
+import type { ExplainOptions } from './explain-command.ts';
 
 /** `nodelet why`: a summary on the first line, its reasons below. */
 export async function whyCommand(

@@ -16,6 +16,11 @@ export class SeededRandom implements Random {
     return Uint8Array.from({ length }, () => this.#next() >>> 24);
   }
 
+  /** One of these; `undefined` if there are none. */
+  pick<T>(choices: readonly T[]): T | undefined {
+    return choices[Math.floor(this.fraction() * choices.length)];
+  }
+
   #next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
+import type { RateLimit } from '../../base/token-bucket.ts';
 import type { MemoryHttpHandler, MemoryRequest } from '../../host/fake/memory-exchange.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { ServerResponse } from '../../host/network.ts';
@@ -8,7 +9,6 @@ import type { ClientUser } from './client-config.ts';
 import { createCredentials } from './credentials.ts';
 import { PAIR_ONE, PAIR_TWO } from './fake/key-pairs.ts';
 import { createHttpApiServer } from './http-api-server.ts';
-import type { RequestRateLimit } from './request-rate.ts';
 
 const never = new AbortController().signal;
 const KEY = { resource: 'pods', namespace: 'a b', name: 'web' } as const;
@@ -17,7 +17,7 @@ const POD = { kind: 'Pod', metadata: { name: 'web', resourceVersion: '7' }, spec
 interface World {
   readonly user?: ClientUser;
   readonly server?: string;
-  readonly rate?: RequestRateLimit;
+  readonly rate?: RateLimit;
 }
 
 /** A client and its server at 10.0.0.1. */

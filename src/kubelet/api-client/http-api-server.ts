@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../base/token-bucket.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { collectionPath, objectPath, tokenPath } from './api-paths.ts';
@@ -9,7 +10,7 @@ import { type ApiCall, HttpCalls } from './http-calls.ts';
 import { listAll } from './http-list.ts';
 import { createReviews } from './http-reviews.ts';
 import { watchObjects } from './http-watch.ts';
-import { type RequestRateLimit, RequestRateLimiter } from './request-rate.ts';
+import { RequestRateLimiter } from './request-rate.ts';
 import { type ConnectionDeps, ServerConnections } from './server-connections.ts';
 import { asObject, decodeObject, requireString } from './wire-objects.ts';
 
@@ -19,13 +20,13 @@ export interface HttpApiDeps {
   readonly random: Random;
   readonly credentials: Credentials;
   /** The limit of all requests but watches. */
-  readonly rate: RequestRateLimit;
+  readonly rate: RateLimit;
   readonly userAgent: string;
 }
 
 export interface HttpApiServer extends ApiServer, ApiReviews, Disposable {
   /** The same server over the same connections, for requests with a separate rate limit. */
-  atRate(rate: RequestRateLimit): ApiServer;
+  atRate(rate: RateLimit): ApiServer;
 }
 
 /**
@@ -34,7 +35,7 @@ export interface HttpApiServer extends ApiServer, ApiReviews, Disposable {
  */
 export function createHttpApiServer({ cluster }: ClientConfig, deps: HttpApiDeps): HttpApiServer {
   const connections = new ServerConnections(cluster, deps);
-  const callsAt = (limit: RequestRateLimit): HttpCalls =>
+  const callsAt = (limit: RateLimit): HttpCalls =>
     new HttpCalls({ ...deps, server: cluster.server, connections, rate: new RequestRateLimiter(limit, deps.clock) });
   const calls = callsAt(deps.rate);
   return {

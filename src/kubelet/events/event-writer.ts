@@ -1,11 +1,12 @@
 import type { Event } from '../../api/generated/core-v1.ts';
 import { ChangeSignal } from '../../base/change-signal.ts';
 import type { Log } from '../../base/log.ts';
+import type { RateLimit } from '../../base/token-bucket.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { ApiError, type ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
-import { type RequestRateLimit, RequestRateLimiter } from '../api-client/request-rate.ts';
+import { RequestRateLimiter } from '../api-client/request-rate.ts';
 import { EventAggregator } from './event-aggregator.ts';
 import { EventCounts, type EventWrite } from './event-counts.ts';
 import { EventFactory, type EventReport } from './event-factory.ts';
@@ -22,7 +23,7 @@ const FINAL_FLUSH_MS = 2_000;
 export interface EventWriterDeps {
   readonly api: Pick<ApiServer, 'create' | 'patch'>;
   readonly nodeName: string;
-  readonly rate: RequestRateLimit;
+  readonly rate: RateLimit;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

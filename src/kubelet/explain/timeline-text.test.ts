@@ -25,6 +25,17 @@ const start = (ms: number): Step[] => [
 ];
 const around = [at('directories', undefined, 0, 1), at('volumes', undefined, 1, 3), at('sandbox', undefined, 4, 96)];
 
+/** How these steps are shown. */
+const STARTED = [
+  '     AT   TOOK                            STEP',
+  '  +0 ms   1 ms  ▏                         directories',
+  '  +1 ms   3 ms  ▏                         volumes',
+  '  +4 ms  96 ms  ████████████              sandbox',
+  '+100 ms   2 ms              ▏             image             nginx:1',
+  '+102 ms  30 ms              ████          create container  web',
+  '+132 ms  64 ms                  ████████  start container   web',
+];
+
 function exitedAt(id: string, name: string, ms: number, exitCode: number): ObservedContainer {
   const end = { finishedAt: BigInt(T + ms) * 1_000_000n, exitCode };
   const base = exitedContainer(id, name, '');
@@ -45,15 +56,7 @@ const scenes: Record<string, Scene> = {
     steps: [...around, ...start(100)],
     containers: [runningContainer('c1', 'web', '')],
     askedAt: 60_000,
-    shows: [
-      '     AT   TOOK                            STEP',
-      '  +0 ms   1 ms  ▏                         directories',
-      '  +1 ms   3 ms  ▏                         volumes',
-      '  +4 ms  96 ms  ████████████              sandbox',
-      '+100 ms   2 ms              ▏             image             nginx:1',
-      '+102 ms  30 ms              ████          create container  web',
-      '+132 ms  64 ms                  ████████  start container   web',
-    ],
+    shows: STARTED,
   },
   'a container that crashes': {
     steps: [...around, ...start(100), ...start(2210), ...start(13_310)],
@@ -61,13 +64,7 @@ const scenes: Record<string, Scene> = {
     events: [event('BackOff', 'Back-off restarting failed container web in pod x', T + 3315)],
     askedAt: 13_500,
     shows: [
-      '     AT   TOOK                            STEP',
-      '  +0 ms   1 ms  ▏                         directories',
-      '  +1 ms   3 ms  ▏                         volumes',
-      '  +4 ms  96 ms  ████████████              sandbox',
-      '+100 ms   2 ms              ▏             image             nginx:1',
-      '+102 ms  30 ms              ████          create container  web',
-      '+132 ms  64 ms                  ████████  start container   web',
+      ...STARTED,
       '+196 ms    2 s  ························  web ran, and ended with exit code 1',
       ' +2.2 s   2 ms  █                         image             nginx:1',
       ' +2.2 s  30 ms   ███████                  create container  web',

@@ -1,33 +1,22 @@
+import { type RateLimit, TokenBucket } from '../../base/token-bucket.ts';
 import type { Clock } from '../../host/clock.ts';
-
-/** At most `qps` pulls per second on average and `burst` at once; 0: no limit. */
-export interface PullRateLimit {
-  readonly qps: number;
-  readonly burst: number;
-}
 
 /** Limits the rate of pulls. Rejected pulls are not queued: they retry after the back-off of their image. */
 export class PullRateLimiter {
-  readonly #limit: PullRateLimit;
+  readonly #qps: number;
   readonly #clock: Clock;
-  #left: number;
-  #atMs: number;
+  readonly #tokens: TokenBucket;
 
-  constructor(limit: PullRateLimit, clock: Clock) {
-    this.#limit = limit;
+  constructor(limit: RateLimit, clock: Clock) {
+    this.#qps = limit.qps;
     this.#clock = clock;
-    this.#left = limit.burst;
-    this.#atMs = clock.monotonic();
+    this.#tokens = new TokenBucket(limit, clock.monotonic());
   }
 
   tryAccept(): boolean {
-    const { qps, burst } = this.#limit;
-    if (qps === 0) return true;
-    const now = this.#clock.monotonic();
-    this.#left = Math.min(burst, this.#left + ((now - this.#atMs) / 1000) * qps);
-    this.#atMs = now;
-    if (this.#left < 1) return false;
-    this.#left--;
+    if (this.#qps === 0) return true;
+    if (this.#tokens.left(this.#clock.monotonic()) < 1) return false;
+    this.#tokens.take();
     return true;
   }
 }

@@ -19,24 +19,15 @@ import {
   runningContainer,
   ScriptedView,
   staticPod,
+  wholeLog,
 } from './fake/scripted-view.ts';
 import { createLocalApi, type LocalApiDeps } from './local-api.ts';
-import type { LogsQuery } from './local-api-types.ts';
 import { createLocalClient } from './local-client.ts';
 
 const TIME = '2026-11-15T10:00:00.000000000Z';
 const NOW = parseTime(TIME);
 const hello = { name: 'hello', namespace: undefined };
-const logs: LogsQuery = {
-  pod: hello,
-  container: undefined,
-  follow: false,
-  previous: false,
-  timestamps: false,
-  tailLines: undefined,
-  sinceMs: undefined,
-  limitBytes: undefined,
-};
+const logs = wholeLog('hello');
 
 const worlds: Record<string, () => { fs: FileSystem; network: Network; folder: string }> = {
   'in memory': () => ({ ...createMemoryHost(), folder: '/run/nodelet' }),

@@ -45,7 +45,7 @@ function setUp() {
       );
       return clock.runUntil(asked);
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       life.abort();
       await clock.advance(0);
       assert.equal(api.watches, 0);
@@ -55,7 +55,7 @@ function setUp() {
 }
 
 test('an object has one watch, however many pods refer to it, until the last is forgotten', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
   it.objects.follow(podOf('b', 'settings', 'other'));
@@ -70,21 +70,19 @@ test('an object has one watch, however many pods refer to it, until the last is 
   it.objects.follow(podOf('a'));
   await it.clock.advance(0);
   assert.equal(it.api.watches, 0);
-  await it.stop();
 });
 
 test('an object that no pod refers to is requested each time', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create();
   assert.deepEqual([await it.read(), await it.read()], ['a=1', 'a=1']);
   assert.deepEqual(it.calls, ['get configmaps', 'get configmaps']);
   it.api.faults.next('get', { kind: 'before', error: new ApiError('Forbidden', 'configmaps "settings" is forbidden') });
   assert.equal(await it.read(), 'configmaps "settings" is forbidden');
-  await it.stop();
 });
 
 test('a read of an object that is not known within a second fails, and wakes its pods later', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create();
   it.api.faults.setOutage(true);
   it.objects.follow(podOf('a', 'settings'));
@@ -96,22 +94,20 @@ test('a read of an object that is not known within a second fails, and wakes its
   await it.clock.advance(LONGEST_PAUSE_MS);
   assert.deepEqual(it.woken, ['a']);
   assert.equal(await it.read(), 'a=1');
-  await it.stop();
 });
 
 test('an aborted read rejects with the reason of its signal', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.api.faults.setOutage(true);
   it.objects.follow(podOf('a', 'settings'));
   const reader = new AbortController();
   const asked = it.objects.configMap('default', 'settings', reader.signal);
   reader.abort(new Error('the pod ends'));
   await assert.rejects(asked, { message: 'the pod ends' });
-  await it.stop();
 });
 
 test('while the server is unavailable the last value is used, and changes are reported afterwards', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
   await it.clock.advance(0);
@@ -123,11 +119,10 @@ test('while the server is unavailable the last value is used, and changes are re
   await it.clock.advance(LONGEST_PAUSE_MS);
   assert.deepEqual(it.woken, ['a']);
   assert.equal(await it.read(), 'a=2');
-  await it.stop();
 });
 
 test('an expired watch is replaced by a list, which wakes pods only for changes', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
   await it.clock.advance(0);
@@ -139,11 +134,10 @@ test('an expired watch is replaced by a list, which wakes pods only for changes'
   await it.clock.advance(0);
   assert.deepEqual(it.woken, ['a']);
   assert.equal(await it.read(), 'a=2');
-  await it.stop();
 });
 
 test('an object that was deleted and created again is a change', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create();
   it.objects.follow(podOf('a', 'settings'));
   await it.clock.advance(0);
@@ -154,11 +148,10 @@ test('an object that was deleted and created again is a change', async () => {
   await it.clock.advance(0);
   assert.equal(await it.read(), 'a=3');
   assert.deepEqual(it.woken, ['a', 'a']);
-  await it.stop();
 });
 
 test('an immutable object is not watched any more once it was read', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create({ immutable: true });
   it.objects.follow(podOf('a', 'settings'));
   assert.equal(await it.read(), 'a=1');
@@ -167,5 +160,4 @@ test('an immutable object is not watched any more once it was read', async () =>
   await it.clock.advance(LONGEST_PAUSE_MS);
   assert.equal(await it.read(), 'a=1');
   assert.equal(it.api.watches, 0);
-  await it.stop();
 });

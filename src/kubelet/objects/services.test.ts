@@ -45,7 +45,7 @@ function setUp({ isOut = false } = {}) {
       );
       return clock.runUntil(asked);
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       life.abort();
       await clock.advance(0);
       await running;
@@ -55,7 +55,7 @@ function setUp({ isOut = false } = {}) {
 }
 
 test('pods get the services that exist when they start', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create('db');
   assert.deepEqual(await it.variableNames(podOf('api')), ['DB_SERVICE_HOST']);
   await it.create('cache');
@@ -63,11 +63,10 @@ test('pods get the services that exist when they start', async () => {
   await it.clock.advance(0);
   assert.deepEqual(await it.variableNames(podOf('api')), ['CACHE_SERVICE_HOST']);
   assert.deepEqual(it.woken, []);
-  await it.stop();
 });
 
 test('until services are known, a pod of the API server fails and is woken later; a static pod starts without them', async () => {
-  const it = setUp({ isOut: true });
+  await using it = setUp({ isOut: true });
   await it.create('db');
   assert.deepEqual(await it.variableNames(podOf('file')), []);
   const message = 'services have not yet been read at least once, cannot construct envvars';
@@ -77,5 +76,4 @@ test('until services are known, a pod of the API server fails and is woken later
   assert.deepEqual(it.woken, ['u']);
   assert.deepEqual(await it.variableNames(podOf('api')), ['DB_SERVICE_HOST']);
   assert.deepEqual(await it.variableNames(podOf('file')), ['DB_SERVICE_HOST']);
-  await it.stop();
 });

@@ -1,4 +1,20 @@
-import type { ObservedContainer, ObservedContainerBase, ObservedContainerState } from './observed-pod.ts';
+import type {
+  ObservedContainer,
+  ObservedContainerBase,
+  ObservedContainerState,
+  ObservedSandbox,
+} from './observed-pod.ts';
+
+/** Sandbox `s0`, which is ready. */
+export const READY_SANDBOX: ObservedSandbox = {
+  id: 's0',
+  attempt: 0,
+  ready: true,
+  createdAt: 1n,
+  hostNetwork: false,
+  ips: ['10.0.0.2'],
+  runtimeHandler: '',
+};
 
 /** The first container of this name in sandbox `s0`, as the runtime reports it. */
 export function observedContainer(

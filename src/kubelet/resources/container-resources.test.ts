@@ -9,21 +9,12 @@ import {
   type ResourceSettings,
   sandboxResources,
 } from './container-resources.ts';
+import { HOST_FACTS } from './host-facts.fixture.ts';
 import type { HostFacts } from './host-facts.ts';
 
 const settings: ResourceSettings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, memoryCapacityBytes: 1024 ** 3 };
-const v1: HostFacts = {
-  cgroupVersion: 'v1',
-  hugePageSizes: [],
-  swapControllerAvailable: false,
-  swapBytes: 0,
-  thermalThrottlePaths: [],
-  cpuCount: 2,
-  appArmorEnabled: false,
-  seLinuxEnabled: false,
-  kernel: { major: 6, minor: 1 },
-};
-const v2: HostFacts = { ...v1, cgroupVersion: 'v2' };
+const v1 = HOST_FACTS;
+const v2: HostFacts = { ...HOST_FACTS, cgroupVersion: 'v2' };
 const bestEffort = { cpuPeriod: '100000', cpuShares: '2', oomScoreAdj: '1000' };
 
 function resourcesOf(pod: Pod, host: HostFacts, changed: Partial<ResourceSettings>) {

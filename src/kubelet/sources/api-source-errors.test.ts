@@ -26,13 +26,9 @@ const faults: readonly (ApiFault | undefined)[] = [
   { kind: 'hang' },
 ];
 
-function pick<T>(random: SeededRandom, choices: readonly T[]): T | undefined {
-  return choices[Math.floor(random.fraction() * choices.length)];
-}
-
 /** One random action: on a pod, on the watches, or on the connection. */
 async function step(server: MemoryApiServer, random: SeededRandom): Promise<void> {
-  const name = pick(random, ['a', 'b', 'c']) ?? 'a';
+  const name = random.pick(['a', 'b', 'c']) ?? 'a';
   const key = { resource: 'pods', namespace: 'default', name } as const;
   const pod = {
     metadata: { name, namespace: 'default', uid: '' },
@@ -49,7 +45,9 @@ async function step(server: MemoryApiServer, random: SeededRandom): Promise<void
     async () => server.faults.setOutage(true),
     async () => server.faults.setOutage(false),
   ];
-  await pick(random, happenings)?.().catch(() => undefined);
+  await random
+    .pick(happenings)?.()
+    .catch(() => undefined);
 }
 
 for (let seed = 1; seed <= SEEDS; seed++) {
@@ -65,10 +63,10 @@ for (let seed = 1; seed <= SEEDS; seed++) {
       for await (const snapshot of source.snapshots(life.signal)) last = snapshot;
     })();
 
-    server.faults.everyCall(() => pick(random, faults));
+    server.faults.everyCall(() => random.pick(faults));
     for (let count = 0; count < STEPS; count++) {
       await step(server, random);
-      await clock.advance(pick(random, [0, 0, 10, 2000, 30_000]) ?? 0);
+      await clock.advance(random.pick([0, 0, 10, 2000, 30_000]) ?? 0);
     }
     server.faults.setOutage(false);
     server.faults.everyCall(() => undefined);

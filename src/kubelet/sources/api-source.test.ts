@@ -57,7 +57,7 @@ function setUp() {
         .at(-1)
         ?.pods.map(({ metadata }) => [metadata.name, metadata.labels?.['app'] ?? ''].join(' ').trim());
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       life.abort();
       await clock.advance(0);
       await done;
@@ -68,34 +68,31 @@ function setUp() {
 }
 
 test('a node without pods yields an empty snapshot', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   assert.deepEqual(await it.after(0), []);
   assert.equal(it.snapshots.length, 1);
-  await it.stop();
 });
 
 test('only pods of this node are yielded', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create(podOf('web'));
   await it.create(podOf('other', 'elsewhere'));
   it.start();
   assert.deepEqual(await it.after(0), ['web']);
-  await it.stop();
 });
 
 test('pods are ordered by creation time', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create(podOf('b'));
   await it.clock.advance(1000);
   await it.create(podOf('a'));
   it.start();
   assert.deepEqual(await it.after(0), ['b', 'a']);
-  await it.stop();
 });
 
 test('a pod is annotated with its source and with the time when it was first seen', async () => {
-  const it = setUp();
+  await using it = setUp();
   const mirrored = { 'kubernetes.io/config.mirror': 'h1', 'kubernetes.io/config.source': 'file' };
   await it.create(podOf('web', 'box', mirrored));
   it.start();
@@ -111,11 +108,10 @@ test('a pod is annotated with its source and with the time when it was first see
   await it.after(0);
   assert.equal(it.snapshots.length, 2);
   assert.deepEqual(it.snapshots.at(-1)?.pods[0]?.metadata.annotations, annotations);
-  await it.stop();
 });
 
 test('each change makes a snapshot at once, and simultaneous changes make one', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   await it.after(0);
   for (const name of ['a', 'b', 'c']) await it.create(podOf(name));
@@ -123,22 +119,20 @@ test('each change makes a snapshot at once, and simultaneous changes make one', 
   await it.remove('b');
   assert.deepEqual(await it.after(0), ['a x', 'c']);
   assert.equal(it.snapshots.length, 2);
-  await it.stop();
 });
 
 test('an unchanged pod stays the same object', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create(podOf('a'));
   it.start();
   await it.after(0);
   await it.create(podOf('b'));
   await it.after(0);
   assert.equal(it.snapshots[1]?.pods[0], it.snapshots[0]?.pods[0]);
-  await it.stop();
 });
 
 test('a pod that was deleted and recreated with its name is a new pod', async () => {
-  const it = setUp();
+  await using it = setUp();
   const first = await it.create(podOf('web'));
   it.start();
   await it.after(0);
@@ -150,11 +144,10 @@ test('a pod that was deleted and recreated with its name is a new pod', async ()
   const { uid, annotations } = it.snapshots.at(-1)?.pods[0]?.metadata ?? {};
   assert.equal(uid, second.metadata.uid);
   assert.equal(annotations?.['kubernetes.io/config.seen'], '2026-01-01T00:00:01Z');
-  await it.stop();
 });
 
 test('a watch that the server closes is resumed at once and without a list', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   await it.after(2000);
   it.api.closeWatches();
@@ -162,11 +155,10 @@ test('a watch that the server closes is resumed at once and without a list', asy
   assert.deepEqual(await it.after(0), ['web']);
   assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
   assert.deepEqual(it.warnings, []);
-  await it.stop();
 });
 
 test('a watch that ends at once without an event is not resumed at once', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   await it.after(0);
   it.api.closeWatches();
@@ -174,11 +166,10 @@ test('a watch that ends at once without an event is not resumed at once', async 
   assert.deepEqual(it.calls, ['list', 'watch']);
   await it.after(801);
   assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
-  await it.stop();
 });
 
 test('a bookmark updates the resource version and makes no snapshot', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   await it.after(0);
   await it.create(podOf('other', 'elsewhere'));
@@ -190,11 +181,10 @@ test('a bookmark updates the resource version and makes no snapshot', async () =
   assert.deepEqual(await it.after(0), ['web']);
   assert.equal(it.snapshots.length, 2);
   assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
-  await it.stop();
 });
 
 test('an expired resource version leads to a new list at once', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create(podOf('old'));
   it.start();
   await it.after(2000);
@@ -207,21 +197,19 @@ test('an expired resource version leads to a new list at once', async () => {
   it.api.compact();
   assert.deepEqual(await it.after(0), ['moved', 'new']);
   assert.deepEqual(it.calls, ['list', 'watch', 'watch', 'list', 'watch']);
-  await it.stop();
 });
 
 test('a server that expires fresh lists is retried with back-off', async () => {
-  const it = setUp();
+  await using it = setUp();
   const expired = new ApiError('Expired', 'too old resource version');
   for (let count = 0; count < 20; count++) it.api.faults.next('watch', { kind: 'before', error: expired });
   it.start();
   await it.after(10_000);
   assert.ok(it.warnings.length <= 5, `${it.warnings.length} tries`);
-  await it.stop();
 });
 
 test('a pod that was recreated during an outage has a new first-seen time', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create(podOf('web'));
   it.start();
   await it.after(2000);
@@ -232,11 +220,10 @@ test('a pod that was recreated during an outage has a new first-seen time', asyn
   await it.after(0);
   const { annotations } = it.snapshots.at(-1)?.pods[0]?.metadata ?? {};
   assert.equal(annotations?.['kubernetes.io/config.seen'], '2026-01-01T00:00:02Z');
-  await it.stop();
 });
 
 test('a working watch resets the back-off', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.api.faults.setOutage(true);
   it.start();
   await it.after(300_000);
@@ -245,11 +232,10 @@ test('a working watch resets the back-off', async () => {
   it.api.closeWatches(new ApiError('Unavailable', 'connection reset'));
   await it.create(podOf('web'));
   assert.deepEqual(await it.after(1600), ['web']);
-  await it.stop();
 });
 
 test('an outage removes no pod, and changes during it are yielded after it', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.create(podOf('web'));
   it.start();
   await it.after(2000);
@@ -264,11 +250,10 @@ test('an outage removes no pod, and changes during it are yielded after it', asy
     it.calls.filter((verb) => verb === 'list'),
     ['list'],
   );
-  await it.stop();
 });
 
 test('there is no snapshot before the first list', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.api.faults.setOutage(true);
   await it.create(podOf('web'));
   it.start();
@@ -277,11 +262,10 @@ test('there is no snapshot before the first list', async () => {
   assert.ok(it.warnings.length >= 3 && it.warnings.length <= 5, `${it.warnings.length} tries`);
   it.api.faults.setOutage(false);
   assert.deepEqual(await it.after(LONGEST_PAUSE_MS), ['web']);
-  await it.stop();
 });
 
 test('a watch that breaks in the middle of an event loses nothing', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   await it.after(2000);
   await it.create(podOf('a'));
@@ -290,21 +274,19 @@ test('a watch that breaks in the middle of an event loses nothing', async () => 
   assert.deepEqual(await it.after(0), ['a']);
   assert.deepEqual(await it.after(1600), ['a', 'b']);
   assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
-  await it.stop();
 });
 
 test('any other watch error leads to a new list', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.start();
   await it.after(2000);
   it.api.closeWatches(new ApiError('InternalError', 'storage is confused'));
   await it.after(1600);
   assert.deepEqual(it.calls, ['list', 'watch', 'list', 'watch']);
-  await it.stop();
 });
 
 test('a Retry-After of the server is respected', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.api.faults.next('list', {
     kind: 'before',
     error: new ApiError('TooManyRequests', 'busy', { retryAfterMs: 15_000 }),
@@ -313,11 +295,10 @@ test('a Retry-After of the server is respected', async () => {
   await it.after(14_999);
   assert.deepEqual(it.snapshots, []);
   assert.deepEqual(await it.after(1), []);
-  await it.stop();
 });
 
 test('ending the iteration ends the watch', async () => {
-  const it = setUp();
+  await using it = setUp();
   const source = createApiSource(
     { nodeName: 'box' },
     { api: it.api, clock: it.clock, random: new SeededRandom(1), log: silentLog },
@@ -326,5 +307,4 @@ test('ending the iteration ends the watch', async () => {
     for await (const _ of source.snapshots(LIFE)) break;
   })();
   await it.clock.runUntil(leaving);
-  await it.stop();
 });

@@ -4,17 +4,13 @@ import { type Log, silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { MemoryService } from '../../host/fake/memory-network.ts';
 import type { ServerResponse } from '../../host/network.ts';
+import { manifest, readSource } from './fake/read-source.ts';
 import { createHttpSource, type HttpSourceOptions } from './http-source.ts';
-import type { SourceSnapshot } from './pod-source.ts';
 
 const TARGET = { host: '127.0.0.1', port: 8080 };
 const PERIOD_MS = 20_000;
 /** Longer than any delay between two attempts. */
 const LONG_MS = 100_000;
-
-function manifest(name: string, image = 'busybox'): string {
-  return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: main, image: ${image}}]}\n`;
-}
 
 function list(...names: string[]): string {
   const items = names.map((name) => ({
@@ -45,50 +41,31 @@ function setUp(change: Partial<HttpSourceOptions> = {}, service: Partial<MemoryS
   const log: Log = { ...silentLog, warn: (_, fields) => warnings.push(String(fields?.['error'])) };
   const options = { url: 'http://127.0.0.1:8080/pods', headers: {}, nodeName: 'box', periodMs: PERIOD_MS, ...change };
   const source = createHttpSource(options, { ...host, log });
-  const life = new AbortController();
-  const snapshots: SourceSnapshot[] = [];
-  const done = (async () => {
-    for await (const snapshot of source.snapshots(life.signal)) snapshots.push(snapshot);
-  })();
   return {
     ...host,
+    ...readSource(source, host.clock),
     server,
     requests,
-    snapshots,
     warnings,
-    async after(ms: number) {
-      await host.clock.advance(ms);
-      const { pods = [], errors = [] } = snapshots.at(-1) ?? {};
-      return {
-        pods: pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`),
-        errors: errors.map(({ message }) => message),
-      };
-    },
-    async stop() {
-      life.abort();
-      await host.clock.runUntil(done);
-    },
   };
 }
 
 test('a pod is read at once, named after the node and marked with its source', async () => {
-  const it = setUp();
+  await using it = setUp();
   assert.deepEqual(await it.after(0), { pods: ['web-box busybox'], errors: [] });
   const { annotations, uid } = it.snapshots[0]?.pods[0]?.metadata ?? {};
   assert.equal(annotations?.['kubernetes.io/config.source'], 'http');
   assert.equal(annotations?.['kubernetes.io/config.hash'], uid);
-  await it.stop();
 });
 
 test('a pod list in JSON is read', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = () => ({ status: 200, body: list('a', 'b') });
   assert.deepEqual((await it.after(0)).pods, ['a-box busybox', 'b-box busybox']);
-  await it.stop();
 });
 
 test('the URL is read once per period, and unchanged text makes no snapshot', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.after(0);
   await it.after(PERIOD_MS - 1);
   assert.equal(it.requests.length, 1);
@@ -98,11 +75,10 @@ test('the URL is read once per period, and unchanged text makes no snapshot', as
   it.server.answer = () => ({ status: 200, body: manifest('web', 'nginx') });
   assert.deepEqual((await it.after(PERIOD_MS)).pods, ['web-box nginx']);
   assert.equal(it.snapshots.length, 2);
-  await it.stop();
 });
 
 test('a server that sends an ETag gets conditional requests', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = ({ headers }) =>
     headers['If-None-Match'] === '"1"'
       ? { status: 304, body: '' }
@@ -114,14 +90,15 @@ test('a server that sends an ETag gets conditional requests', async () => {
     [undefined, '"1"'],
   );
   assert.equal(it.snapshots.length, 1);
-  await it.stop();
 });
 
 test('configured headers are sent, and Host is that of the URL', async () => {
-  const it = setUp({ headers: { 'X-Token': ['secret'], Host: ['other'] }, url: 'http://localhost:8080/pods?node=box' });
+  await using it = setUp({
+    headers: { 'X-Token': ['secret'], Host: ['other'] },
+    url: 'http://localhost:8080/pods?node=box',
+  });
   await it.after(0);
   assert.deepEqual(it.requests, [{ path: '/pods', headers: { Host: 'localhost:8080', 'X-Token': 'secret' } }]);
-  await it.stop();
 });
 
 const failures: Record<string, { answer: ServerResponse; error: string }> = {
@@ -150,46 +127,42 @@ const failures: Record<string, { answer: ServerResponse; error: string }> = {
 
 for (const [name, { answer, error }] of Object.entries(failures)) {
   test(`${name} removes no pod, and is reported until it is over`, async () => {
-    const it = setUp();
+    await using it = setUp();
     await it.after(0);
     it.server.answer = () => answer;
     assert.deepEqual(await it.after(LONG_MS), { pods: ['web-box busybox'], errors: [error] });
     assert.equal(it.snapshots.length, 2);
     it.server.answer = () => ({ status: 200, body: manifest('web') });
     assert.deepEqual(await it.after(LONG_MS), { pods: ['web-box busybox'], errors: [] });
-    await it.stop();
   });
 }
 
 test('an error before the first snapshot is logged once', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = () => ({ status: 503, body: '' });
   await it.after(LONG_MS);
   assert.deepEqual(it.snapshots, []);
   assert.deepEqual(it.warnings, ['the server answered with HTTP status 503']);
   it.server.answer = () => ({ status: 200, body: manifest('web') });
   assert.deepEqual(await it.after(LONG_MS), { pods: ['web-box busybox'], errors: [] });
-  await it.stop();
 });
 
 test('an empty first response makes the source ready without pods', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = () => ({ status: 200, body: '' });
   assert.deepEqual(await it.after(0), { pods: [], errors: ['the response is empty'] });
   assert.equal(it.snapshots.length, 1);
-  await it.stop();
 });
 
 test('an empty list yields an empty snapshot', async () => {
-  const it = setUp();
+  await using it = setUp();
   await it.after(0);
   it.server.answer = () => ({ status: 200, body: list() });
   assert.deepEqual(await it.after(PERIOD_MS), { pods: [], errors: [] });
-  await it.stop();
 });
 
 test('an error is retried sooner than the period, with back-off', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = () => ({ status: 500, body: '' });
   await it.after(0);
   await it.after((PERIOD_MS / 16) * 1.5);
@@ -199,11 +172,10 @@ test('an error is retried sooner than the period, with back-off', async () => {
   await it.after(PERIOD_MS * 2 * 1.5);
   assert.ok(it.requests.length - before <= 2);
   assert.ok(it.requests.length > before);
-  await it.stop();
 });
 
 test('a success resets the back-off', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = () => ({ status: 500, body: '' });
   await it.after(LONG_MS);
   it.server.answer = () => ({ status: 200, body: manifest('web') });
@@ -214,11 +186,10 @@ test('a success resets the back-off', async () => {
   it.server.answer = () => ({ status: 200, body: manifest('web') });
   await it.after(PERIOD_MS / 2);
   assert.deepEqual((await it.after(0)).errors, []);
-  await it.stop();
 });
 
 test('a text with an invalid part keeps its previous pods', async () => {
-  const it = setUp();
+  await using it = setUp();
   it.server.answer = () => ({ status: 200, body: list('a', 'b') });
   await it.after(0);
   it.server.answer = () => ({ status: 200, body: list('a', 'B_', 'c') });
@@ -226,11 +197,10 @@ test('a text with an invalid part keeps its previous pods', async () => {
   assert.deepEqual(pods, ['a-box busybox', 'c-box busybox', 'b-box busybox']);
   assert.equal(errors.length, 1);
   assert.match(errors[0] ?? '', /items\[1\]\.metadata\.name|metadata\.name/);
-  await it.stop();
 });
 
 test('a redirect is followed, and credentials are not sent to another host', async () => {
-  const it = setUp({ headers: { Authorization: ['Bearer x'], 'X-Node': ['box'] } });
+  await using it = setUp({ headers: { Authorization: ['Bearer x'], 'X-Node': ['box'] } });
   const elsewhere: unknown[] = [];
   it.network.listen(
     { host: '10.0.0.2', port: 80 },
@@ -253,36 +223,31 @@ test('a redirect is followed, and credentials are not sent to another host', asy
       ['X-Node', 'box'],
     ],
   ]);
-  await it.stop();
 });
 
 test('credentials in the URL are sent in a header and not shown', async () => {
-  const it = setUp({ url: 'http://me:p%40ss@127.0.0.1:8080/pods' });
+  await using it = setUp({ url: 'http://me:p%40ss@127.0.0.1:8080/pods' });
   await it.after(0);
   assert.equal(it.requests[0]?.headers['Authorization'], `Basic ${Buffer.from('me:p@ss').toString('base64')}`);
   it.server.answer = () => ({ status: 500, body: '' });
   await it.after(PERIOD_MS);
   assert.equal(it.snapshots.at(-1)?.errors[0]?.location, 'http://127.0.0.1:8080/pods');
-  await it.stop();
 });
 
 test('a password with an @ is not shown in part', async () => {
-  const it = setUp({ url: 'http://me:p@ss@127.0.0.1:8080/pods' });
+  await using it = setUp({ url: 'http://me:p@ss@127.0.0.1:8080/pods' });
   it.server.answer = () => ({ status: 200, body: 'kind: Nothing' });
   await it.after(0);
   assert.equal(it.snapshots.at(-1)?.errors[0]?.location, 'http://127.0.0.1:8080/pods');
-  await it.stop();
 });
 
 test('https is read only from a server with a trusted certificate', async () => {
   const url = 'https://127.0.0.1:8080/pods';
-  const trusted = setUp({ url }, { certificate: 'trusted' });
+  await using trusted = setUp({ url }, { certificate: 'trusted' });
   assert.deepEqual((await trusted.after(0)).pods, ['web-box busybox']);
-  await trusted.stop();
-  const untrusted = setUp({ url }, { certificate: 'untrusted' });
+  await using untrusted = setUp({ url }, { certificate: 'untrusted' });
   await untrusted.after(0);
   assert.deepEqual(untrusted.warnings, ['self-signed certificate']);
-  await untrusted.stop();
 });
 
 const badUrls: Record<string, string> = {
@@ -293,18 +258,16 @@ const badUrls: Record<string, string> = {
 
 for (const [url, error] of Object.entries(badUrls)) {
   test(`the URL ${url} is rejected with an error in the log`, async () => {
-    const it = setUp({ url });
+    await using it = setUp({ url });
     await it.after(0);
     assert.deepEqual(it.warnings, [error]);
-    await it.stop();
   });
 }
 
 test('a request times out after 10 seconds', async () => {
-  const it = setUp({}, { http: () => new Promise(() => {}) });
+  await using it = setUp({}, { http: () => new Promise(() => {}) });
   await it.after(9_999);
   assert.deepEqual(it.warnings, []);
   await it.after(1);
   assert.deepEqual(it.warnings, ['no answer within 10 s']);
-  await it.stop();
 });

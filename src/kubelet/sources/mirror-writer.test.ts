@@ -99,7 +99,7 @@ class Agent {
     return mirror && `${mirror.metadata.annotations?.['kubernetes.io/config.mirror']} ${mirror.status?.phase}`;
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort();
     await this.clock.advance(0);
     await this.#done;
@@ -108,24 +108,22 @@ class Agent {
 }
 
 test('a static pod appears at the API server at once, with its status', async () => {
-  const agent = new Agent();
+  await using agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
   assert.equal(await agent.mirrorAfter(0), 'h1 Running');
-  await agent.stop();
 });
 
 test('a mirror waits for the node to be registered', async () => {
-  const agent = new Agent();
+  await using agent = new Agent();
   agent.manifests(staticPod('h1'));
   assert.equal(await agent.mirrorAfter(5000), undefined);
   await agent.registerNode();
   assert.equal(await agent.mirrorAfter(15_000), 'h1 Running');
-  await agent.stop();
 });
 
 test('another version of the pod replaces the mirror after the old pod is gone', async () => {
-  const agent = new Agent();
+  await using agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
   await agent.mirrorAfter(0);
@@ -134,11 +132,10 @@ test('another version of the pod replaces the mirror after the old pod is gone',
   assert.equal(await agent.mirrorAfter(1000), 'h1 Running');
   agent.gone();
   assert.equal(await agent.mirrorAfter(0), 'h2 Running');
-  await agent.stop();
 });
 
 test('a mirror that a user deletes, gracefully or by force, is recreated with its status', async () => {
-  const agent = new Agent();
+  await using agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
   await agent.mirrorAfter(0);
@@ -149,11 +146,10 @@ test('a mirror that a user deletes, gracefully or by force, is recreated with it
     uids.add((await agent.server.direct.get(key, LIFE)).metadata.uid);
   }
   assert.equal(uids.size, 3);
-  await agent.stop();
 });
 
 test('the mirror stays while its pod terminates, and is deleted after that', async () => {
-  const agent = new Agent();
+  await using agent = new Agent();
   await agent.registerNode();
   agent.manifests(staticPod('h1'));
   await agent.mirrorAfter(0);
@@ -164,11 +160,10 @@ test('the mirror stays while its pod terminates, and is deleted after that', asy
   assert.equal((await agent.server.direct.get(key, LIFE)).status?.message, 'ending');
   agent.gone();
   assert.equal(await agent.mirrorAfter(0), undefined);
-  await agent.stop();
 });
 
 test('mirrors converge after outages, lost answers and hanging requests', async () => {
-  const agent = new Agent();
+  await using agent = new Agent();
   await agent.registerNode();
   const { faults } = agent.server;
   const lost = new ApiError('Unavailable', 'connection reset');
@@ -183,5 +178,4 @@ test('mirrors converge after outages, lost answers and hanging requests', async 
   faults.setOutage(false);
   faults.next('delete', { kind: 'after', error: lost });
   assert.equal(await agent.mirrorAfter(90_000), 'h2 Running');
-  await agent.stop();
 });

@@ -4,6 +4,7 @@ import type { Container, ContainerStatus } from '../../api/generated/core-v1.ts'
 import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
 import { containerStatus } from './container-status.ts';
+import { podStatusView } from './pod-status-view.fixture.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 
 const running = observedContainer('web', { state: 'running', startedAt: 2n });
@@ -20,18 +21,10 @@ const ready: ContainerStatus = {
 };
 
 function podView(container: Container, results: Partial<Record<ProbeKind, ProbeResult>>): PodStatusView {
-  return {
+  return podStatusView({
     pod: { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [container] } },
-    observed: undefined,
     probes: { result: (kind, id) => (id === 'web-0' ? results[kind] : undefined) },
-    previous: undefined,
-    startErrors: new Map(),
-    failure: undefined,
-    worker: 'syncing',
-    nowMs: 0,
-    hostIPs: [],
-    runtimeName: 'containerd',
-  };
+  });
 }
 
 interface ProbedCase {

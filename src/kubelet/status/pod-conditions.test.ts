@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus, PodCondition } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
+import { READY_SANDBOX as sandbox } from '../pod/observed-container.fixture.ts';
 import type { ObservedSandbox } from '../pod/observed-pod.ts';
 import { type ConditionsView, podConditions } from './pod-conditions.ts';
 
@@ -11,16 +12,6 @@ const EARLIER = '2026-01-01T00:00:00Z';
 const web: Container = { name: 'web', image: 'busybox' };
 const first: Container = { name: 'first', image: 'busybox' };
 const side: Container = { name: 'side', image: 'busybox', restartPolicy: 'Always' };
-
-const sandbox: ObservedSandbox = {
-  id: 's0',
-  attempt: 0,
-  ready: true,
-  createdAt: 1n,
-  hostNetwork: false,
-  ips: ['10.0.0.2'],
-  runtimeHandler: '',
-};
 
 function shown(name: string, changes: Partial<ContainerStatus> = {}): ContainerStatus {
   const state = { running: { startedAt: EARLIER } };

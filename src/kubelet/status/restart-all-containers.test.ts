@@ -5,6 +5,7 @@ import type { Container, ContainerStatus, PodCondition, PodStatus } from '../../
 import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState } from '../pod/observed-pod.ts';
 import { computePodStatus } from './compute-pod-status.ts';
+import { podStatusView } from './pod-status-view.fixture.ts';
 import { isRestartingAll } from './restart-all-containers.ts';
 
 const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
@@ -24,21 +25,15 @@ function seen(name: string, state: ObservedContainerState, restartCount = 0): Ob
 }
 
 function shown(containers: readonly ObservedContainer[], previous?: PodStatus): PodStatus {
-  return computePodStatus({
+  const view = podStatusView({
     pod: {
       metadata: { name: 'p', namespace: 'default', uid: 'u', generation: 2 },
       spec: { restartPolicy: 'Never', initContainers: [init], containers: [web, worker] },
     },
     observed: { uid: 'u', name: 'p', namespace: 'default', sandboxes: [], containers, inspectedAt: 0 },
-    probes: { result: () => undefined },
     previous,
-    startErrors: new Map(),
-    failure: undefined,
-    worker: 'syncing',
-    nowMs: 0,
-    hostIPs: [],
-    runtimeName: 'containerd',
   });
+  return computePodStatus(view);
 }
 
 function condition({ conditions }: PodStatus): PodCondition | undefined {
@@ -162,17 +157,7 @@ for (const [name, { exits, phase, reason }] of Object.entries(over)) {
 }
 
 test('a pod without such a rule has no such condition', () => {
-  const { conditions } = computePodStatus({
-    pod: { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [web] } },
-    observed: undefined,
-    probes: { result: () => undefined },
-    previous: undefined,
-    startErrors: new Map(),
-    failure: undefined,
-    worker: 'syncing',
-    nowMs: 0,
-    hostIPs: [],
-    runtimeName: 'containerd',
-  });
+  const pod = { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [web] } };
+  const { conditions } = computePodStatus(podStatusView({ pod }));
   assert.ok(!conditions?.some(({ type }) => type === 'AllContainersRestarting'));
 });

@@ -27,10 +27,6 @@ const faults: readonly (ApiFault | undefined)[] = [
   { kind: 'hang' },
 ];
 
-function pick<T>(random: SeededRandom, choices: readonly T[]): T | undefined {
-  return choices[Math.floor(random.fraction() * choices.length)];
-}
-
 function keyOf(name: string) {
   return { resource: 'pods', namespace: 'default', name } as const;
 }
@@ -92,7 +88,7 @@ class World {
 
   async happen(): Promise<void> {
     const { random, server, statuses } = this;
-    const name = pick(random, NAMES) ?? 'a';
+    const name = random.pick(NAMES) ?? 'a';
     const pod: Pod = {
       metadata: { name, namespace: 'default', uid: '' },
       spec: { nodeName: 'box', containers: [], terminationGracePeriodSeconds: 30 },
@@ -116,7 +112,9 @@ class World {
       () => this.watch(),
       () => this.watch(),
     ];
-    await pick(random, happenings)?.().catch(() => undefined);
+    await random
+      .pick(happenings)?.()
+      .catch(() => undefined);
   }
 
   async stop(): Promise<void> {
@@ -130,10 +128,10 @@ for (let seed = 1; seed <= SEEDS; seed++) {
   test(`statuses converge after faults (seed ${seed})`, async () => {
     const world = new World(seed);
     const { server, clock, random, statuses, ended } = world;
-    server.faults.everyCall(() => pick(random, faults));
+    server.faults.everyCall(() => random.pick(faults));
     for (let count = 0; count < STEPS; count++) {
       await world.happen();
-      await clock.advance(pick(random, [0, 0, 10, 2000, 10_000]) ?? 0);
+      await clock.advance(random.pick([0, 0, 10, 2000, 10_000]) ?? 0);
     }
     server.faults.setOutage(false);
     server.faults.everyCall(() => undefined);

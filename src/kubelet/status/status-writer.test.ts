@@ -83,7 +83,7 @@ function setUp() {
       await clock.advance(0);
       return (await api.direct.get(key, LIFE).catch(() => undefined))?.status;
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       life.abort();
       await clock.advance(0);
       await done;
@@ -93,7 +93,7 @@ function setUp() {
 }
 
 test('a status is sent at once and once', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   const status = await it.status();
@@ -102,7 +102,6 @@ test('a status is sent at once and once', async () => {
   await it.look(pod.metadata.uid);
   await it.clock.advance(LONG_MS);
   assert.deepEqual(it.sent, ['patch']);
-  await it.stop();
 });
 
 test('a status from before the writer ran is sent', async () => {
@@ -117,7 +116,7 @@ test('a status from before the writer ran is sent', async () => {
     hasRunningContainers: () => true,
     podCanBeDeleted: () => false,
   });
-  await it.stop();
+  await it[Symbol.asyncDispose]();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.clock.advance(0);
@@ -130,18 +129,17 @@ test('a status from before the writer ran is sent', async () => {
 });
 
 test('a new agent sends nothing when the API server is up to date', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   const patched = await it.api.direct.patch(key, { status: running }, { subresource: 'status' }, LIFE);
   it.world.seen.set(pod.metadata.uid, patched);
   it.statuses.update(patched, running);
   await it.status();
   assert.deepEqual(it.sent, []);
-  await it.stop();
 });
 
 test('while a request is under way the last of several statuses waits, and the others are not sent', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.api.faults.next('patch', { kind: 'delay', ms: 1000 });
   it.statuses.update(pod, { phase: 'Pending', message: 'first' });
@@ -152,11 +150,10 @@ test('while a request is under way the last of several statuses waits, and the o
   const status = await it.status();
   assert.deepEqual([status?.phase, status?.message], ['Running', undefined]);
   assert.deepEqual(it.sent, ['patch']); // and the one that was delayed
-  await it.stop();
 });
 
 test("others' conditions stay, also those that came since the pod was last seen", async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   const gate = { type: 'example.com/gate', status: 'True' };
   await it.api.direct.patch(key, { status: { conditions: [gate] } }, { subresource: 'status' }, LIFE);
@@ -166,11 +163,10 @@ test("others' conditions stay, also those that came since the pod was last seen"
   assert.deepEqual(await conditions(), { 'example.com/gate': 'True', Ready: 'True' });
   it.statuses.update(pod, unready);
   assert.deepEqual(await conditions(), { 'example.com/gate': 'True', Ready: 'False' });
-  await it.stop();
 });
 
 test('a foreign change of the fields of the agent is corrected when it is observed', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.status();
@@ -180,11 +176,10 @@ test('a foreign change of the fields of the agent is corrected when it is observ
   assert.deepEqual([status?.phase, status?.podIP], ['Running', undefined]);
   await it.look(pod.metadata.uid);
   assert.deepEqual(it.sent, ['patch', 'patch']);
-  await it.stop();
 });
 
 test('a late version from the watch causes no further request', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.status();
@@ -193,11 +188,10 @@ test('a late version from the watch causes no further request', async () => {
   it.writer.reconcile(pod.metadata.uid); // what was seen last is from before both
   await it.status();
   assert.deepEqual(it.sent, ['patch', 'patch']);
-  await it.stop();
 });
 
 test('an outage is waited out, and then what is true at that time is sent', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.api.faults.setOutage(true);
   it.statuses.update(pod, { phase: 'Pending', message: 'old' });
@@ -208,21 +202,19 @@ test('an outage is waited out, and then what is true at that time is sent', asyn
   await it.clock.advance(LONG_MS);
   assert.equal((await it.status())?.phase, 'Running');
   assert.deepEqual(it.sent, ['patch']);
-  await it.stop();
 });
 
 test('an answer that is lost does no harm', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.api.faults.next('patch', { kind: 'after', error: LOST });
   it.statuses.update(pod, running);
   await it.clock.advance(LONG_MS);
   assert.deepEqual((await it.status())?.conditions, running.conditions);
-  await it.stop();
 });
 
 test('the Retry-After of a busy server is respected', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   const busy = new ApiError('TooManyRequests', 'busy', { retryAfterMs: 5000 });
   it.api.faults.next('patch', { kind: 'before', error: busy });
@@ -231,22 +223,20 @@ test('the Retry-After of a busy server is respected', async () => {
   assert.equal((await it.status())?.phase, 'Pending');
   await it.clock.advance(1);
   assert.equal((await it.status())?.phase, 'Running');
-  await it.stop();
 });
 
 test('a conflict on the same pod is tried again', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.api.faults.next('patch', { kind: 'before', error: new ApiError('Conflict', 'modified') });
   it.statuses.update(pod, running);
   await it.clock.advance(LONG_MS);
   assert.equal((await it.status())?.phase, 'Running');
   assert.deepEqual(it.sent, ['get', 'patch']);
-  await it.stop();
 });
 
 test('a new pod of the same name is not changed', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   await it.api.direct.delete(key, { graceSeconds: 0 }, LIFE);
   await it.api.direct.create(key, newPod(), LIFE);
@@ -256,11 +246,10 @@ test('a new pod of the same name is not changed', async () => {
   it.statuses.update(pod, unready);
   await it.clock.advance(LONG_MS);
   assert.deepEqual(it.sent, ['patch', 'get']); // it is known to be gone by then
-  await it.stop();
 });
 
 test('no status is sent for a deleted pod', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   await it.api.direct.delete(key, { graceSeconds: 0 }, LIFE);
   it.statuses.update(pod, running);
@@ -268,11 +257,10 @@ test('no status is sent for a deleted pod', async () => {
   it.statuses.update(pod, unready);
   await it.clock.advance(LONG_MS);
   assert.deepEqual(it.sent, ['patch']);
-  await it.stop();
 });
 
 test('a terminal phase is sent when no container can run any more', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.status();
@@ -281,11 +269,10 @@ test('a terminal phase is sent when no container can run any more', async () => 
   it.world.mayRun = false;
   it.writer.reconcile(pod.metadata.uid);
   assert.equal((await it.status())?.phase, 'Succeeded');
-  await it.stop();
 });
 
 test('a deleted pod is removed when it has ended, its status is sent, and its resources are released', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.status();
@@ -300,11 +287,10 @@ test('a deleted pod is removed when it has ended, its status is sent, and its re
   it.writer.reconcile(pod.metadata.uid);
   await it.status();
   assert.deepEqual(it.sent, ['patch', 'patch', 'delete']);
-  await it.stop();
 });
 
 test('a pod does not go before its last status was sent', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   await it.api.direct.delete(key, {}, LIFE);
   await it.look(pod.metadata.uid);
@@ -316,11 +302,10 @@ test('a pod does not go before its last status was sent', async () => {
   await it.clock.advance(1000);
   assert.equal(await it.status(), undefined);
   assert.deepEqual(it.sent, ['patch', 'delete']); // after the one that was delayed
-  await it.stop();
 });
 
 test('a pod that took the place of the one to be deleted stays', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.api.direct.delete(key, {}, LIFE);
@@ -335,22 +320,20 @@ test('a pod that took the place of the one to be deleted stays', async () => {
   await it.clock.advance(LONG_MS);
   assert.equal((await it.find())?.metadata.uid, next.metadata.uid);
   assert.deepEqual(it.sent, ['patch', 'patch', 'delete', 'get']);
-  await it.stop();
 });
 
 test('a pod that is not deleted stays when it has ended', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   Object.assign(it.world, { mayRun: false, finished: true });
   it.statuses.update(pod, succeeded);
   assert.equal((await it.status())?.phase, 'Succeeded');
   assert.deepEqual(it.sent, ['patch']);
-  await it.stop();
 });
 
 for (const kind of ['before', 'after'] as const) {
   test(`a deletion that fails ${kind} its effect is tried again`, async () => {
-    const it = setUp();
+    await using it = setUp();
     const pod = await it.create();
     await it.api.direct.delete(key, {}, LIFE);
     await it.look(pod.metadata.uid);
@@ -359,12 +342,11 @@ for (const kind of ['before', 'after'] as const) {
     it.statuses.update(pod, succeeded);
     await it.clock.advance(LONG_MS);
     assert.equal(await it.find(), undefined);
-    await it.stop();
   });
 }
 
 test('a pod that a finalizer keeps is deleted once', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create({ finalizers: ['example.com/keep'] });
   await it.api.direct.delete(key, {}, LIFE);
   await it.look(pod.metadata.uid);
@@ -375,11 +357,10 @@ test('a pod that a finalizer keeps is deleted once', async () => {
   await it.look(pod.metadata.uid);
   assert.equal((await it.find())?.metadata.deletionGracePeriodSeconds, 0);
   assert.deepEqual(it.sent, ['patch', 'delete']);
-  await it.stop();
 });
 
 test('the status of a static pod goes to its mirror, and to the next one when that is made anew', async () => {
-  const it = setUp();
+  await using it = setUp();
   const etcd = newPod({ uid: 'h1', annotations: { 'kubernetes.io/config.source': 'file' } });
   it.statuses.update(etcd, running);
   await it.status();
@@ -393,11 +374,10 @@ test('the status of a static pod goes to its mirror, and to the next one when th
     await it.api.direct.delete(key, { graceSeconds: 0 }, LIFE);
   }
   assert.deepEqual(it.sent, ['patch', 'patch']);
-  await it.stop();
 });
 
 test('a mirror that a user deletes is not deleted by the writer', async () => {
-  const it = setUp();
+  await using it = setUp();
   const etcd = newPod({ uid: 'h1', annotations: { 'kubernetes.io/config.source': 'file' } });
   await it.create({ annotations: { 'kubernetes.io/config.mirror': 'h1' } });
   await it.api.direct.delete(key, {}, LIFE);
@@ -407,11 +387,10 @@ test('a mirror that a user deletes is not deleted by the writer', async () => {
   it.statuses.update(etcd, succeeded);
   assert.equal((await it.status())?.phase, 'Succeeded');
   assert.deepEqual(it.sent, ['patch']);
-  await it.stop();
 });
 
 test('a UID that returns after its removal starts from scratch', async () => {
-  const it = setUp();
+  await using it = setUp();
   const pod = await it.create();
   it.statuses.update(pod, running);
   await it.status();
@@ -420,5 +399,4 @@ test('a UID that returns after its removal starts from scratch', async () => {
   await it.status();
   it.statuses.update(pod, unready);
   assert.equal((await it.status())?.conditions?.[0]?.status, 'False');
-  await it.stop();
 });

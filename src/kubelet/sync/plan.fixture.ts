@@ -1,6 +1,6 @@
 /** Pod views for plan tests. */
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
-import { observedContainer } from '../pod/observed-container.fixture.ts';
+import { observedContainer, READY_SANDBOX } from '../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../pod/observed-pod.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
 import type { ResizePlan } from '../resources/resize-plan.ts';
@@ -14,15 +14,7 @@ export const first: Container = { name: 'first', image: 'busybox' };
 export const second: Container = { name: 'second', image: 'busybox' };
 export const side: Container = { name: 'side', image: 'busybox', restartPolicy: 'Always' };
 
-export const sandbox: ObservedSandbox = {
-  id: 's0',
-  attempt: 0,
-  ready: true,
-  createdAt: 1n,
-  hostNetwork: false,
-  ips: ['10.0.0.2'],
-  runtimeHandler: '',
-};
+export const sandbox = READY_SANDBOX;
 
 export const running: ObservedContainerState = { state: 'running', startedAt: 2n };
 export const created: ObservedContainerState = { state: 'created' };

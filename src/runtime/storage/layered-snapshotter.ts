@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { CriError } from '../../cri/cri-error.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { MountError, type Mounts } from '../../host/mounts.ts';
+import { MountError, type Mounts, type OverlayRequest } from '../../host/mounts.ts';
 import { digestOf, hexOf } from './digest.ts';
 import type { LayerReferences, LayerUser } from './layer-references.ts';
 import type { LayerStore } from './layer-store.ts';
@@ -72,7 +72,7 @@ export class LayeredSnapshotter implements Snapshotter {
   }
 
   async #mountView(view: Snapshot, signal: AbortSignal): Promise<void> {
-    const { fs, mounts, layout } = this.#deps;
+    const { mounts, layout } = this.#deps;
     const { folder, chain, target, idMap } = view;
     const bind = (source: string) => mounts.mount({ source, target, flags: ['bind', 'readOnly'] });
     if (this.driver === 'native') {
@@ -82,15 +82,9 @@ export class LayeredSnapshotter implements Snapshotter {
     if (chain.length === 0) return bind(layout.empty);
     // overlayfs requires two lower layers without an upper one.
     const request = { target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() };
-    if (idMap === undefined) return mounts.mountOverlay(request);
-    try {
-      await fs.makeDirectory(layout.unfinished, 0o700); // omitted at start-up when the disk was full
-      await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
-    } catch (error) {
-      if (!(error instanceof MountError) || !UNSUPPORTED_ID_MAP.has(error.code)) throw error;
-      await this.#ensureCopy(view, signal);
-      await bind(`${folder}/copy`);
-    }
+    if (await this.#tryOverlay(request, idMap)) return;
+    await this.#ensureCopy(view, signal);
+    await bind(`${folder}/copy`);
   }
 
   async unmount(target: string): Promise<void> {
@@ -122,18 +116,27 @@ export class LayeredSnapshotter implements Snapshotter {
   }
 
   async #mountOverlay(snapshot: Snapshot, isNew: boolean, signal: AbortSignal): Promise<void> {
-    const { fs, mounts, driver, layout } = this.#deps;
+    const { driver } = this.#deps;
     const { folder, chain, target, idMap } = snapshot;
     const upper = { folder: `${folder}/fs`, work: `${folder}/work` };
     await this.#prepareUpper(upper, snapshot, isNew);
     const request = { target, lower: this.#lower(chain), upper, ...driver.overlay };
-    if (idMap === undefined) return mounts.mountOverlay(request);
+    if (!(await this.#tryOverlay(request, idMap))) await this.#bindCopy(snapshot, signal);
+  }
+
+  /** False: the kernel cannot map the IDs of these layers. */
+  async #tryOverlay(request: OverlayRequest, idMap: IdMap | undefined): Promise<boolean> {
+    const { fs, mounts, layout } = this.#deps;
     try {
-      await fs.makeDirectory(layout.unfinished, 0o700); // omitted at start-up when the disk was full
-      await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
+      if (idMap === undefined) await mounts.mountOverlay(request);
+      else {
+        await fs.makeDirectory(layout.unfinished, 0o700); // omitted at start-up when the disk was full
+        await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
+      }
+      return true;
     } catch (error) {
-      if (!(error instanceof MountError) || !UNSUPPORTED_ID_MAP.has(error.code)) throw error;
-      await this.#bindCopy(snapshot, signal);
+      if (idMap === undefined || !(error instanceof MountError) || !UNSUPPORTED_ID_MAP.has(error.code)) throw error;
+      return false;
     }
   }
 

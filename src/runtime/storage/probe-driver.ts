@@ -24,27 +24,22 @@ export const NATIVE: StorageDriver = {
  * Best first. `volatile` skips the sync of the whole file system at unmount, which would delay the end of containers.
  */
 const OVERLAYS: readonly StorageDriver[] = [
-  {
-    format: 'overlay',
-    whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED },
-    overlay: { userXattr: false, volatile: true },
-  },
-  {
-    format: 'overlay',
-    whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED },
-    overlay: { userXattr: false, volatile: false },
-  },
-  {
-    format: 'overlay-user',
-    whiteouts: { kind: 'overlay', opaqueXattr: USER },
-    overlay: { userXattr: true, volatile: true },
-  },
-  {
-    format: 'overlay-user',
-    whiteouts: { kind: 'overlay', opaqueXattr: USER },
-    overlay: { userXattr: true, volatile: false },
-  },
+  overlayDriver({ format: 'overlay', opaqueXattr: TRUSTED, volatile: true }),
+  overlayDriver({ format: 'overlay', opaqueXattr: TRUSTED, volatile: false }),
+  overlayDriver({ format: 'overlay-user', opaqueXattr: USER, volatile: true }),
+  overlayDriver({ format: 'overlay-user', opaqueXattr: USER, volatile: false }),
 ];
+
+interface OverlayKind {
+  readonly format: 'overlay' | 'overlay-user';
+  readonly opaqueXattr: string;
+  readonly volatile: boolean;
+}
+
+function overlayDriver({ format, opaqueXattr, volatile }: OverlayKind): StorageDriver {
+  const userXattr = format === 'overlay-user';
+  return { format, whiteouts: { kind: 'overlay', opaqueXattr }, overlay: { userXattr, volatile } };
+}
 
 /**
  * Selects the driver for existing layers if a full disk does not allow a probe. Without `volatile`, which is optional.

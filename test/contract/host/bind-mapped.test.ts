@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
-import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
-import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
-import { MountError, type Mounts } from '../../../src/host/mounts.ts';
-import { needsMounts, temporaryFolder } from './temporary-folder.ts';
-
-interface World {
-  readonly fs: FileSystem;
-  readonly mounts: Mounts;
-  readonly root: string;
-}
+import { MountError } from '../../../src/host/mounts.ts';
+import { linuxMountsWorld, type MountsWorld } from './mounts-world.ts';
+import { needsMounts } from './temporary-folder.ts';
 
 const ID_MAP = {
   uids: [{ containerId: 0, hostId: 100_000, length: 1000 }],
@@ -24,19 +16,11 @@ bindMappedContract('memory', async () => {
   await fs.makeDirectory('/data');
   return { fs, mounts, root: '/data' };
 });
-bindMappedContract('linux', linuxWorld, needsMounts);
-
-async function linuxWorld(t: TestContext): Promise<World> {
-  const root = await temporaryFolder(t, async (folder) => {
-    const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
-    for (const { target } of ours.reverse()) await linuxMounts.unmount(target, { lazy: true });
-  });
-  return { fs: linuxFileSystem, mounts: linuxMounts, root };
-}
+bindMappedContract('linux', linuxMountsWorld, needsMounts);
 
 function bindMappedContract(
   name: string,
-  make: (t: TestContext) => Promise<World>,
+  make: (t: TestContext) => Promise<MountsWorld>,
   skip: string | false = false,
 ): void {
   test(`${name} mounts: a folder shows mapped ids, and the old ones without the mount`, { skip }, async (t) => {

@@ -33,6 +33,15 @@ export async function startHttp2(
 }
 
 export async function listen(t: TestContext, server: Server, authority: string): Promise<Http2Place> {
+  const { target, sockets } = await listenLocally(t, server);
+  return { way: { target, scheme: 'https', mayMultiplex: true, tls: { authorities: [authority] } }, sockets };
+}
+
+/** Listens on a free port until the end of the test, which also ends its connections. */
+export async function listenLocally(
+  t: TestContext,
+  server: Server,
+): Promise<{ target: { host: string; port: number }; sockets: Socket[] }> {
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
   server.listen(0, '127.0.0.1');
@@ -42,8 +51,7 @@ export async function listen(t: TestContext, server: Server, authority: string):
     server.close();
   });
   const { port } = server.address() as AddressInfo; // it listens on TCP
-  const target = { host: '127.0.0.1', port };
-  return { way: { target, scheme: 'https', mayMultiplex: true, tls: { authorities: [authority] } }, sockets };
+  return { target: { host: '127.0.0.1', port }, sockets };
 }
 
 /** As the echo of a `NetworkWorld`; `/endless` sends as fast as it is read, `/silent` sends nothing. */

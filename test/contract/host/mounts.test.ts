@@ -3,33 +3,16 @@ import assert from 'node:assert/strict';
 import { mkdir, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
-import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
-import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
 import { type MountEntry, MountError, type Mounts } from '../../../src/host/mounts.ts';
-import { needsMounts, temporaryFolder } from './temporary-folder.ts';
+import { linuxMountsWorld, type MountsWorld } from './mounts-world.ts';
+import { needsMounts } from './temporary-folder.ts';
 
-interface MountsWorld {
-  readonly fs: FileSystem;
-  readonly mounts: Mounts;
-  /** A folder in which everything is unmounted after the test. */
-  readonly root: string;
-}
-
-mountsContract('linux', linuxWorld, needsMounts);
+mountsContract('linux', linuxMountsWorld, needsMounts);
 mountsContract('memory', async () => {
   const { fs, mounts } = createMemoryHost();
   await fs.makeDirectory('/data');
   return { fs, mounts, root: '/data' };
 });
-
-async function linuxWorld(t: TestContext): Promise<MountsWorld> {
-  const root = await temporaryFolder(t, async (folder) => {
-    const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
-    for (const { target } of ours.reverse()) await linuxMounts.unmount(target, { lazy: true });
-  });
-  return { fs: linuxFileSystem, mounts: linuxMounts, root };
-}
 
 /** The topmost mount at a path. */
 async function mountAt(path: string, mounts: Mounts): Promise<MountEntry | undefined> {
@@ -275,7 +258,7 @@ function mountsContract(
 }
 
 test('linux mounts: swapping folders and links cannot bind anything else', { skip: needsMounts }, async (t) => {
-  const { fs, mounts, root } = await linuxWorld(t);
+  const { fs, mounts, root } = await linuxMountsWorld(t);
   for (const folder of ['volume/a/b', 'volume/safe/b', 'secret/b']) await fs.makeDirectory(`${root}/${folder}`);
   await fs.writeFile(`${root}/secret/b/secret`, '');
   const stop = new AbortController();

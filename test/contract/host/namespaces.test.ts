@@ -2,19 +2,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
-import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
-import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
 import { createLinuxNamespaces } from '../../../src/host/linux/namespace/linux-namespaces.ts';
-import type { Mounts } from '../../../src/host/mounts.ts';
 import type { Namespaces } from '../../../src/host/namespaces.ts';
-import { needsMounts, temporaryFolder } from './temporary-folder.ts';
+import { linuxMountsWorld, type MountsWorld } from './mounts-world.ts';
+import { needsMounts } from './temporary-folder.ts';
 
-interface NamespacesWorld {
-  readonly fs: FileSystem;
-  readonly mounts: Mounts;
+interface NamespacesWorld extends MountsWorld {
   readonly namespaces: Namespaces;
-  readonly root: string;
   /** Makes the sysctl fail in the next `create`. */
   readonly failSysctl: (path: string) => void;
 }
@@ -24,12 +18,7 @@ const linuxNamespaces = createLinuxNamespaces();
 namespacesContract(
   'linux',
   async (t) => {
-    const root = await temporaryFolder(t, async (folder) => {
-      const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
-      for (const { target } of ours) await linuxMounts.unmount(target, { lazy: true });
-    });
-    const world = { fs: linuxFileSystem, mounts: linuxMounts, namespaces: linuxNamespaces, root };
-    return { ...world, failSysctl: () => {} };
+    return { ...(await linuxMountsWorld(t)), namespaces: linuxNamespaces, failSysctl: () => {} };
   },
   needsMounts,
 );

@@ -2,36 +2,26 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
-import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
-import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
-import type { Mounts } from '../../../src/host/mounts.ts';
-import { needsMounts, temporaryFolder } from './temporary-folder.ts';
-
-interface World {
-  readonly fs: FileSystem;
-  readonly mounts: Mounts;
-  readonly root: string;
-}
+import { linuxMountsWorld, type MountsWorld } from './mounts-world.ts';
+import { needsMounts } from './temporary-folder.ts';
 
 overlayContract('memory', async () => {
   const { fs, mounts } = createMemoryHost();
   return { fs, mounts, root: '/data' };
 });
-overlayContract('linux', linuxWorld, needsMounts);
+overlayContract('linux', linuxMountsWorld, needsMounts);
 
-async function linuxWorld(t: TestContext): Promise<World> {
-  const root = await temporaryFolder(t, async (folder) => {
-    const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
-    for (const { target } of ours.reverse()) await linuxMounts.unmount(target, { lazy: true });
-  });
-  return { fs: linuxFileSystem, mounts: linuxMounts, root };
-}
-
-function overlayContract(name: string, make: (t: TestContext) => Promise<World>, skip: string | false = false): void {
+function overlayContract(
+  name: string,
+  make: (t: TestContext) => Promise<MountsWorld>,
+  skip: string | false = false,
+): void {
   const node = { mode: 0o644, uid: 0, gid: 0, modifiedMs: 0 };
 
-  async function layers({ fs, root }: World): Promise<{ lower: string[]; upper: { folder: string; work: string } }> {
+  async function layers({
+    fs,
+    root,
+  }: MountsWorld): Promise<{ lower: string[]; upper: { folder: string; work: string } }> {
     for (const folder of ['l/low/a', 'l/low/hidden', 'l/high/a', 'l/high/hidden', 'up', 'work', 'm']) {
       await fs.makeDirectory(`${root}/${folder}`);
     }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
 import type { DialTarget, HttpPool, Network, TlsSettings } from '../../../src/host/network.ts';
+import { listenLocally } from './http2-server.ts';
 import { linuxNetworkWorld } from './network-worlds.ts';
 import { certificateSkipReason, makeCertificate, type Pair } from './own-certificate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -35,17 +36,8 @@ async function linuxTlsWorld(t: TestContext): Promise<TlsWorld & { connections()
   const listen = async (options: object): Promise<DialTarget> => {
     const identity = { key: own.key, cert: own.certificate, allowHTTP1: true };
     const server = createSecureServer({ ...identity, ...options }, (_, response) => void response.end('in'));
-    const sockets: Socket[] = [];
-    server.on('connection', (socket) => sockets.push(socket));
     server.on('secureConnection', () => connections++);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    });
-    const { port } = server.address() as AddressInfo; // it listens on TCP
-    return { host: '127.0.0.1', port };
+    return (await listenLocally(t, server)).target;
   };
   const { createServer: createPlain } = await import('node:http');
   const plain = createPlain((_, response) => response.end('plain')).listen(0, '127.0.0.1');

@@ -6,3 +6,28 @@ export interface CgroupStatsLayout {
   usage(path: string): CgroupUsage | undefined;
   details(path: string): CgroupDetails | undefined;
 }
+
+/** `Files`: the paths of a cgroup's files; `Stats`: content that both the usage and the details are read from. */
+interface CgroupStatsFiles<Files, Stats> {
+  readonly version: CgroupStatsLayout['version'];
+  files(path: string): Files;
+  stats(files: Files): Stats;
+  usage(files: Files, stats: Stats): CgroupUsage | undefined;
+  details(files: Files, stats: Stats, usage: CgroupUsage): CgroupDetails;
+}
+
+export function cgroupStatsLayout<Files, Stats>(of: CgroupStatsFiles<Files, Stats>): CgroupStatsLayout {
+  return {
+    version: of.version,
+    usage: (path) => {
+      const files = of.files(path);
+      return of.usage(files, of.stats(files));
+    },
+    details: (path) => {
+      const files = of.files(path);
+      const stats = of.stats(files);
+      const usage = of.usage(files, stats);
+      return usage && of.details(files, stats, usage);
+    },
+  };
+}

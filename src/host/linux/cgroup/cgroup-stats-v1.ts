@@ -9,23 +9,17 @@ import {
   readNumber,
   readNumbers,
 } from '../proc/kernel-file.ts';
-import type { CgroupStatsLayout } from './cgroup-stats-layout.ts';
+import { type CgroupStatsLayout, cgroupStatsLayout } from './cgroup-stats-layout.ts';
 
 /** Version 1: one folder per controller. The `total_` figures include the cgroups below. */
 export function cgroupStatsV1(root: string): CgroupStatsLayout {
-  return {
+  return cgroupStatsLayout({
     version: 'v1',
-    usage: (path) => {
-      const file = filesOf(root, path);
-      return usageOf(file, memoryStat(file));
-    },
-    details: (path) => {
-      const file = filesOf(root, path);
-      const stat = memoryStat(file);
-      const usage = usageOf(file, stat);
-      return usage && detailsOf(file, stat, usage);
-    },
-  };
+    files: (path) => filesOf(root, path),
+    stats: memoryStat,
+    usage: usageOf,
+    details: detailsOf,
+  });
 }
 
 type FileOf = (controller: string, name: string) => string;

@@ -1,23 +1,17 @@
 import { join } from 'node:path';
 import type { CgroupDetails, CgroupUsage, DeviceTraffic, PressureFigures, PressureStall } from '../../cgroup-stats.ts';
 import { bigFigure, figure, readFigures, readKernelFile, readNumber, readNumbers } from '../proc/kernel-file.ts';
-import type { CgroupStatsLayout } from './cgroup-stats-layout.ts';
+import { type CgroupStatsLayout, cgroupStatsLayout } from './cgroup-stats-layout.ts';
 
 /** Version 2: one folder. Every cgroup has `cpu.stat`, also without the cpu controller. */
 export function cgroupStatsV2(root: string): CgroupStatsLayout {
-  return {
+  return cgroupStatsLayout({
     version: 'v2',
-    usage: (path) => {
-      const file = filesOf(root, path);
-      return usageOf(file, statsOf(file));
-    },
-    details: (path) => {
-      const file = filesOf(root, path);
-      const stats = statsOf(file);
-      const usage = usageOf(file, stats);
-      return usage && detailsOf(file, stats, usage);
-    },
-  };
+    files: (path) => filesOf(root, path),
+    stats: statsOf,
+    usage: usageOf,
+    details: detailsOf,
+  });
 }
 
 type FileOf = (name: string) => string;

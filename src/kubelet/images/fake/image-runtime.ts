@@ -1,5 +1,6 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import { silentLog } from '../../../base/log.ts';
+import type { RateLimit } from '../../../base/token-bucket.ts';
 import {
   type AuthConfig,
   Image,
@@ -16,7 +17,7 @@ import { ensureImage, type ImageDeps } from '../ensure-image.ts';
 import type { VerificationPolicy } from '../image-access.ts';
 import { matchingCredentials } from '../matching-credentials.ts';
 import { PullBackoff } from '../pull-backoff.ts';
-import { type PullRateLimit, PullRateLimiter } from '../pull-rate.ts';
+import { PullRateLimiter } from '../pull-rate.ts';
 import { PullRecords } from '../pull-records.ts';
 import type { LoginSource } from '../registry-login.ts';
 import { SharedPulls } from '../shared-pulls.ts';
@@ -26,7 +27,7 @@ export const sandboxConfig = PodSandboxConfig.fromPartial({ metadata: { name: 'h
 
 export interface RuntimeOptions {
   readonly policy?: VerificationPolicy;
-  readonly rate?: PullRateLimit;
+  readonly rate?: RateLimit;
   readonly serializeImagePulls?: boolean;
 }
 

@@ -2,6 +2,7 @@ import type { Pod, PodStatus } from '../../../api/generated/core-v1.ts';
 import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../../explain/agent-view.ts';
 import { observedContainer } from '../../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod } from '../../pod/observed-pod.ts';
+import type { LogsQuery } from '../local-api-types.ts';
 
 /** An agent with the pods of a test. */
 export class ScriptedView implements AgentView {
@@ -110,4 +111,18 @@ export function runningContainer(id: string, name: string, logPath: string): Obs
 export function exitedContainer(id: string, name: string, logPath: string): ObservedContainer {
   const end = { startedAt: 1n, finishedAt: 2n, exitCode: 1, reason: 'Error', message: '' };
   return observedContainer(name, { state: 'exited', ...end }, { id, logPath });
+}
+
+/** The whole log of the pod's only container. */
+export function wholeLog(name: string): LogsQuery {
+  return {
+    pod: { name, namespace: undefined },
+    container: undefined,
+    follow: false,
+    previous: false,
+    timestamps: false,
+    tailLines: undefined,
+    sinceMs: undefined,
+    limitBytes: undefined,
+  };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { DNSConfig } from '../../../cri/generated/runtime-v1.ts';
+import { HOST_FACTS } from '../../resources/host-facts.fixture.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
 import { type ContainerSettings, containerConfig } from './container-config.ts';
 import { NO_SOURCES } from './env-sources.ts';
@@ -20,17 +21,7 @@ const settings: SandboxSettings & ContainerSettings = {
   seccompDefault: false,
   memoryCapacityBytes: 1024 ** 3,
 };
-const host: HostFacts = {
-  cgroupVersion: 'v2',
-  hugePageSizes: [],
-  swapControllerAvailable: false,
-  swapBytes: 0,
-  thermalThrottlePaths: [],
-  cpuCount: 2,
-  appArmorEnabled: false,
-  seLinuxEnabled: false,
-  kernel: { major: 6, minor: 1 },
-};
+const host: HostFacts = { ...HOST_FACTS, cgroupVersion: 'v2' };
 
 function containerOf(changes: PodChanges, restartCount = 0) {
   const pod = examplePod(changes);

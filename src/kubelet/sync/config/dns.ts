@@ -108,25 +108,21 @@ function mergeOptions(existing: readonly string[], added: readonly PodDNSConfigO
 
 function fitServers(servers: readonly string[], warnings: DnsWarning[]): string[] {
   const fitting = servers.slice(0, MAX_NAMESERVERS);
-  if (fitting.length < servers.length) {
-    const message =
-      'Nameserver limits were exceeded, some nameservers have been omitted, ' +
-      `the applied nameserver line is: ${fitting.join(' ')}`;
-    warnings.push({ reason: 'DNSConfigForming', message });
-  }
+  const limits = 'Nameserver limits were exceeded, some nameservers have been omitted';
+  if (fitting.length < servers.length) warnings.push(dnsWarning(`${limits}, the applied nameserver line is`, fitting));
   return fitting;
 }
 
 function fitSearches(searches: readonly string[], warnings: DnsWarning[]): string[] {
   const fitting = searches.slice(0, MAX_SEARCH_PATHS).filter((path) => path.length <= MAX_SEARCH_PATH_CHARS);
   while (fitting.join(' ').length > MAX_SEARCH_CHARS) fitting.pop();
-  if (fitting.length < searches.length) {
-    const message =
-      'Search Line limits were exceeded, some search paths have been omitted, ' +
-      `the applied search line is: ${fitting.join(' ')}`;
-    warnings.push({ reason: 'DNSConfigForming', message });
-  }
+  const limits = 'Search Line limits were exceeded, some search paths have been omitted';
+  if (fitting.length < searches.length) warnings.push(dnsWarning(`${limits}, the applied search line is`, fitting));
   return fitting;
+}
+
+function dnsWarning(text: string, applied: readonly string[]): DnsWarning {
+  return { reason: 'DNSConfigForming', message: `${text}: ${applied.join(' ')}` };
 }
 
 function optionName(option: string): string {

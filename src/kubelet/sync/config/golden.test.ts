@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Container, Pod } from '../../../api/generated/core-v1.ts';
+import { HOST_FACTS } from '../../resources/host-facts.fixture.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
 import { containerMounts } from '../../volumes/container-mounts.ts';
 import { type ContainerSettings, containerConfig } from './container-config.ts';
@@ -45,15 +46,10 @@ const settings: SandboxSettings & ContainerSettings & DnsSettings = {
 };
 
 const host: HostFacts = {
-  cgroupVersion: 'v1',
+  ...HOST_FACTS,
   hugePageSizes: ['2MB', '1GB'],
   swapControllerAvailable: true,
-  swapBytes: 0,
-  thermalThrottlePaths: [],
   cpuCount: 4,
-  appArmorEnabled: false,
-  seLinuxEnabled: false,
-  kernel: { major: 6, minor: 1 },
 };
 
 for (const name of [

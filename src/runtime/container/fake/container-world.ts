@@ -158,12 +158,17 @@ function logTo(warnings: ContainerWorld['warnings']): Log {
   return { debug() {}, info() {}, warn: keep, error: keep };
 }
 
-export function sandboxRecord(id: string): SandboxRecord {
+/** The record of a ready sandbox. */
+export function sandboxRecord(
+  id: string,
+  config: Parameters<typeof PodSandboxConfig.fromPartial>[0] = {},
+): SandboxRecord {
   return {
     id,
     config: PodSandboxConfig.fromPartial({
       metadata: { name: 'web', namespace: 'default', uid: `uid-${id}`, attempt: 0 },
       logDirectory: `/logs/${id}`,
+      ...config,
     }),
     runtimeHandler: '',
     createdAtNs: 1n,
