@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Draw } from '../sim/draw.ts';
+import { readCorpus } from './corpus.ts';
+import { fuzzTarget, runInput } from './fuzz-run.ts';
+import { growthFailure } from './growth.ts';
+import { TARGETS } from './targets.ts';
+
+const SEED = 20_261_116;
+const INPUTS = 400;
+const GROWTH_CHECKS = 2;
+
+describe('fuzz targets', () => {
+  for (const target of TARGETS) {
+    const kept = readCorpus(target.name);
+
+    it(`${target.name}: seeds and kept inputs`, async () => {
+      for (const input of target.seeds) assert.deepEqual(await failureOf(input), undefined);
+      for (const { name, input } of kept) assert.deepEqual(await failureOf(input), undefined, name);
+    });
+
+    it(`${target.name}: mutated inputs`, async () => {
+      const corpus = kept.map(({ input }) => input);
+      const { failure } = await fuzzTarget(target, corpus, SEED, (inputs) => inputs >= INPUTS);
+      const shown = failure ? `${failure.kind}: ${Buffer.from(failure.input).toString('base64')}` : '';
+      assert.equal(shown, '');
+    });
+
+    it(`${target.name}: the work grows with the input, not faster`, async () => {
+      const draw = new Draw(SEED, `${target.name} growth`);
+      for (let index = 0; index < GROWTH_CHECKS; index++) {
+        const sample = target.seeds[index % target.seeds.length] ?? new Uint8Array();
+        assert.equal((await growthFailure(target, sample, draw))?.kind, undefined);
+      }
+    });
+
+    async function failureOf(input: Uint8Array): Promise<unknown> {
+      const outcome = await runInput(target, input);
+      return outcome.result === 'failed' ? outcome.error : undefined;
+    }
+  }
+});

@@ -1,0 +1,50 @@
+import type { Draw } from '../sim/draw.ts';
+import { type Failure, runInput } from './fuzz-run.ts';
+import { BrokenPropertyError, type FuzzTarget } from './fuzz-target.ts';
+import { pump } from './mutations.ts';
+
+const SMALL_BYTES = 8 * 1024;
+const FACTOR = 8;
+/** Less is not worth an attack, and cannot be measured reliably. */
+const NOTICEABLE_MS = 300;
+/** Quadratic work grows by 64, work of n log n by 10. */
+const MAX_RATIO = 40;
+const REPEATS = 3;
+
+/**
+ * Repeats a part of a sample and compares the time of two lengths. Fails only for a parser that takes noticeable time and
+ * whose time grows much faster than its input, so that a busy machine does not fail it.
+ */
+export async function growthFailure(
+  target: FuzzTarget,
+  sample: Uint8Array,
+  draw: Draw,
+  onInput: (input: Uint8Array) => void = () => {},
+): Promise<Failure | undefined> {
+  const pumped = pump(sample, draw);
+  const repaired = (bytes: number): Uint8Array => target.repair?.(pumped(bytes)) ?? pumped(bytes);
+  const [small, large] = [repaired(SMALL_BYTES), repaired(SMALL_BYTES * FACTOR)];
+  onInput(large);
+  const first = await timed(target, large);
+  if (first.failure) return first.failure;
+  if (first.ms < NOTICEABLE_MS) return undefined;
+  const shortest = async (input: Uint8Array): Promise<number> => {
+    const times: number[] = [];
+    for (let index = 0; index < REPEATS; index++) times.push((await timed(target, input)).ms);
+    return Math.min(...times);
+  };
+  const [smallMs, largeMs] = [await shortest(small), await shortest(large)];
+  if (largeMs < NOTICEABLE_MS || largeMs < MAX_RATIO * smallMs) return undefined;
+  const what = `${small.length} bytes take ${smallMs.toFixed(1)} ms, ${large.length} bytes ${largeMs.toFixed(0)} ms`;
+  return { input: large, kind: 'failed: growth', error: new BrokenPropertyError(`the work grows too fast: ${what}`) };
+}
+
+async function timed(
+  target: FuzzTarget,
+  input: Uint8Array,
+): Promise<{ readonly ms: number; readonly failure?: Failure }> {
+  const start = performance.now();
+  const outcome = await runInput(target, input);
+  const ms = performance.now() - start;
+  return outcome.result === 'failed' ? { ms, failure: { input, error: outcome.error, kind: outcome.kind } } : { ms };
+}
