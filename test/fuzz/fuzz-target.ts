@@ -11,6 +11,8 @@ export interface FuzzTarget {
   readonly errors: readonly ErrorClass[];
   /** Repairs checksums, so that mutated inputs pass the first check. Applied to most mutated inputs. */
   readonly repair?: (input: Uint8Array) => Uint8Array;
+  /** Start, repeated part and end of long inputs whose work once grew too fast. */
+  readonly pumps?: readonly (readonly [start: string, unit: string, end: string])[];
   /** Limit for the weight of the parsed value per byte of the input. */
   readonly weightPerByte?: number;
   /**

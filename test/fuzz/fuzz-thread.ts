@@ -4,7 +4,7 @@ import { Draw } from '../sim/draw.ts';
 import { readCorpus } from './corpus.ts';
 import { CurrentInput } from './current-input.ts';
 import { type Failure, fuzzTarget } from './fuzz-run.ts';
-import { growthFailure } from './growth.ts';
+import { fixedPumps, growthFailure, randomPump } from './growth.ts';
 import { shrinkInput } from './shrink-input.ts';
 import { findTarget } from './targets.ts';
 
@@ -43,7 +43,8 @@ async function run({ target: name, seed, seconds, current }: ThreadJob): Promise
   let growthChecks = 0;
   for (; !failure && !passed(1); growthChecks++) {
     const sample = samples[draw.int(0, samples.length - 1)] ?? new Uint8Array();
-    failure = await growthFailure(target, sample, draw, onInput);
+    const pumped = fixedPumps(target)[growthChecks] ?? randomPump(target, sample, draw);
+    failure = await growthFailure(target, pumped, onInput);
   }
   const isGrowth = failure?.kind === 'failed: growth';
   const input = failure && !isGrowth ? await shrinkInput(target, failure.input, failure.kind) : failure?.input;

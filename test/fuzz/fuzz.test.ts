@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Draw } from '../sim/draw.ts';
 import { readCorpus } from './corpus.ts';
 import { fuzzTarget, runInput } from './fuzz-run.ts';
-import { growthFailure } from './growth.ts';
+import { fixedPumps, growthFailure, randomPump } from './growth.ts';
 import { TARGETS } from './targets.ts';
 
 const SEED = 20_261_116;
@@ -28,9 +28,9 @@ describe('fuzz targets', () => {
 
     it(`${target.name}: the work grows with the input, not faster`, async () => {
       const draw = new Draw(SEED, `${target.name} growth`);
-      for (let index = 0; index < GROWTH_CHECKS; index++) {
-        const sample = target.seeds[index % target.seeds.length] ?? new Uint8Array();
-        assert.equal((await growthFailure(target, sample, draw))?.kind, undefined);
+      const random = target.seeds.slice(0, GROWTH_CHECKS).map((sample) => randomPump(target, sample, draw));
+      for (const pumped of [...fixedPumps(target), ...random]) {
+        assert.equal((await growthFailure(target, pumped))?.kind, undefined);
       }
     });
 

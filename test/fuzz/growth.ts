@@ -1,6 +1,6 @@
 import type { Draw } from '../sim/draw.ts';
 import { type Failure, runInput } from './fuzz-run.ts';
-import { BrokenPropertyError, type FuzzTarget } from './fuzz-target.ts';
+import { BrokenPropertyError, bytesOf, type FuzzTarget } from './fuzz-target.ts';
 import { pump } from './mutations.ts';
 
 const SMALL_BYTES = 8 * 1024;
@@ -11,19 +11,34 @@ const NOTICEABLE_MS = 300;
 const MAX_RATIO = 40;
 const REPEATS = 3;
 
+/** Makes an input of about this many bytes. */
+export type Pump = (bytes: number) => Uint8Array;
+
+/** Repeats a random part of a sample. */
+export function randomPump({ repair }: FuzzTarget, sample: Uint8Array, draw: Draw): Pump {
+  const pumped = pump(sample, draw);
+  return (bytes) => repair?.(pumped(bytes)) ?? pumped(bytes);
+}
+
+/** The fixed pumps of a target. */
+export function fixedPumps({ pumps = [] }: FuzzTarget): readonly Pump[] {
+  return pumps.map(
+    ([start, unit, end]) =>
+      (bytes) =>
+        bytesOf(start + unit.repeat(Math.ceil(bytes / unit.length)) + end),
+  );
+}
+
 /**
- * Repeats a part of a sample and compares the time of two lengths. Fails only for a parser that takes noticeable time and
- * whose time grows much faster than its input, so that a busy machine does not fail it.
+ * Compares the time of two lengths. Fails only for a parser that takes noticeable time and whose time grows much faster than
+ * its input, so that a busy machine does not fail it.
  */
 export async function growthFailure(
   target: FuzzTarget,
-  sample: Uint8Array,
-  draw: Draw,
+  pumped: Pump,
   onInput: (input: Uint8Array) => void = () => {},
 ): Promise<Failure | undefined> {
-  const pumped = pump(sample, draw);
-  const repaired = (bytes: number): Uint8Array => target.repair?.(pumped(bytes)) ?? pumped(bytes);
-  const [small, large] = [repaired(SMALL_BYTES), repaired(SMALL_BYTES * FACTOR)];
+  const [small, large] = [pumped(SMALL_BYTES), pumped(SMALL_BYTES * FACTOR)];
   onInput(large);
   const first = await timed(target, large);
   if (first.failure) return first.failure;

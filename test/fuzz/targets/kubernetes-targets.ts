@@ -40,6 +40,7 @@ const YAML_TOKENS = [
 
 export const YAML: FuzzTarget = {
   name: 'yaml',
+  pumps: [['[&a x', ', *a', ']']],
   seeds: texts(
     'a: 1\nb: [x, "y", {z: ~}]\n',
     '- &a {k: v}\n- *a\n- <<: *a\n  l: |\n    text\n',
@@ -141,6 +142,7 @@ const POD_TOKENS = [
 /** A manifest from its text to its pods: decoded, defaulted, validated. Errors are values. */
 export const STATIC_PODS: FuzzTarget = {
   name: 'static-pods',
+  pumps: [['[&a x', ', *a', ']']],
   seeds: texts(
     POD,
     OBJECTS,
@@ -187,6 +189,7 @@ registerWithTaints: [{key: a, effect: NoSchedule}]
 
 export const KUBELET_CONFIG: FuzzTarget = {
   name: 'kubelet-config',
+  pumps: [['apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nclusterDNS: [&a x', ', *a', ']']],
   seeds: texts(CONFIG, '{"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5}'),
   tokens: [
     ...YAML_TOKENS,
@@ -240,6 +243,7 @@ users:
 
 export const KUBECONFIG_TARGET: FuzzTarget = {
   name: 'kubeconfig',
+  pumps: [['[&a x', ', *a', ']']],
   seeds: texts(
     KUBECONFIG,
     '{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"k","user":""}}],"clusters":[{"name":"k","cluster":{"server":"host:1"}}]}',
