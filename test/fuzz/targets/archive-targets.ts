@@ -260,7 +260,7 @@ export const IMAGE_ARCHIVE: FuzzTarget = {
   name: 'image-archive',
   seeds: [DOCKER_ARCHIVE, OCI_ARCHIVE],
   tokens: [...TOKENS, '"Config":', '"Layers":', '"manifests":', 'index.json', 'manifest.json', 'oci-layout'],
-  errors: [TarError, SyntaxError, DigestError],
+  errors: [TarError, UnexpectedEofError, SyntaxError, DigestError],
   repair: repairTar,
   async run(input) {
     const source = {
