@@ -188,25 +188,37 @@ function nested(bytes: Uint8Array, depth: number): readonly unknown[] {
   });
 }
 
-/** Certificates in PEM, compared with OpenSSL. The samples are in the corpus. */
-export const CERTIFICATES: FuzzTarget = {
-  name: 'certificate',
-  seeds: texts('-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n'),
+export const PEM: FuzzTarget = {
+  name: 'pem',
+  seeds: texts(
+    '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n',
+    'a\n-----BEGIN X-----\nAAAA\n-----END X-----\n',
+  ),
   tokens: ['-----BEGIN CERTIFICATE-----\n', '\n-----END CERTIFICATE-----\n', '-----BEGIN A-----', '-----END '],
-  errors: [DerError],
+  errors: [],
   run(input) {
-    const text = textOf(input);
-    const blocks = pemBlocks(text);
+    const blocks = pemBlocks(textOf(input));
     for (const block of blocks) {
       const again = pemBlocks(pemText(block));
       requireProperty(block.der.length === 0 || isDeepStrictEqual(again, [block]), 'a block is written differently');
     }
-    const first = blocks.find(({ label }) => label === 'CERTIFICATE');
-    if (first === undefined || !isCertificate(first.der)) return blocks.length;
-    const [certificate] = derValues(first.der);
+    return blocks;
+  },
+};
+
+/** Certificates, compared with OpenSSL. The samples are in the corpus. */
+export const CERTIFICATES: FuzzTarget = {
+  name: 'certificate',
+  seeds: [CERTIFICATE],
+  tokens: ['0\x82', '\x06\x03\x55\x04\x03', '\x17\x0d'],
+  errors: [DerError],
+  run(input) {
+    const isAccepted = isCertificate(input);
+    const [certificate] = derValues(input);
     const [content, algorithm, signature] = certificate ? derValues(certificate.content) : [];
+    if (!isAccepted) return content?.tag;
     requireProperty([content, algorithm, signature].every(isPresent), 'OpenSSL reads more than this parser');
-    return [blocks.length, content ? derValues(content.content).map(({ tag }) => tag) : []];
+    return content ? derValues(content.content).map(({ tag }) => tag) : [];
   },
 };
 
@@ -222,21 +234,25 @@ function isPresent(value: DerValue | undefined): value is DerValue {
   return value !== undefined;
 }
 
+/** Certificate requests: what is signed is part of the input. A sample is in the corpus. */
 export const CERTIFICATE_REQUEST: FuzzTarget = {
   name: 'certificate-request',
-  seeds: texts(
-    pemText({
-      label: 'CERTIFICATE REQUEST',
-      der: derSequence(
-        derSequence(derSequence(), derSequence(), derSequence(), derContext(0)),
-        derSequence(),
-        derOctets(Uint8Array.of(0, 1)),
-      ),
-    }),
-  ),
-  tokens: ['-----BEGIN CERTIFICATE REQUEST-----\n', 'MA==', '\n-----END CERTIFICATE REQUEST-----\n'],
+  seeds: [
+    derSequence(
+      derSequence(derSequence(), derSequence(), derSequence(), derContext(0)),
+      derSequence(),
+      derOctets(Uint8Array.of(0, 1)),
+    ),
+  ],
+  tokens: ['0\x82', '\xa0\0', '\x03\x01\0'],
   errors: [DerError, RequestSyntaxError],
-  run: (input) => readCertificateRequest(textOf(input)),
+  run(input) {
+    const parts = readCertificateRequest(pemText({ label: 'CERTIFICATE REQUEST', der: input }));
+    const whole = Buffer.from(input);
+    const isPart = [parts.content, parts.subject, parts.publicKey].every((each) => whole.includes(each));
+    requireProperty(isPart, 'a part of the request is not in it');
+    return parts;
+  },
 };
 
 /** Names of files are bytes: every name can be encoded again. */
