@@ -15,6 +15,8 @@ export interface FuzzTarget {
   readonly pumps?: readonly (readonly [start: string, unit: string, end: string])[];
   /** Limit for the weight of the parsed value per byte of the input. */
   readonly weightPerByte?: number;
+  /** Mutated inputs in `make test`; fewer where one takes several milliseconds. */
+  readonly testInputs?: number;
   /**
    * Parses the input and returns the parsed value. Throws a `BrokenPropertyError` if a property does not hold, or the
    * parser's error. `draw` depends on the input alone: a saved input fails again.

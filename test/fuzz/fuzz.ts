@@ -19,7 +19,7 @@ import type { FuzzTarget } from './fuzz-target.ts';
 import type { ThreadJob, ThreadReport } from './fuzz-thread.ts';
 import { findTarget, TARGETS } from './targets.ts';
 
-/** An input that takes this long does not end. */
+/** An input that takes this much processor time does not end. */
 const HANG_MS = 30_000;
 const POLL_MS = 500;
 const MAX_KEPT = 12;
@@ -70,11 +70,12 @@ function runThread(job: ThreadJob): Promise<ThreadReport> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./fuzz-thread.ts', import.meta.url), { workerData: job });
     const current = new CurrentInput(job.current);
-    let last = { count: 0, at: performance.now() };
+    let last = { count: 0, at: process.cpuUsage() };
     const watch = setInterval(() => {
-      if (current.count !== last.count) last = { count: current.count, at: performance.now() };
-      else if (last.count > 0 && performance.now() - last.at > HANG_MS) {
-        const failure = { input: current.get(), text: `no result after ${HANG_MS / 1000} s` };
+      const { user, system } = process.cpuUsage(last.at);
+      if (current.count !== last.count) last = { count: current.count, at: process.cpuUsage() };
+      else if (last.count > 0 && user + system > HANG_MS * 1000) {
+        const failure = { input: current.get(), text: `no result after ${HANG_MS / 1000} s of processor time` };
         resolve({ inputs: last.count, accepted: 0, rejected: 0, growthChecks: 0, kinds: new Map(), failure });
         void worker.terminate();
       }

@@ -60,6 +60,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   host.ID_FILES,
   host.CPU_SET,
   host.DER,
+  host.PEM,
   host.CERTIFICATES,
   host.CERTIFICATE_REQUEST,
   host.FILE_NAME,

@@ -124,6 +124,7 @@ async function membersIn(chunks: readonly Uint8Array[]): Promise<readonly ReadMe
 
 export const TAR: FuzzTarget = {
   name: 'tar',
+  testInputs: 60,
   seeds: TARS,
   tokens: TOKENS,
   errors: [TarError, UnexpectedEofError],
@@ -183,6 +184,7 @@ export const PAX_RECORDS: FuzzTarget = {
 /** Unpacks a layer: all paths stay below the root, and no name of a whiteout is written. */
 export const LAYER_TAR: FuzzTarget = {
   name: 'layer',
+  testInputs: 80,
   seeds: TARS,
   tokens: TOKENS,
   errors: [TarError, UnexpectedEofError],
@@ -224,6 +226,7 @@ const MAX_OUTPUT = 4 * 1024 * 1024;
 
 export const DECOMPRESS: FuzzTarget = {
   name: 'decompress',
+  testInputs: 40,
   seeds: [gzipSync(LAYER), zstdCompressSync(LAYER), LAYER.subarray(0, 600), gzipSync(Buffer.alloc(70_000))].map(
     (each) => new Uint8Array(each),
   ),
@@ -258,6 +261,7 @@ const OCI_ARCHIVE = await tarOf(
 
 export const IMAGE_ARCHIVE: FuzzTarget = {
   name: 'image-archive',
+  testInputs: 80,
   seeds: [DOCKER_ARCHIVE, OCI_ARCHIVE],
   tokens: [...TOKENS, '"Config":', '"Layers":', '"manifests":', 'index.json', 'manifest.json', 'oci-layout'],
   errors: [TarError, UnexpectedEofError, SyntaxError, DigestError],

@@ -79,6 +79,7 @@ const LOG_TOKENS = [
 /** Log files, read forwards in any chunks, and backwards for the tail. */
 export const CRI_LOG: FuzzTarget = {
   name: 'cri-log',
+  testInputs: 50,
   seeds: texts(
     LOG_LINE.repeat(3),
     `${LOG_LINE.replace(' F ', ' P ')}${LOG_LINE}2026-11-15T09:02:09Z stderr P cut`,
@@ -258,6 +259,7 @@ export const CERTIFICATE_REQUEST: FuzzTarget = {
 /** Names of files are bytes: every name can be encoded again. */
 export const FILE_NAME: FuzzTarget = {
   name: 'file-name',
+  testInputs: 80,
   seeds: texts('a/é/😀', '\ufeffx'),
   tokens: ['\u00ff'],
   errors: [],

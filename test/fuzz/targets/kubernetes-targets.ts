@@ -40,6 +40,7 @@ const YAML_TOKENS = [
 
 export const YAML: FuzzTarget = {
   name: 'yaml',
+  testInputs: 25,
   pumps: [['[&a x', ', *a', ']']],
   seeds: texts(
     'a: 1\nb: [x, "y", {z: ~}]\n',
@@ -142,6 +143,7 @@ const POD_TOKENS = [
 /** A manifest from its text to its pods: decoded, defaulted, validated. Errors are values. */
 export const STATIC_PODS: FuzzTarget = {
   name: 'static-pods',
+  testInputs: 20,
   pumps: [['[&a x', ', *a', ']']],
   seeds: texts(
     POD,
@@ -189,6 +191,7 @@ registerWithTaints: [{key: a, effect: NoSchedule}]
 
 export const KUBELET_CONFIG: FuzzTarget = {
   name: 'kubelet-config',
+  testInputs: 20,
   pumps: [['apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nclusterDNS: [&a x', ', *a', ']']],
   seeds: texts(CONFIG, '{"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5}'),
   tokens: [
@@ -243,6 +246,7 @@ users:
 
 export const KUBECONFIG_TARGET: FuzzTarget = {
   name: 'kubeconfig',
+  testInputs: 30,
   pumps: [['[&a x', ', *a', ']']],
   seeds: texts(
     KUBECONFIG,
@@ -341,7 +345,7 @@ export const WATCH_LINES: FuzzTarget = {
 function splitLines(bytes: Uint8Array): readonly string[] {
   const lines: string[] = [];
   for (let start = 0, end = bytes.indexOf(0x0a); end !== -1; start = end + 1, end = bytes.indexOf(0x0a, start)) {
-    lines.push(textOf(bytes.subarray(start, end)));
+    lines.push(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start, end)));
   }
   return lines.filter((line) => line !== '');
 }

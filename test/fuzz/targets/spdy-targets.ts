@@ -36,6 +36,7 @@ const SESSIONS = [
 
 export const SPDY_FRAMES: FuzzTarget = {
   name: 'spdy-frames',
+  testInputs: 80,
   seeds: SESSIONS,
   tokens: TOKENS,
   errors: [SpdyProtocolError],
@@ -160,6 +161,7 @@ function sameAgain(headers: SpdyHeaders): SpdyHeaders {
 /** A whole session: it ends with its input, its memory is bounded, and it never rejects. */
 export const SPDY_SESSION: FuzzTarget = {
   name: 'spdy-session',
+  testInputs: 60,
   seeds: SESSIONS,
   tokens: TOKENS,
   errors: [],
