@@ -67,6 +67,8 @@ const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   writeInteger,
   insertVarint,
   replaceNumber,
+  replaceJsonValue,
+  replaceJsonValue,
   repeatRange,
   nest,
 ];
@@ -177,6 +179,34 @@ function replaceNumber(input: Uint8Array, { draw }: MutationContext): Uint8Array
   let to = from;
   while (isDigit(input[to])) to++;
   return joined(input.subarray(0, from), Buffer.from(draw.pick(NUMBER_TEXTS)), input.subarray(to));
+}
+
+const JSON_SCALAR = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false|null/g;
+/** Values of each type; the last ones cannot be converted to a text or a number. */
+const JSON_VALUES = [
+  'null',
+  'true',
+  '0',
+  '-1',
+  '1.5',
+  '1e400',
+  '""',
+  '"a"',
+  '[]',
+  '[[]]',
+  '{}',
+  '{"a":1}',
+  '{"toString":1}',
+] as const;
+
+/** Replaces a scalar of JSON, or of YAML's flow style, by a value of a different type. */
+function replaceJsonValue(input: Uint8Array, { draw }: MutationContext): Uint8Array {
+  const text = Buffer.from(input).toString('latin1');
+  const found = [...text.matchAll(JSON_SCALAR)];
+  const chosen = found[draw.int(0, found.length - 1)];
+  if (chosen === undefined) return input;
+  const end = chosen.index + chosen[0].length;
+  return joined(input.subarray(0, chosen.index), Buffer.from(draw.pick(JSON_VALUES)), input.subarray(end));
 }
 
 function repeatRange(input: Uint8Array, { draw }: MutationContext): Uint8Array {

@@ -6,6 +6,7 @@ import * as kubernetes from './targets/kubernetes-targets.ts';
 import * as runtime from './targets/runtime-targets.ts';
 import * as spdy from './targets/spdy-targets.ts';
 import * as stream from './targets/stream-targets.ts';
+import { WEB_SOCKET } from './targets/web-socket-target.ts';
 
 /** Every parser of bytes from outside. A new target is one line here. */
 export const TARGETS: readonly FuzzTarget[] = [
@@ -13,6 +14,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   spdy.SPDY_HEADERS,
   spdy.SPDY_HEADER_TEXT,
   spdy.SPDY_SESSION,
+  WEB_SOCKET,
   stream.CHANNEL_MESSAGES,
   stream.TERMINAL_SIZES,
   stream.EXEC_MESSAGES,

@@ -74,7 +74,7 @@ function characterClass(token: string): CharacterTest | undefined {
   };
 }
 
-/** Takes the code point of the next member after `skipped` characters; `undefined`: there is none. */
+/** Takes the code point of the next member after `skipped` characters; `undefined` at the end. */
 function takeMember(members: string[], skipped = 0): number | undefined {
   const next = members.splice(0, skipped + 1)[skipped] ?? '-';
   if (next === '-') return undefined;
