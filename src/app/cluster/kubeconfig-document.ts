@@ -68,7 +68,7 @@ export type KubeconfigExec = v.InferOutput<typeof EXEC>;
 
 /** Decodes YAML or JSON. Errors contain field names only, since values may be secrets. */
 export function decodeKubeconfig(content: string, path: string): KubeconfigDocument {
-  const document = parseDocument(content, { prettyErrors: false });
+  const document = parseDocument(content, { prettyErrors: false, logLevel: 'error' }); // a warning would quote a key
   const [error] = document.errors;
   if (error) throw new KubeconfigError(path, `cannot parse YAML: ${error.code} at byte ${error.pos[0]}`);
   const { issues, typed, output } = v.safeParse(DOCUMENT, plainValue(document, path) ?? {});

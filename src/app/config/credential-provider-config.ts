@@ -75,8 +75,9 @@ async function configFiles(path: string, fs: FileSystem): Promise<readonly strin
 
 function decodeFile(file: string, text: string): readonly CredentialProviderEntry[] {
   const lineCounter = new LineCounter();
-  // A pretty error quotes the text, which may hold secrets of a program.
-  const document = parseDocument(text, { version: '1.1', uniqueKeys: true, lineCounter, prettyErrors: false });
+  // A pretty error quotes the text, and a warning quotes keys, which may hold secrets of a program.
+  const quiet = { prettyErrors: false, logLevel: 'error' } as const;
+  const document = parseDocument(text, { version: '1.1', uniqueKeys: true, lineCounter, ...quiet });
   const [message] = document.errors;
   const decoded = message
     ? { message: `yaml: line ${lineCounter.linePos(message.pos[0]).line}: ${message.message}` }
