@@ -69,6 +69,8 @@ const COMMON_TOKENS = [
 
 /** Longest list of inputs to mutate. */
 const MAX_POOL = 500;
+/** Mutations of long inputs are slow and seldom change a decisive byte. */
+const MAX_POOL_BYTES = 2048;
 /** Every parsed value may have this weight, whatever the length of its input. */
 const BASE_WEIGHT = 64 * 1024;
 const DEFAULT_WEIGHT_PER_BYTE = 256;
@@ -107,7 +109,9 @@ export async function fuzzTarget(
 ): Promise<FuzzResult> {
   const draw = new Draw(seed, target.name);
   const pool = [...target.seeds, ...corpus];
-  const tokens = [...COMMON_TOKENS, ...(target.tokens ?? []), ...(target.tokens ?? [])].map(bytesOf);
+  const tokens = [...COMMON_TOKENS, ...(target.tokens ?? []), ...(target.tokens ?? [])].map((token) =>
+    typeof token === 'string' ? bytesOf(token) : token,
+  );
   const context: MutationContext = { draw, pool, tokens };
   const samples = pool.length;
   const kinds = new Map<string, Uint8Array>();
@@ -124,6 +128,7 @@ export async function fuzzTarget(
     if (kinds.has(outcome.kind)) continue;
     kinds.set(outcome.kind, input);
     // Inputs that the parser treats differently are the samples of further mutations.
+    if (input.length > MAX_POOL_BYTES) continue;
     if (pool.length < MAX_POOL) pool.push(input);
     else pool[draw.int(samples, MAX_POOL - 1)] = input;
   }

@@ -6,7 +6,7 @@ export interface FuzzTarget {
   /** Small valid samples. More are in `corpus/<name>`. */
   readonly seeds: readonly Uint8Array[];
   /** Words of the format that mutations insert. */
-  readonly tokens?: readonly string[];
+  readonly tokens?: readonly (string | Uint8Array)[];
   /** The errors that the parser declares. Only these classes, not their subclasses: `Error` does not allow a `TypeError`. */
   readonly errors: readonly ErrorClass[];
   /** Repairs checksums, so that mutated inputs pass the first check. Applied to most mutated inputs. */
@@ -38,6 +38,11 @@ export function requireProperty(holds: boolean, message: string): asserts holds 
 
 export function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'utf8'));
+}
+
+/** Each character is one byte. */
+export function binary(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'latin1'));
 }
 
 /** The text that a parser of text files gets: invalid UTF-8 is replaced. */

@@ -7,7 +7,7 @@ import { fixedPumps, growthFailure, randomPump } from './growth.ts';
 import { TARGETS } from './targets.ts';
 
 const SEED = 20_261_116;
-const INPUTS = 150;
+const INPUTS = 500;
 const GROWTH_CHECKS = 1;
 
 describe('fuzz targets', () => {

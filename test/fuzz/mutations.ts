@@ -64,6 +64,7 @@ const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   insertToken,
   insertToken,
   replaceByToken,
+  overwriteByToken,
   writeInteger,
   insertVarint,
   replaceNumber,
@@ -146,6 +147,14 @@ function replaceByToken(input: Uint8Array, context: MutationContext): Uint8Array
   return joined(input.subarray(0, from), tokenOf(context), input.subarray(to));
 }
 
+/** Moves no other byte: for formats with fixed offsets. */
+function overwriteByToken(input: Uint8Array, context: MutationContext): Uint8Array {
+  const token = tokenOf(context);
+  const copy = input.slice();
+  if (token.length <= copy.length) copy.set(token, context.draw.int(0, copy.length - token.length));
+  return copy;
+}
+
 function writeInteger(input: Uint8Array, { draw }: MutationContext): Uint8Array {
   const width = draw.pick([1, 2, 4, 8]);
   const value = BigInt.asUintN(width * 8, draw.pick(INTEGERS) * (draw.chance(0.2) ? -1n : 1n));
@@ -211,7 +220,7 @@ function replaceJsonValue(input: Uint8Array, { draw }: MutationContext): Uint8Ar
 
 function repeatRange(input: Uint8Array, { draw }: MutationContext): Uint8Array {
   const { from, to } = rangeIn(input, draw, 32);
-  const times = draw.pick([2, 8, 50, 1000]);
+  const times = draw.pick([2, 2, 4, 8, 8, 50, 50, 1000]);
   const unit = input.subarray(from, to);
   const length = Math.min(times * unit.length, MAX_INPUT_BYTES);
   const repeated = unit.length === 0 ? unit : new Uint8Array(Buffer.alloc(length, unit));
@@ -229,7 +238,7 @@ function nest(input: Uint8Array, { draw }: MutationContext): Uint8Array {
     ['[', ''],
   ]);
   const { from, to } = rangeIn(input, draw, 64);
-  const depth = draw.pick([1, 3, 60, 150, 3000, 8000]);
+  const depth = draw.pick([1, 1, 2, 2, 3, 60, 150, 150, 3000]);
   const before = Buffer.from(open.repeat(depth));
   return joined(
     input.subarray(0, from),

@@ -60,7 +60,6 @@ export const TARGETS: readonly FuzzTarget[] = [
   host.CRI_LOG,
   host.RESOLV_CONF,
   host.ID_FILES,
-  host.CPU_SET,
   host.DER,
   host.PEM,
   host.CERTIFICATES,

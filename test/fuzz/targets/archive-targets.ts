@@ -12,7 +12,7 @@ import { writeTar } from '../../../src/runtime/images/archive/write-tar.ts';
 import { readArchivedImages } from '../../../src/runtime/images/archived-images.ts';
 import { DigestError } from '../../../src/runtime/storage/digest.ts';
 import { unpackLayer } from '../../../src/runtime/storage/unpack-layer.ts';
-import { asStream, bytesOf, type FuzzTarget, randomChunks, requireProperty, texts } from '../fuzz-target.ts';
+import { asStream, binary, bytesOf, type FuzzTarget, randomChunks, requireProperty, texts } from '../fuzz-target.ts';
 
 const BLOCK = 512;
 const NEVER = new AbortController().signal;
@@ -28,6 +28,8 @@ const TOKENS = [
   '0000644\0',
   '00000001000\0',
 ];
+/** A negative size, and one of 2⁵³ in base 256. */
+const BINARY_TOKENS = ['\xff'.repeat(12), `\x80${'\0'.repeat(4)}\x20${'\0'.repeat(6)}`].map(binary);
 const PAX = '30 GNU.sparse.major=1\n';
 
 function member(path: string, content: TreeNode | { readonly kind: 'file'; readonly text: string }): TreeMember {
@@ -73,7 +75,32 @@ const LONG = await tarOf(
   }),
   member('opaque/.wh..wh..opq', { kind: 'file', text: '' }),
 );
-const TARS = [LAYER, LONG, sparseTar()];
+/** Names that lead out of the archive. */
+const HOSTILE = await tarOf(
+  member('a/../../b', { kind: 'file', text: 'x' }),
+  member('c', { ...ATTRIBUTES, kind: 'hardLink', target: '../../d' }),
+);
+const CLIMBING = await tarOf(
+  member('a/../b', { kind: 'file', text: 'x' }),
+  member('./c//d/.', { kind: 'file', text: '' }),
+);
+
+/** The size of the second member in base 256. */
+function withSize(...size: readonly number[]): Uint8Array {
+  const copy = LAYER.slice(0, 2048);
+  copy.set(size, 512 + 124);
+  return repairTar(copy);
+}
+
+const TARS = [
+  LAYER,
+  LONG,
+  sparseTar(),
+  HOSTILE,
+  CLIMBING,
+  withSize(0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15),
+  withSize(...Array<number>(12).fill(255)),
+];
 
 /** A member of GNU's old sparse format. */
 function sparseTar(): Uint8Array {
@@ -124,9 +151,9 @@ async function membersIn(chunks: readonly Uint8Array[]): Promise<readonly ReadMe
 
 export const TAR: FuzzTarget = {
   name: 'tar',
-  testInputs: 60,
+  testInputs: 200,
   seeds: TARS,
-  tokens: TOKENS,
+  tokens: [...TOKENS, ...BINARY_TOKENS],
   errors: [TarError, UnexpectedEofError],
   repair: repairTar,
   async run(input, draw) {
@@ -184,9 +211,9 @@ export const PAX_RECORDS: FuzzTarget = {
 /** Unpacks a layer: all paths stay below the root, and no name of a whiteout is written. */
 export const LAYER_TAR: FuzzTarget = {
   name: 'layer',
-  testInputs: 80,
+  testInputs: 300,
   seeds: TARS,
-  tokens: TOKENS,
+  tokens: [...TOKENS, ...BINARY_TOKENS],
   errors: [TarError, UnexpectedEofError],
   repair: repairTar,
   async run(input) {
@@ -261,7 +288,7 @@ const OCI_ARCHIVE = await tarOf(
 
 export const IMAGE_ARCHIVE: FuzzTarget = {
   name: 'image-archive',
-  testInputs: 80,
+  testInputs: 300,
   seeds: [DOCKER_ARCHIVE, OCI_ARCHIVE],
   tokens: [...TOKENS, '"Config":', '"Layers":', '"manifests":', 'index.json', 'manifest.json', 'oci-layout'],
   errors: [TarError, UnexpectedEofError, SyntaxError, DigestError],

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { CpuSetError, parseCpuSet } from '../../../src/app/config/cpu-set.ts';
 import { parseLocalAddresses, parseRoutes } from '../../../src/app/pod-network/address-conflict.ts';
 import { DerError, type DerValue, derContext, derOctets, derSequence, derValues } from '../../../src/base/der.ts';
 import { pemBlocks, pemText } from '../../../src/base/pem.ts';
@@ -16,7 +15,7 @@ import { tailOffset } from '../../../src/kubelet/logs/tail-offset.ts';
 import { parseResolvConf } from '../../../src/kubelet/sync/config/dns.ts';
 import { parseSubIds } from '../../../src/kubelet/userns/id-space.ts';
 import { parseMappings } from '../../../src/kubelet/userns/mappings-file.ts';
-import { type FuzzTarget, randomChunks, requireProperty, textOf, texts } from '../fuzz-target.ts';
+import { binary, type FuzzTarget, randomChunks, requireProperty, textOf, texts } from '../fuzz-target.ts';
 
 export const MOUNTINFO: FuzzTarget = {
   name: 'mountinfo',
@@ -79,7 +78,7 @@ const LOG_TOKENS = [
 /** Log files, read forwards in any chunks, and backwards for the tail. */
 export const CRI_LOG: FuzzTarget = {
   name: 'cri-log',
-  testInputs: 50,
+  testInputs: 100,
   seeds: texts(
     LOG_LINE.repeat(3),
     `${LOG_LINE.replace(' F ', ' P ')}${LOG_LINE}2026-11-15T09:02:09Z stderr P cut`,
@@ -131,7 +130,7 @@ export const RESOLV_CONF: FuzzTarget = {
   run: (input) => parseResolvConf(textOf(input)),
 };
 
-/** Subordinate ids, the mappings of a pod's user namespace, and lists of CPUs. */
+/** Subordinate ids, and the mappings of a pod's user namespace. */
 export const ID_FILES: FuzzTarget = {
   name: 'id-files',
   seeds: texts(
@@ -148,15 +147,6 @@ export const ID_FILES: FuzzTarget = {
   },
 };
 
-export const CPU_SET: FuzzTarget = {
-  name: 'cpu-set',
-  seeds: texts('0-2,7', '', '65535'),
-  tokens: ['-', ',', '0-65535'],
-  errors: [CpuSetError],
-  weightPerByte: 2 ** 20,
-  run: (input) => parseCpuSet(textOf(input)),
-};
-
 const CERTIFICATE = derSequence(
   derSequence(derContext(0, Uint8Array.of(2, 1, 2)), derOctets(new Uint8Array(200))),
   derSequence(),
@@ -166,7 +156,7 @@ const CERTIFICATE = derSequence(
 export const DER: FuzzTarget = {
   name: 'der',
   seeds: [CERTIFICATE, derSequence(), Uint8Array.of(0x30, 0x84, 0, 0, 0, 2, 5, 0)],
-  tokens: ['0\x82', '\x84\0\0\0\x01', '\x02\x01\0', '\x06\x03'],
+  tokens: ['0\x82', '\x84\0\0\0\x01', '\x02\x01\0', '\x06\x03'].map(binary),
   errors: [DerError],
   run(input) {
     const values = nested(input, 0);
@@ -211,7 +201,7 @@ export const PEM: FuzzTarget = {
 export const CERTIFICATES: FuzzTarget = {
   name: 'certificate',
   seeds: [CERTIFICATE],
-  tokens: ['0\x82', '\x06\x03\x55\x04\x03', '\x17\x0d'],
+  tokens: ['0\x82', '\x06\x03\x55\x04\x03', '\x17\x0d'].map(binary),
   errors: [DerError],
   run(input) {
     const isAccepted = isCertificate(input);
@@ -245,7 +235,7 @@ export const CERTIFICATE_REQUEST: FuzzTarget = {
       derOctets(Uint8Array.of(0, 1)),
     ),
   ],
-  tokens: ['0\x82', '\xa0\0', '\x03\x01\0'],
+  tokens: ['0\x82', '\xa0\0', '\x03\x01\0'].map(binary),
   errors: [DerError, RequestSyntaxError],
   run(input) {
     const parts = readCertificateRequest(pemText({ label: 'CERTIFICATE REQUEST', der: input }));
@@ -259,9 +249,9 @@ export const CERTIFICATE_REQUEST: FuzzTarget = {
 /** Names of files are bytes: every name can be encoded again. */
 export const FILE_NAME: FuzzTarget = {
   name: 'file-name',
-  testInputs: 80,
+  testInputs: 300,
   seeds: texts('a/é/😀', '\ufeffx'),
-  tokens: ['\u00ff'],
+  tokens: ['\xff', '\xc3', '\xed\xa0\x80', '\xf0\x9f'].map(binary),
   errors: [],
   run(input) {
     const name = fileNameOf(input);

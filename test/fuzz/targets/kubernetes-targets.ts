@@ -358,10 +358,25 @@ export const QUANTITY: FuzzTarget = {
   run(input) {
     const quantity = parseQuantity(textOf(input));
     const again = parseQuantity(quantity.toString());
+    requireNear(textOf(input), Number(quantity.nano) / 1e9);
     requireProperty(again.compare(quantity) === 0, `printed as ${quantity.toString()}, which is a different amount`);
     return [quantity.format, quantity.value() > 0n, quantity.milliValue() > 0n, quantity.toString().length];
   },
 };
+
+const SCALES: ReadonlyMap<string, number> = new Map([
+  ...['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'].map((unit, index) => [unit, 1000 ** (index - 3)] as const),
+  ...['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit, index) => [unit, 1024 ** (index + 1)] as const),
+]);
+
+/** Compares with a computation in floating point. Amounts are rounded up to a billionth, and binary ones have a limit. */
+function requireNear(text: string, value: number): void {
+  const [, digits = '', unit = ''] = /^([-+]?[0-9.]+)([a-zA-Z]*)$/.exec(text) ?? [];
+  const expected = Number(digits) * (SCALES.get(unit) ?? Number.NaN);
+  if (digits === '' || !Number.isFinite(expected) || Math.abs(expected) > 2 ** 62) return;
+  const isNear = Math.abs(value - expected) <= 2e-9 + Math.abs(expected) * 1e-9;
+  requireProperty(isNear, `read as ${value}, expected ${expected}`);
+}
 
 export const DURATION: FuzzTarget = {
   name: 'duration',

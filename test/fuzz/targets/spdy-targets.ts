@@ -8,10 +8,15 @@ import { openSpdySession } from '../../../src/streams/spdy/open-spdy-session.ts'
 import { type SpdyFrame, SpdyProtocolError } from '../../../src/streams/spdy/spdy-frames.ts';
 import type { SpdyHeaders } from '../../../src/streams/spdy/spdy-session.ts';
 import type { Draw } from '../../sim/draw.ts';
-import { asStream, bytesOf, type FuzzTarget, randomChunks, requireProperty } from '../fuzz-target.ts';
+import { asStream, binary, bytesOf, type FuzzTarget, randomChunks, requireProperty } from '../fuzz-target.ts';
 
 const HEADERS: SpdyHeaders = { streamtype: ['data'], port: ['8080'], requestid: ['0'], many: ['a', 'b'] };
-const TOKENS = ['\x80\x03', 'streamtype', 'port', 'requestid', '\0\0\0\x01', '\0\0\0\0\xff\xff'];
+const TOKENS = [
+  'streamtype',
+  'port',
+  'requestid',
+  ...['\x80\x03\0\x01', '\0\0\0\x01', '\0\0\0\0\xff\xff', '\0\0\0\x02', '\x01\0\0\0'].map(binary),
+];
 
 /** Several frames with one compression state, as a connection has them. */
 function session(...frames: readonly ControlFrame[]): Uint8Array {
@@ -29,6 +34,8 @@ const SESSIONS = [
     { kind: 'rstStream', streamId: 1, status: 5 },
     { kind: 'goAway', lastStreamId: 1, status: 0 },
   ),
+  encodeControlFrame({ kind: 'ping', id: 1 }, new HeaderWriter()),
+  encodeControlFrame({ kind: 'rstStream', streamId: 3, status: 5 }, new HeaderWriter()),
   // SETTINGS, WINDOW_UPDATE and HEADERS, which this side never sends.
   Uint8Array.of(0x80, 3, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0x80, 3, 0, 9, 0, 0, 0, 8, 0, 0, 0, 1, 0, 1, 0, 0),
   Uint8Array.of(0x80, 3, 0, 8, 0, 0, 0, 10, 0, 0, 0, 1, ...compressed(Uint8Array.of(0, 0, 0, 0)).subarray(0, 6)),
@@ -36,7 +43,7 @@ const SESSIONS = [
 
 export const SPDY_FRAMES: FuzzTarget = {
   name: 'spdy-frames',
-  testInputs: 80,
+  testInputs: 400,
   seeds: SESSIONS,
   tokens: TOKENS,
   errors: [SpdyProtocolError],

@@ -79,7 +79,7 @@ export const TTRPC_PEER: FuzzTarget = {
 
 export const MUX_FRAMES: FuzzTarget = {
   name: 'mux-frames',
-  testInputs: 80,
+  testInputs: 200,
   seeds: [encodeMuxFrames(1, REQUEST_MESSAGE), encodeMuxFrames(2, new Uint8Array(5000))],
   errors: [ProtocolError],
   run(input, draw) {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { serveUpgrades } from '../../../src/host/linux/http/upgrade-server.ts';
 import { NetworkError, type WebSocketConnection } from '../../../src/host/network.ts';
-import { bytesOf, type FuzzTarget, randomChunks, requireProperty } from '../fuzz-target.ts';
+import { binary, bytesOf, type FuzzTarget, randomChunks, requireProperty } from '../fuzz-target.ts';
 
 const HANDSHAKE = bytesOf(
   [
@@ -29,7 +29,7 @@ export const WEB_SOCKET: FuzzTarget = {
     Uint8Array.from([...frame(1, 'ab', false), ...frame(10, ''), ...frame(0, 'cd')]),
     Uint8Array.of(0x82, 0xfe, 0, 130, 1, 2, 3, 4, ...new Uint8Array(130)),
   ],
-  tokens: ['\x82\x80', '\x82\xff', '\0\0\0\0', '\x89\x80\0\0\0\0', '\x88\x82'],
+  tokens: ['\x82\x80', '\x82\xff', '\0\0\0\0', '\x89\x80\0\0\0\0', '\x88\x82'].map(binary),
   errors: [],
   testInputs: 15,
   async run(input, draw) {
