@@ -256,6 +256,8 @@ export const FILE_NAME: FuzzTarget = {
   run(input) {
     const name = fileNameOf(input);
     requireProperty(Buffer.from(bytesOfFileName(name)).equals(input), 'a name does not encode to its bytes');
+    const isUtf8 = Buffer.from(input).equals(Buffer.from(Buffer.from(input).toString()));
+    requireProperty(isUtf8 === name.isWellFormed(), 'a name is escaped without need, or not escaped');
     return name;
   },
 };
