@@ -4,7 +4,7 @@ BIOME := scripts/biome
 SETUP := scripts/setup.sh
 RUN_PARTS := scripts/run-parts.sh
 TEST := $(NODE) --import ./test/setup.ts --test --test-reporter=spec
-UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/runtime/**/*.test.ts' 'test/critest/**/*.test.ts'
+UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/fuzz/**/*.test.ts' 'test/runtime/**/*.test.ts' 'test/critest/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
 # Those that know no runtime by name: they run on containerd with all the others, then on the embedded one.
 AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collection hooks image-credentials image-pulls \
@@ -13,7 +13,7 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collec
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-embedded validation cluster-tools critest sim generate generated fmt dist clean
+  integration-embedded validation cluster-tools critest sim fuzz generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ critest: testsetup ## Run critest, the validation suite of CRI, on the embedded 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300
 	@$(NODE) test/sim/sim.ts --mutations
+
+fuzz: setup ## Feed mutated bytes to every parser of foreign bytes (ARGS="--target tar --seconds 60 --seed 1")
+	@$(NODE) test/fuzz/fuzz.ts $(ARGS)
 
 generate: ## Write the generated files anew
 	@$(NODE) tools/generate.ts

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { resolvePlainScalar, type YamlValue } from './yaml-tree.ts';
+import { parseYaml, resolvePlainScalar, type YamlNode, type YamlValue } from './yaml-tree.ts';
 
 const cases: [string, YamlValue][] = [
   ['', null],
@@ -38,3 +38,30 @@ for (const [source, value] of cases) {
     assert.equal(resolvePlainScalar(source), value);
   });
 }
+
+/** The values of one document. */
+function valuesOf(text: string): unknown {
+  const [document] = parseYaml(text).documents;
+  return document && 'node' in document ? plainValue(document.node) : document?.errors.map(({ message }) => message);
+}
+
+function plainValue(node: YamlNode): unknown {
+  if (node.kind === 'list') return node.items.map(plainValue);
+  if (node.kind === 'scalar') return node.value;
+  return Object.fromEntries([...node.entries].map(([key, entry]) => [key, plainValue(entry.node)]));
+}
+
+test('parseYaml() resolves an alias to the last anchor before it', () => {
+  assert.deepEqual(valuesOf('[&a 1, *a, &b [&a 2, *a], *a, *b, &a 3, *b, *a]'), [
+    1,
+    1,
+    [2, 2],
+    2,
+    [2, 2],
+    3,
+    [2, 2],
+    3,
+  ]);
+  assert.deepEqual(valuesOf('{<<: *a}'), ['unknown anchor "a" referenced']);
+  assert.deepEqual(valuesOf('[*a, &a 1]'), ['unknown anchor "a" referenced']);
+});

@@ -12,6 +12,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from 'yaml';
+import { aliasTargets } from './alias-targets.ts';
 
 /** What an unquoted YAML scalar means to Kubernetes, which still reads YAML 1.1: `on` is true, `0644` is 420. */
 
@@ -120,11 +121,11 @@ function readDocument(document: Document.Parsed): YamlDocument[] {
 }
 
 class TreeBuilder {
-  readonly #document: Document.Parsed;
+  readonly #targets: ReturnType<typeof aliasTargets>;
   #nodes = 0;
 
   constructor(document: Document.Parsed) {
-    this.#document = document;
+    this.#targets = aliasTargets(document);
   }
 
   build(node: ParsedNode, depth: number): YamlNode {
@@ -140,7 +141,7 @@ class TreeBuilder {
   }
 
   #target(alias: Alias.Parsed): ParsedNode {
-    const target = alias.resolve(this.#document);
+    const target = this.#targets.get(alias);
     if (!target?.range) throw new YamlTreeError(alias.range[0], `unknown anchor "${alias.source}" referenced`);
     return target as ParsedNode; // it has a range: it comes from this text
   }

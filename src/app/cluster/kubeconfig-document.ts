@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { parseDocument } from 'yaml';
+import { type Document, parseDocument } from 'yaml';
+import { plainYaml, YamlAliasError } from '../../api/decode/plain-yaml.ts';
 
 /** A kubeconfig is invalid. The message names the file and, if known, the field. */
 export class KubeconfigError extends Error {
@@ -67,12 +68,21 @@ export type KubeconfigExec = v.InferOutput<typeof EXEC>;
 
 /** Decodes YAML or JSON. Errors contain field names only, since values may be secrets. */
 export function decodeKubeconfig(content: string, path: string): KubeconfigDocument {
-  const document = parseDocument(content, { prettyErrors: false });
+  const document = parseDocument(content, { prettyErrors: false, logLevel: 'error' }); // a warning would quote a key
   const [error] = document.errors;
   if (error) throw new KubeconfigError(path, `cannot parse YAML: ${error.code} at byte ${error.pos[0]}`);
-  const { issues, typed, output } = v.safeParse(DOCUMENT, document.toJS() ?? {});
+  const { issues, typed, output } = v.safeParse(DOCUMENT, plainValue(document, path) ?? {});
   if (typed) return output;
   const [issue] = issues;
   const where = v.getDotPath(issue) ?? '';
   throw new KubeconfigError(path, `${where === '' ? '' : `${where}: `}expected ${issue.expected}`);
+}
+
+function plainValue(document: Document, path: string): unknown {
+  try {
+    return plainYaml(document);
+  } catch (error) {
+    if (!(error instanceof YamlAliasError)) throw error;
+    throw new KubeconfigError(path, `cannot parse YAML: ${error.message}`, { cause: error });
+  }
 }

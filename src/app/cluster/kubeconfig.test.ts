@@ -201,3 +201,17 @@ test('parseKubeconfig() rejects invalid YAML without showing it', () => {
     (error: Error) => !error.message.includes('secret'),
   );
 });
+
+test('parseKubeconfig() rejects aliases that it cannot resolve without quoting them', () => {
+  const message = (text: string): string => {
+    try {
+      return JSON.stringify(parseKubeconfig(text, PATH));
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const bomb = `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: [${'*b,'.repeat(20)}]\n`;
+  assert.equal(message(bomb), `KubeconfigError: ${PATH}: cannot parse YAML: document contains excessive aliasing`);
+  const password = 'users: [{name: u, user: {password: *hunter2}}]';
+  assert.equal(message(password), `KubeconfigError: ${PATH}: cannot parse YAML: unknown anchor referenced`);
+});

@@ -1,5 +1,6 @@
 import { join } from 'node:path/posix';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
+import { plainYaml, YamlAliasError } from '../../api/decode/plain-yaml.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
@@ -10,6 +11,7 @@ import type { ProviderSpec } from '../../kubelet/images/credential-provider.ts';
 import type { TokenAttributes } from '../../kubelet/images/pod-account.ts';
 import {
   type CredentialProviderEntry,
+  type DecodedProviders,
   decodeProviders,
   type TokenAttributesEntry,
 } from './decode-credential-providers.ts';
@@ -73,14 +75,24 @@ async function configFiles(path: string, fs: FileSystem): Promise<readonly strin
 
 function decodeFile(file: string, text: string): readonly CredentialProviderEntry[] {
   const lineCounter = new LineCounter();
-  // A pretty error quotes the text, which may hold secrets of a program.
-  const document = parseDocument(text, { version: '1.1', uniqueKeys: true, lineCounter, prettyErrors: false });
+  // A pretty error quotes the text, and a warning quotes keys, which may hold secrets of a program.
+  const quiet = { prettyErrors: false, logLevel: 'error' } as const;
+  const document = parseDocument(text, { version: '1.1', uniqueKeys: true, lineCounter, ...quiet });
   const [message] = document.errors;
   const decoded = message
     ? { message: `yaml: line ${lineCounter.linePos(message.pos[0]).line}: ${message.message}` }
-    : decodeProviders(document.toJS());
+    : decodeYaml(document);
   if ('message' in decoded) throw new ProviderConfigError(`error decoding config "${file}": ${decoded.message}`);
   return decoded.providers;
+}
+
+function decodeYaml(document: Document): DecodedProviders {
+  try {
+    return decodeProviders(plainYaml(document));
+  } catch (error) {
+    if (error instanceof YamlAliasError) return { message: `yaml: ${error.message}` };
+    throw error;
+  }
 }
 
 async function checkProgram(path: string, fs: FileSystem): Promise<void> {

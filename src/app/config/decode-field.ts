@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
 import { formatDuration, parseDuration } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import { parseQuantity } from '../../base/quantity.ts';
@@ -8,7 +8,7 @@ import { type JsonObject, type JsonValue, objectOf, withoutNulls } from './json-
 
 /** The location of a value, and where its errors are reported. */
 export interface DecodeContext {
-  readonly document: Document;
+  readonly aliases: ReadonlyMap<Alias, Node>;
   report(severity: 'warning' | 'error', at: Node | undefined, path: string, message: string): void;
 }
 
@@ -25,7 +25,7 @@ export function decodeField(
   path: string,
   context: DecodeContext,
 ): JsonValue | undefined {
-  const found = isAlias(node) ? node.resolve(context.document) : node;
+  const found = isAlias(node) ? context.aliases.get(node) : node;
   if (found === null || found === undefined || (isScalar(found) && found.value === null)) return null;
   if (type.kind === 'struct') return decodeStruct(found, type.name, path, context);
   if (type.kind === 'map') return decodeMap(found, type.of, path, context);
@@ -197,7 +197,7 @@ function entriesOf(map: YAMLMap, context: DecodeContext, above: readonly YAMLMap
 }
 
 function mergedEntries(value: unknown, context: DecodeContext, above: readonly YAMLMap[]): readonly Entry[] {
-  const target = isAlias(value) ? value.resolve(context.document) : value;
+  const target = isAlias(value) ? context.aliases.get(value) : value;
   if (isSeq(target)) return target.items.flatMap((item) => mergedEntries(item, context, above));
   return isMap(target) ? entriesOf(target, context, above) : [];
 }

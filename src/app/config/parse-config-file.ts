@@ -8,6 +8,7 @@ import {
   type Tags,
   type YAMLError,
 } from 'yaml';
+import { aliasTargets } from '../../api/decode/alias-targets.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { type DecodeContext, decodeStruct } from './decode-field.ts';
 import type { JsonObject } from './json-value.ts';
@@ -42,7 +43,7 @@ export function parseConfigFile(text: string, file: string): ParsedConfigFile {
   }
   if (!document || diagnostics.length > 0) return { config: {}, diagnostics: diagnostics };
   const context: DecodeContext = {
-    document,
+    aliases: aliasTargets(document),
     report: (severity, node, path, message) =>
       diagnostics.push({ severity, file, ...(node?.range ? place(node.range[0]) : {}), path, message }),
   };

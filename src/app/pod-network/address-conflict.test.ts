@@ -82,3 +82,7 @@ for (const [name, { podCidr, conflict }] of Object.entries(cases)) {
     assert.equal(addressConflict(podCidr, 'nodelet0', tables), conflict);
   });
 }
+
+test('parseRoutes() skips malformed lines', () => {
+  assert.deepEqual(parseRoutes('Iface\neth0 00 0 0001 0 0 0 FF\neth0 zzzzzzzz 0 0001 0 0 0 00000000\n'), []);
+});

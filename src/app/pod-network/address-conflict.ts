@@ -5,7 +5,7 @@ export interface Route {
   readonly range: Ipv4Range;
 }
 
-/** Parses /proc/net/route, the main routing table. Skips routes that are down. */
+/** Parses /proc/net/route, the main routing table. Skips routes that are down, and malformed lines. */
 export function parseRoutes(text: string): readonly Route[] {
   return text
     .split('\n')
@@ -13,12 +13,14 @@ export function parseRoutes(text: string): readonly Route[] {
     .flatMap((line): Route[] => {
       const [device, destination, , flags, , , , mask] = line.trim().split(/\s+/);
       if (device === undefined || destination === undefined || flags === undefined || mask === undefined) return [];
+      if (![destination, mask].every((each) => ADDRESS.test(each))) return [];
       if ((Number.parseInt(flags, 16) & RTF_UP) === 0) return [];
       return [{ device, range: rangeOf(hostOrder(destination), prefixOf(hostOrder(mask))) }];
     });
 }
 
 const RTF_UP = 1;
+const ADDRESS = /^[0-9A-Fa-f]{8}$/;
 
 /** The kernel prints an address as a number in host byte order, which is little-endian on all supported machines. */
 function hostOrder(hex: string): number {

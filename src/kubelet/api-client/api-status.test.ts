@@ -25,6 +25,10 @@ const cases: Record<string, { given: [number, Record<string, string>, string]; e
     given: [409, {}, status({ reason: 'New', message: 'm' })],
     error: { reason: 'Conflict', message: 'm' },
   },
+  'does not take a property of every object for a reason': {
+    given: [409, {}, status({ reason: 'constructor', message: 'm' })],
+    error: { reason: 'Conflict', message: 'm' },
+  },
   'does not show a body that is not a Status': {
     given: [502, {}, '<html>secret</html>'],
     error: { reason: 'Unavailable', message: 'the server answered with status 502' },

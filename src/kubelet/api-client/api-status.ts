@@ -41,7 +41,7 @@ export function errorFromResponse(status: number, headers: Readonly<Record<strin
 export function errorFromStatus(value: unknown, code = 0, retryAfterMs?: number): ApiError {
   const status = isMap(value) && value['kind'] === 'Status' ? value : {};
   const { reason, message, details } = status;
-  const known = typeof reason === 'string' ? REASONS[reason] : undefined;
+  const known = typeof reason === 'string' && Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
   const seconds = isMap(details) ? details['retryAfterSeconds'] : undefined;
   const pause = retryAfterMs ?? (typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined);
   return new ApiError(

@@ -171,6 +171,14 @@ const faults: Record<string, { answer: object | string; message: string }> = {
     message:
       'exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin returned version client.authentication.k8s.io/v1beta1',
   },
+  'an object instead of a version': {
+    answer: '{"apiVersion":{"toString":1}}',
+    message: 'decoding stdout: apiVersion is not a string',
+  },
+  'an invalid time': {
+    answer: JSON.stringify({ ...BASE, status: { token: 't', expirationTimestamp: 'soon' } }),
+    message: 'decoding stdout: status.expirationTimestamp is not an RFC 3339 time',
+  },
   'no status': { answer: JSON.stringify(BASE), message: "exec plugin didn't return a status field" },
   nothing: { answer: {}, message: "exec plugin didn't return a token or cert/key pair" },
   'half a pair': { answer: { clientKeyData: 'k' }, message: 'exec plugin returned only certificate or key, not both' },

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { errorText } from '../../base/error-text.ts';
-import { parseTime } from '../../base/rfc3339.ts';
+import { parseTime, TimeError } from '../../base/rfc3339.ts';
 import type { ExecPlugin } from './client-config.ts';
 import { isMap } from './patch-value.ts';
 
@@ -33,12 +33,14 @@ export function execInfo({ apiVersion, cluster }: ExecPlugin, authority: string 
 /** Parses the output of a plugin. Throws a `CredentialError` that does not quote the output. */
 export function parseExecCredential(output: string, { apiVersion }: ExecPlugin): ExecCredential {
   const credential = parseJsonObject(output);
-  if (credential['apiVersion'] !== apiVersion) {
+  const { status } = credential;
+  const found = credential['apiVersion'] ?? '';
+  if (typeof found !== 'string') throw new CredentialError('decoding stdout: apiVersion is not a string');
+  if (found !== apiVersion) {
     throw new CredentialError(
-      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(credential['apiVersion'])}`,
+      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${found}`,
     );
   }
-  const { status } = credential;
   if (!isMap(status)) throw new CredentialError("exec plugin didn't return a status field");
   const [token, certificate, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((field) =>
     stringField(status, field),
@@ -49,8 +51,17 @@ export function parseExecCredential(output: string, { apiVersion }: ExecPlugin):
   return {
     token: token || undefined,
     certificate: certificate && key ? checkKeyPair({ certificate, key }) : undefined,
-    expiresMs: expires ? parseTime(expires) : undefined,
+    expiresMs: expires ? parseExpiry(expires) : undefined,
   };
+}
+
+function parseExpiry(text: string): number {
+  try {
+    return parseTime(text);
+  } catch (error) {
+    if (!(error instanceof TimeError)) throw error;
+    throw new CredentialError('decoding stdout: status.expirationTimestamp is not an RFC 3339 time');
+  }
 }
 
 /** Returns the pair if key and certificate match. */

@@ -147,6 +147,11 @@ const failures: Record<string, { given: Partial<Machine>; error: string }> = {
     error: UNDECODABLE,
   },
   'an invalid duration': { given: { response: { cacheKeyType: 'Image', cacheDuration: '1' } }, error: UNDECODABLE },
+  'an object instead of a version': { given: { output: '{"apiVersion":{"toString":1}}' }, error: UNDECODABLE },
+  'an object instead of a cache key type': {
+    given: { response: { cacheKeyType: { toString: 1 } } },
+    error: UNDECODABLE,
+  },
   'no cache key type': {
     given: { response: { cacheKeyType: 'Planet' } },
     error: 'credential provider plugin did not return a valid cacheKeyType: Planet',

@@ -43,9 +43,10 @@ export function providerRequest(apiVersion: string, repository: string, account?
 /** Parses the standard output of a provider. Throws a `ProviderError`. */
 export function parseProviderResponse(text: string, expectedVersion: string): ProviderResponse {
   const response = parseJson(text);
-  const { apiVersion = '', kind, cacheKeyType, cacheDuration, auth, ...unknown } = response;
-  if (apiVersion !== expectedVersion) {
-    const versions = `expected apiVersion:${expectedVersion}, actual apiVersion:${String(apiVersion)}`;
+  const { apiVersion, kind, cacheKeyType, cacheDuration, auth, ...unknown } = response;
+  const version = stringOf(apiVersion);
+  if (version !== expectedVersion) {
+    const versions = `expected apiVersion:${expectedVersion}, actual apiVersion:${version}`;
     throw new ProviderError(`apiVersion from credential plugin response did not match ${versions}`);
   }
   if (kind !== 'CredentialProviderResponse' || Object.keys(unknown).length > 0) throw decodeError();
@@ -53,10 +54,11 @@ export function parseProviderResponse(text: string, expectedVersion: string): Pr
     Object.entries(jsonFields(auth)).map(([place, login]) => [place, decodeLogin(jsonFields(login))]),
   );
   const cacheMs = decodeDuration(cacheDuration);
-  if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
-    throw new ProviderError(`credential provider plugin did not return a valid cacheKeyType: ${String(cacheKeyType)}`);
+  const keyType = stringOf(cacheKeyType);
+  if (keyType !== 'Image' && keyType !== 'Registry' && keyType !== 'Global') {
+    throw new ProviderError(`credential provider plugin did not return a valid cacheKeyType: ${keyType}`);
   }
-  return { logins, cacheKeyType, cacheMs };
+  return { logins, cacheKeyType: keyType, cacheMs };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -74,6 +76,13 @@ function jsonFields(value: unknown): Fields {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw decodeError();
   return Object.fromEntries(Object.entries(value));
+}
+
+/** Null counts as absent. */
+function stringOf(value: unknown): string {
+  const text = value ?? '';
+  if (typeof text !== 'string') throw decodeError();
+  return text;
 }
 
 function decodeLogin({ username = '', password = '', ...unknown }: Fields): RegistryLogin {

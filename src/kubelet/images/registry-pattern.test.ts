@@ -12,6 +12,20 @@ const globs: readonly (readonly [glob: string, text: string, fits: boolean])[] =
   ['[c-a]', 'b', false],
   ['?', 'é', true],
   ['a', 'A', false],
+  ['[^c-a]', 'b', true],
+  ['[\\w]', 'w', true],
+  ['[\\w]', 'x', false],
+  ['[\\-a]', '-', true],
+  ['[-a]', 'a', false],
+  ['[a-]', 'a', false],
+  ['[]a]', 'a', false],
+  ['[^]', 'a', false],
+  ['*', '', true],
+  ['a*b*c', 'a-b-b-c', true],
+  ['a*b*c', 'a-c-b', false],
+  ['**', 'a', true],
+  // Exponential with a regular expression.
+  [`${'*a'.repeat(30)}b`, 'a'.repeat(63), false],
 ];
 
 for (const [glob, text, fits] of globs) {

@@ -1,3 +1,5 @@
+import { pathMatches } from './path-match.ts';
+
 /** A registry address with an optional path: `*.example.com:5000/team`. Only the host may contain wildcards. */
 export interface RegistryPattern {
   readonly hostParts: readonly string[];
@@ -30,12 +32,19 @@ export function parseAddress(text: string): { readonly host: string; readonly pa
   const misfit = /[ "\\^`{|}<>]/.exec(host)?.[0];
   if (misfit !== undefined) throw fail(`invalid character ${JSON.stringify(misfit)} in host name`);
   if (host.startsWith('[') && !host.includes(']')) throw fail("missing ']' in host");
-  const port = (host.startsWith('[') ? /[^\]]*$/ : /:[^:]*$/).exec(host)?.[0] ?? '';
+  const port = portOf(host);
   if (port !== '' && !/^:[0-9]*$/.test(port)) throw fail(`invalid port "${port}" after host`);
   const path = slash < 0 ? '' : address.slice(slash);
   const badEscape = /%.{0,2}/.exec(host)?.[0] ?? /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(path)?.[0];
   if (badEscape !== undefined) throw fail(`invalid URL escape ${JSON.stringify(badEscape)}`);
   return { host, path: unescaped(path) };
+}
+
+/** From its colon on; for an address in brackets, everything after them. */
+function portOf(host: string): string {
+  if (host.startsWith('[')) return host.slice(host.lastIndexOf(']') + 1);
+  const colon = host.lastIndexOf(':');
+  return colon < 0 ? '' : host.slice(colon);
 }
 
 function unescaped(path: string): string {
@@ -53,35 +62,11 @@ function unescaped(path: string): string {
 export function matchesRegistry(pattern: RegistryPattern, target: RegistryPattern): boolean {
   if (pattern.port !== target.port || pattern.hostParts.length !== target.hostParts.length) return false;
   if (!target.path.startsWith(pattern.path)) return false;
-  return pattern.hostParts.every((part, index) => globMatches(part, target.hostParts[index] ?? ''));
+  return pattern.hostParts.every((part, index) => pathMatches(part, target.hostParts[index] ?? ''));
 }
 
 function splitPort(host: string): { readonly name: string; readonly port: string } {
   const [, bracketed, plain, port = ''] = /^(?:\[(.*)\]|([^:[\]]*)):([^:]*)$/.exec(host) ?? [];
   const name = bracketed ?? plain;
   return name === undefined ? { name: host, port: '' } : { name, port };
-}
-
-/** Go's `path.Match`. A malformed pattern matches nothing. */
-function globMatches(glob: string, text: string): boolean {
-  let source = '';
-  let rest = glob;
-  while (rest !== '') {
-    const [token = ''] = /^(?:\[\^?(?:\\.|[^\]\\])(?:\\.|[^\]\\])*\]|\\.|[^[\\])/su.exec(rest) ?? [];
-    if (token === '') return false;
-    rest = rest.slice(token.length);
-    source += globToken(token);
-  }
-  try {
-    return new RegExp(`^${source}$`, 'su').test(text);
-  } catch {
-    return false; // a reversed range
-  }
-}
-
-function globToken(token: string): string {
-  if (token === '*') return '[^/]*';
-  if (token === '?') return '[^/]';
-  if (token.startsWith('[')) return token.replaceAll(/(?<!^)[[&~]/g, '\\$&');
-  return RegExp.escape(token.startsWith('\\') ? token.slice(1) : token);
 }

@@ -25,6 +25,14 @@ const cases: Record<string, { message: Uint8Array; decoded: ExecMessage }> = {
     }),
     decoded: { kind: 'end', end: { exitCode: 3 } },
   },
+  'an exit code that is not one': {
+    message: status({
+      reason: 'NonZeroExitCode',
+      message: 'm',
+      details: { causes: [{ reason: 'ExitCode', message: '9'.repeat(400) }] },
+    }),
+    decoded: { kind: 'end', end: { failure: 'm' } },
+  },
   'a command that could not start': {
     message: status({ status: 'Failure', reason: 'InternalError', message: 'no such file' }),
     decoded: { kind: 'end', end: { failure: 'no such file' } },

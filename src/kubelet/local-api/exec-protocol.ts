@@ -58,7 +58,7 @@ export function decodeExecEnd(text: string): ExecEnd {
   if (status?.['status'] === 'Success') return { exitCode: 0 };
   const causes = parseCauses(status?.['details']);
   const code = causes.find(({ reason }) => reason === 'ExitCode')?.message;
-  if (status?.['reason'] === 'NonZeroExitCode' && typeof code === 'string' && /^\d+$/.test(code)) {
+  if (status?.['reason'] === 'NonZeroExitCode' && typeof code === 'string' && /^\d{1,9}$/.test(code)) {
     return { exitCode: Number(code) };
   }
   const message = status?.['message'];

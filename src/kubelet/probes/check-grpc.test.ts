@@ -147,7 +147,19 @@ for (const [bytes, status] of statuses) {
   });
 }
 
-for (const bytes of [[8], [8, 128], [18, 5, 1], [11], Array<number>(12).fill(255)]) {
+const invalid = [
+  [8],
+  [8, 128],
+  [18, 5, 1],
+  [11],
+  Array<number>(12).fill(255),
+  [18, 250, 255, 255, 255, 15], // a size of 2³² − 6: as −6 it would lead back to the start, for ever
+  [18, 129, 128, 128, 128, 16, 1], // a size of 2³² + 1
+  [0, 1], // there is no field 0
+  [136, 128, 128, 128, 128, 128, 128, 128, 128, 2, 1], // a number of more than 64 bits
+];
+
+for (const bytes of invalid) {
   test(`healthStatus() rejects [${bytes}]`, () => {
     assert.throws(() => healthStatus(Uint8Array.from(bytes)), /unexpected EOF|cannot parse/);
   });

@@ -8,6 +8,10 @@ const VARINT = 0;
 const EIGHT_BYTES = 1;
 const SIZED = 2;
 const FOUR_BYTES = 5;
+const MAX_FIELD = 2 ** 29 - 1;
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+const INVALID = 'cannot parse invalid wire-format data';
 
 /** `HealthCheckRequest`: the name of a service in field 1; empty for the server as a whole. */
 export function healthRequest(service: string): Uint8Array {
@@ -26,9 +30,10 @@ function statusNumber(message: Uint8Array): number {
   const reader = { message, at: 0 };
   let status = 0;
   while (reader.at < message.length) {
-    const key = readVarint(reader);
-    if (key === ((1 << 3) | VARINT)) status = readVarint(reader);
-    else skip(reader, key & 7);
+    const { field, wireType } = readKey(reader);
+    // An enum keeps the lower 32 bits of its number.
+    if (field === 1 && wireType === VARINT) status = Number(BigInt.asIntN(32, readVarint(reader)));
+    else skip(reader, wireType);
   }
   return status;
 }
@@ -38,27 +43,35 @@ interface Reader {
   at: number;
 }
 
+function readKey(reader: Reader): { readonly field: number; readonly wireType: number } {
+  const key = readVarint(reader);
+  const field = Number(key >> 3n);
+  if (field < 1 || field > MAX_FIELD) throw new Error(INVALID);
+  return { field, wireType: Number(key & 7n) };
+}
+
 function skip(reader: Reader, wireType: number): void {
   if (wireType === VARINT) readVarint(reader);
   else if (wireType === EIGHT_BYTES) reader.at += 8;
   else if (wireType === FOUR_BYTES) reader.at += 4;
   else if (wireType === SIZED) {
     const size = readVarint(reader);
-    reader.at += size;
-  } else throw new Error(`cannot parse invalid wire-format data`);
+    reader.at += Number(size);
+  } else throw new Error(INVALID);
   if (reader.at > reader.message.length) throw new Error('unexpected EOF');
 }
 
-/** Keeps the lower 32 bits, as protobuf does for enums. */
-function readVarint(reader: Reader): number {
-  let value = 0;
-  for (let shift = 0; shift < 70; shift += 7) {
+/** Unsigned: a size of 2³² − 1 must not count as −1. */
+function readVarint(reader: Reader): bigint {
+  let value = 0n;
+  for (let shift = 0n; shift < 70n; shift += 7n) {
     const byte = reader.message[reader.at++];
     if (byte === undefined) throw new Error('unexpected EOF');
-    if (shift < 32) value |= (byte & 0x7f) << shift;
+    value |= BigInt(byte & 0x7f) << shift;
+    if (value > MAX_UINT64) break;
     if (byte < 0x80) return value;
   }
-  throw new Error('cannot parse invalid wire-format data');
+  throw new Error(INVALID);
 }
 
 function varint(value: number): number[] {

@@ -31,3 +31,13 @@ for (const [name, { uids, gids, why }] of Object.entries(rejected)) {
 test('parseMappings() rejects text that is not JSON', () => {
   assert.throws(() => parseMappings('{'), { message: /^invalid user namespace mappings file: / });
 });
+
+for (const hostId of ['a', -1, 1.5, 2 ** 32, { toString: 1 }]) {
+  test(`parseMappings() rejects the id ${JSON.stringify(hostId)}`, () => {
+    const mapping = [{ ...one, hostId }];
+    const file = JSON.stringify({ uidMappings: mapping, gidMappings: mapping });
+    assert.throws(() => parseMappings(file), {
+      message: 'invalid user namespace mappings file: hostId is not a 32-bit number',
+    });
+  });
+}

@@ -45,7 +45,11 @@ function mappings(file: unknown, field: string): IdMapping[] {
 }
 
 function mapping(value: unknown): IdMapping {
-  const number = (field: string): number => Number(jsonField(value, field) ?? 0);
+  const number = (field: string): number => {
+    const found = jsonField(value, field) ?? 0;
+    if (typeof found === 'number' && Number.isInteger(found) && found >= 0 && found < 2 ** 32) return found;
+    throw new Error(`invalid user namespace mappings file: ${field} is not a 32-bit number`);
+  };
   return { hostId: number('hostId'), containerId: number('containerId'), length: number('length') };
 }
 

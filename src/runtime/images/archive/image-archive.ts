@@ -38,7 +38,7 @@ export class ImageArchive {
     this.#links = links;
   }
 
-  /** Reads the headers and skips the contents. Throws `TarError`. */
+  /** Reads the headers and skips the contents. Throws `TarError` or `UnexpectedEofError`. */
   static async open(source: RandomAccess, signal: AbortSignal): Promise<ImageArchive> {
     const files = new Map<string, Extent>();
     const links = new Map<string, string>();

@@ -32,7 +32,7 @@ interface ExtendedHeaders {
   readonly longLink?: string;
 }
 
-/** Reads up to the end marker or the end of the data: some archivers omit the marker. Throws `TarError`. */
+/** Reads up to the end marker or the end of the data: some archivers omit the marker. Throws `TarError` or `UnexpectedEofError`. */
 export async function* readTar(bytes: ByteInput): AsyncGenerator<TarMember, void, void> {
   let extended: ExtendedHeaders = { pax: {} };
   let headers = 0;
