@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Faults } from '../base/faults.ts';
 import { silentLog } from '../base/log.ts';
 import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
@@ -21,8 +22,9 @@ async function setUp(...flags: readonly string[]) {
   const parts = { host, view, runtime, syncLoopUnhealthyReason, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   const log = { ...silentLog, info: () => listening.resolve() };
-  const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new NodeCache('box') }, life.signal);
-  return { ...host, life, run, listening: listening.promise };
+  const faults = new Faults({ clock: host.clock, log });
+  const run = () => serveNodeApi(settings, { ...parts, log, faults, ownNode: new NodeCache('box') }, life.signal);
+  return { ...host, life, faults, run, listening: listening.promise };
 }
 
 test('serveNodeApi() listens on the configured address until the signal aborts', async () => {

@@ -1,4 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
+import type { Faults } from '../../base/faults.ts';
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import type { ConnectOptions, CriConnection } from '../../cri/client.ts';
@@ -41,6 +42,7 @@ export interface LocalRuntimeOptions {
   /** The environment of the process, for its proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  readonly faults: Faults;
   /** Called for each image command that the start waits for. */
   onWaiting?(text: string): void;
 }

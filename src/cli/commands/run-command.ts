@@ -2,6 +2,7 @@ import type { Agent } from '../../app/agent.ts';
 import { type AgentFactory, type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
 import { aborted } from '../../base/aborted.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Faults } from '../../base/faults.ts';
 import type { Log } from '../../base/log.ts';
 import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
@@ -16,6 +17,7 @@ import { agentLog } from './agent-log.ts';
 import { firstDesiredPods, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
+import { processFaults, surviveErrors } from './process-faults.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import type { RunOptions } from './run.ts';
 import { Shutdown } from './shutdown.ts';
@@ -33,7 +35,12 @@ const KILL_MS = 5_000;
 const LAST_LINES_MS = 500;
 
 /** Chooses the runtime and the agent behind `nodelet run`. */
-export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentFactory;
+export type WireAgent = (
+  options: RunOptions,
+  source: PodSource,
+  process: CommandContext & { readonly faults: Faults },
+  log: Log,
+) => AgentFactory;
 
 interface Run {
   readonly options: RunOptions;
@@ -78,20 +85,23 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNewError(pod, error));
+  const faults = processFaults(context, log);
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    return await Promise.race([runPods(run, wire(options, source, context, log)), abandonment(run, over.signal)]);
+    const wiring = wire(options, source, { ...context, faults }, log);
+    return await Promise.race([runPods(run, wiring, faults), abandonment(run, over.signal)]);
   } finally {
     over.abort();
     unsubscribe();
   }
 }
 
-async function runPods(run: Run, wiring: AgentFactory): Promise<number> {
-  const { ending, screen } = run;
+async function runPods(run: Run, wiring: AgentFactory, faults: Faults): Promise<number> {
+  const { ending, screen, context } = run;
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
+  surviveErrors(context, faults);
   const failure = local.finished.then(
     () => new Error('its work ended by itself'),
     (error: unknown) => error,

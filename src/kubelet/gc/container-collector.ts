@@ -1,4 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
+import type { Faults } from '../../base/faults.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
@@ -28,6 +29,7 @@ export interface ContainerCollectorDeps extends RemovalDeps {
   readonly observed: Pick<ObservedPods, 'all' | 'get' | 'refresh'>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly faults: Pick<Faults, 'report'>;
   readonly policy: DeadContainerPolicy;
   /** The worker of a pod, if it has one. */
   readonly workerOf: (uid: string) => WorkerView | undefined;
@@ -46,13 +48,15 @@ export interface ContainerCollectorDeps extends RemovalDeps {
 export class ContainerCollector {
   readonly #deps: ContainerCollectorDeps;
   readonly #life: AbortSignal;
-  readonly #slot = new LatestOnly<void>(() => this.#collect());
+  readonly #slot: LatestOnly<void>;
   readonly #changed = new Set<string>();
   #isDue = false;
 
   constructor(deps: ContainerCollectorDeps, life: AbortSignal) {
     this.#deps = deps;
     this.#life = life;
+    const onFault = (error: unknown): void => deps.faults.report('container garbage collection', error);
+    this.#slot = new LatestOnly<void>(() => this.#collect(), onFault);
   }
 
   /** Called when an observed pod changed: a container may have exited. */

@@ -1,6 +1,7 @@
 /** What the server of a node answers, in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Faults } from '../../base/faults.ts';
 import { silentLog } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
@@ -50,7 +51,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     return { url };
   };
   const api = createKubeletApi({
-    ...{ view, fs, network, clock, log: silentLog },
+    ...{ view, fs, network, clock, log: silentLog, faults: new Faults({ clock, log: silentLog }) },
     runtime: { exec: give, attach: give, portForward: give },
     authenticate: async () => ({ name: 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),

@@ -1,5 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Faults } from '../../base/faults.ts';
 import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
@@ -8,6 +9,7 @@ import type { AgentView } from '../explain/agent-view.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import type { Authenticate } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
+import { faultMetrics } from './fault-metrics.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { metricsResponse } from './metrics-text.ts';
@@ -26,6 +28,7 @@ export interface KubeletApiDeps extends Omit<ContainerLogsDeps, 'view' | 'fs'>, 
   readonly fs: FileSystem;
   readonly network: Pick<Network, 'upgrade' | 'lookup'>;
   readonly log: Log;
+  readonly faults: Faults;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   /** `enableDebuggingHandlers` */
@@ -58,10 +61,11 @@ export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
   };
 }
 
-function createMetrics({ view, build, fs }: KubeletApiDeps): MetricRegistry {
+function createMetrics({ view, build, fs, faults }: KubeletApiDeps): MetricRegistry {
   const metrics = new MetricRegistry();
   metrics.source(() => agentMetrics(view, build));
   metrics.source(() => processMetrics(fs));
+  metrics.source(() => faultMetrics(faults));
   return metrics;
 }
 

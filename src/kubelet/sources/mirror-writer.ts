@@ -38,8 +38,7 @@ export function createMirrorWriter(deps: MirrorWriterDeps): MirrorWriter {
 async function keepMirrors(changes: ChangeSignal, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps;
   const backoff = new ExponentialBackoff(RETRY);
-  signal.addEventListener('abort', () => changes.close(), { once: true });
-  while (!signal.aborted && (await changes.next())) {
+  while (!signal.aborted && (await changes.next(signal))) {
     try {
       await syncOnce(deps, signal);
       backoff.reset();

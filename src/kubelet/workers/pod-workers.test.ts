@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { Faults } from '../../base/faults.ts';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
@@ -54,6 +55,7 @@ function setUp() {
   const syncer = new ScriptedSyncer();
   const gone: string[] = [];
   const isAdmissible = { value: true };
+  const faults = new Faults({ clock, log: silentLog });
   const life = new AbortController();
   const workers: PodWorkers = new PodWorkers(
     {
@@ -61,6 +63,7 @@ function setUp() {
       random: new SeededRandom(1),
       syncer,
       log: silentLog,
+      faults,
       syncFrequencyMs: 60_000,
       onPhase: () => undefined,
       onGone: ({ metadata }) => gone.push(metadata.uid),
@@ -71,7 +74,7 @@ function setUp() {
     },
     life.signal,
   );
-  return { clock, syncer, workers, gone, life, isAdmissible };
+  return { clock, syncer, workers, gone, life, isAdmissible, faults };
 }
 
 const forever = new Promise<never>(() => undefined);
