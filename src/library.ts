@@ -13,6 +13,8 @@ export type { Agent, AgentParts, AgentSettings } from './app/agent.ts';
 export { agentSettings } from './app/agent-settings.ts';
 export { buildAgent } from './app/build-agent.ts';
 export { type KubeletSettings, loadKubeletConfig } from './app/config/load-config.ts';
+export { Faults } from './base/faults.ts';
+export { InvariantError } from './base/invariant-error.ts';
 export { type Log, silentLog } from './base/log.ts';
 export { chooseRuntimeEvents } from './cri/choose-runtime-events.ts';
 export { type CriConnection, connectCri } from './cri/client.ts';

@@ -32,9 +32,9 @@ test('a fault is logged with part, fields and stack, counted, and shown for five
 
 for (const thrown of ['a text', undefined, null, 42, Object.create(null)]) {
   test(`a thrown value that is no error is a fault too: ${typeof thrown}`, () => {
-    const { faults } = setUp();
+    const { faults, logged } = setUp();
     faults.report('timer', thrown);
-    assert.equal(faults.counts.get('timer'), 1);
+    assert.deepEqual([faults.counts.get('timer'), logged.length], [1, 1]);
   });
 }
 

@@ -59,7 +59,7 @@ export class Faults {
   report(part: string, error: unknown, fields: LogFields = {}): void {
     try {
       this.#counts.set(part, (this.#counts.get(part) ?? 0) + 1);
-      this.#last = { atMs: this.#options.clock.monotonic(), text: `${part}: ${errorText(error)}` };
+      this.#last = { atMs: this.#options.clock.monotonic(), text: `${part}: ${textOf(error)}` };
       this.#log(part, error, fields);
     } catch {
       // The log is what failed: the fault is counted and shown.
@@ -71,7 +71,7 @@ export class Faults {
 
   /** The part has failed and waits for its restart. */
   partFailed(part: string, error: unknown): void {
-    this.#failed.set(part, { reason: errorText(error), restartedMs: undefined });
+    this.#failed.set(part, { reason: textOf(error), restartedMs: undefined });
   }
 
   partRestarted(part: string): void {
@@ -126,7 +126,16 @@ export class Faults {
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof Error ? (error.stack ?? error.message) : textOf(error);
+}
+
+/** Any value can be thrown, also one that has no text. */
+function textOf(error: unknown): string {
+  try {
+    return errorText(error);
+  } catch {
+    return `a value of type ${typeof error}`;
+  }
 }
 
 /** The stack without its message, which may differ each time: `at Worker.run (…)` and so on. */

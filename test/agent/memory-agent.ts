@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict';
 import { defaultPod } from '../../src/api/defaults/default-pod.ts';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
 import { ChangeSignal } from '../../src/base/change-signal.ts';
+import { Faults } from '../../src/base/faults.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
@@ -16,11 +18,18 @@ import { NO_OBJECTS, type SourceObjects } from '../../src/kubelet/sources/source
 export class ScriptedSource implements PodSource {
   readonly name = 'file';
   readonly #bell = new ChangeSignal();
+  #error: { readonly error: unknown } | undefined;
   #snapshot: SourceSnapshot | undefined;
   #objects = NO_OBJECTS;
 
   set(...pods: Pod[]): void {
     this.#snapshot = { pods: pods.map(defaultPod), errors: [], objects: this.#objects };
+    this.#bell.notify();
+  }
+
+  /** Ends the current stream of snapshots with an error. */
+  fail(error: unknown): void {
+    this.#error = { error };
     this.#bell.notify();
   }
 
@@ -32,9 +41,13 @@ export class ScriptedSource implements PodSource {
   }
 
   async *snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {
-    signal.addEventListener('abort', () => this.#bell.close(), { once: true });
     if (this.#snapshot) yield this.#snapshot;
-    while (await this.#bell.next()) if (this.#snapshot) yield this.#snapshot;
+    while (await this.#bell.next(signal)) {
+      const failed = this.#error;
+      this.#error = undefined;
+      if (failed) throw failed.error;
+      if (this.#snapshot) yield this.#snapshot;
+    }
   }
 }
 
@@ -44,6 +57,9 @@ export interface MemoryAgent {
   readonly runtime: FakeRuntime;
   readonly source: ScriptedSource;
   readonly agent: Agent;
+  readonly faults: Faults;
+  /** Settles when the agent has ended. */
+  readonly done: Promise<void>;
   /** Releases everything, as the end of the process does; the machine and the runtime stay. */
   stop(): Promise<void>;
 }
@@ -102,8 +118,10 @@ export async function startAgent(
   { host, runtime, apiServer }: World = newWorld(),
   settings: Partial<AgentSettings> = {},
   log: Log = silentLog,
+  expectedFaults: readonly string[] = [],
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
+  const faults = new Faults({ clock: host.clock, log });
   const life = new AbortController();
   const { clock, random } = host;
   const { nodeName } = SETTINGS;
@@ -116,6 +134,7 @@ export async function startAgent(
       sources: [source, ...fromApi],
       settings: { ...SETTINGS, ...settings },
       log,
+      faults,
       ...(apiServer && { apiServer }),
     },
     life.signal,
@@ -126,9 +145,12 @@ export async function startAgent(
     runtime,
     source,
     agent,
+    faults,
+    done,
     async stop() {
       life.abort(new Error('stopped'));
       await host.clock.runUntil(done);
+      assert.deepEqual([...faults.counts.keys()], expectedFaults, 'parts with unexpected errors');
     },
   };
 }

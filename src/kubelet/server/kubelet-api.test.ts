@@ -197,7 +197,10 @@ test('/configz shows the configuration', async () => {
 });
 
 test('/metrics has the existing metrics', async () => {
-  const { view, fs, get } = await setUp();
+  const faults = new Faults({ clock: { monotonic: () => 0 }, log: silentLog });
+  faults.report('pleg', new Error('a bug'));
+  faults.partRestarted('pleg');
+  const { view, fs, get } = await setUp({ faults });
   view.show(running());
   await fs.makeDirectory('/proc/self/fd', 0o755);
   await fs.writeFile('/proc/self/fd/0', '');
@@ -219,6 +222,8 @@ test('/metrics has the existing metrics', async () => {
     'kubelet_running_containers{container_state="running"} 1',
     'kubelet_running_pods 1',
     'kubernetes_build_info{git_version="v1.36.4",major="1",minor="36",platform="linux/amd64"} 1',
+    'nodelet_part_restarts_total{part="pleg"} 1',
+    'nodelet_unhandled_errors_total{part="pleg"} 1',
     'process_cpu_seconds_total 2',
     'process_max_fds 1024',
     'process_open_fds 1',

@@ -44,8 +44,8 @@ async function keepMirrors(changes: ChangeSignal, deps: MirrorWriterDeps, signal
       backoff.reset();
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('cannot sync mirror pods, will retry', { error });
       changes.notify();
+      log.warn('cannot sync mirror pods, will retry', { error });
       await clock.sleep(backoff.next(random.fraction()), signal).catch(() => undefined);
     }
   }

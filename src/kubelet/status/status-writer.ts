@@ -101,8 +101,8 @@ class Writer implements StatusWriter {
           pause.reset();
         } catch (error) {
           if (signal.aborted) break;
-          log.warn('cannot write pod status, will try again', { pod: this.#podName(uid), error });
           this.#due.add(uid);
+          log.warn('cannot write pod status, will try again', { pod: this.#podName(uid), error });
           const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
           await clock.sleep(Math.max(asked, pause.next(random.fraction())), signal).catch(() => undefined);
         }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { Faults } from '../../base/faults.ts';
+import { InvariantError } from '../../base/invariant-error.ts';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
@@ -123,6 +124,35 @@ test('a failed sync is retried after 10 s plus jitter', async () => {
   assert.equal(syncer.calls.length, 1);
   await clock.advance(5_001);
   assert.equal(syncer.calls.length, 2);
+});
+
+test('a programming error is a fault of the worker, and the pod is retried as after other errors', async () => {
+  const { clock, syncer, workers, faults } = setUp();
+  let isBroken = true;
+  syncer.outcome = async () => {
+    if (isBroken) throw new TypeError('a bug');
+    return { kind: 'settled' };
+  };
+  workers.update(pod('a'));
+  workers.update(pod('b'));
+  await clock.advance(0);
+  assert.deepEqual([...faults.counts], [['pod worker', 2]]);
+  isBroken = false;
+  await clock.advance(15_000);
+  assert.equal(syncer.calls.length, 4);
+  assert.equal(workers.all.get('a')?.progress.lastError, undefined);
+});
+
+test('a broken invariant in a worker is reported and not retried', async () => {
+  const { clock, syncer, workers, faults } = setUp();
+  const broken = new InvariantError('two owners');
+  syncer.outcome = async () => {
+    throw broken;
+  };
+  workers.update(pod('a'));
+  await clock.advance(300_000);
+  assert.deepEqual(syncer.calls, ['sync a']);
+  await assert.rejects(faults.untilBroken(new AbortController().signal), broken);
 });
 
 test('a removed pod is terminated, released and purged, and its sync is aborted', async () => {
