@@ -111,6 +111,8 @@ test('a pod that cannot be dispatched does not keep others from starting, and is
     throw BUG;
   };
   const it = await startAgent(world, {}, silentLog, ['sync loop']);
+  it.source.set();
+  await clock.advance(5_000);
   it.source.set(podOf('web'), podOf('db'));
   await clock.advance(5_000);
   assert.deepEqual(phases(it), { db: 'Running' });
