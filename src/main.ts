@@ -2,9 +2,9 @@ import process from 'node:process';
 import packageJson from '../package.json' with { type: 'json' };
 import { runCommandLine } from './cli/command-line.ts';
 import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
+import { handleProcessErrors } from './cli/commands/process-errors.ts';
 import { EXIT } from './cli/options/command-error.ts';
 import { processTerminal } from './cli/output/terminal.ts';
-import { handleUnhandledErrors } from './cli/unhandled-errors.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';
 import { readMachineFacts } from './host/linux/proc/read-machine-facts.ts';
 import { endProcess } from './host/linux/process/end-process.ts';
@@ -26,7 +26,7 @@ const context: CommandContext = {
   isRoot: process.geteuid?.() === 0,
   env: process.env,
   onInterrupt,
-  unhandledErrors: handleUnhandledErrors(process, exitAfterBug),
+  processErrors: handleProcessErrors(process, exitAfterBug),
 };
 
 function onInterrupt(listener: (interrupt: Interrupt) => void): () => void {

@@ -1,5 +1,5 @@
-import type { Faults } from '../base/faults.ts';
 import type { Log } from '../base/log.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
@@ -89,8 +89,8 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
-  /** Receives the faults of the agent's parts. Absent: the agent has its own. */
-  readonly faults?: Faults | undefined;
+  /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */
+  readonly unhandled?: UnhandledErrors | undefined;
 }
 
 /** A node agent. */

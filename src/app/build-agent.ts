@@ -1,5 +1,5 @@
-import { Faults } from '../base/faults.ts';
 import type { Part } from '../base/supervise.ts';
+import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports } from '../kubelet/explain/agent-reports.ts';
@@ -27,11 +27,11 @@ import { RunningAgent } from './running-agent.ts';
  * runtime, and starts nothing: `RunningAgent` does.
  */
 export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
-  const { host, log, settings, faults = new Faults({ clock: host.clock, log }) } = parts;
+  const { host, log, settings, unhandled = new UnhandledErrors({ clock: host.clock, log }) } = parts;
   const life = new AbortController();
   const facts = await readAgentFacts(parts, signal);
   const records = await ResourceRecords.read({ fs: host.fs, log, settings });
-  const signals = new PodSignals((error) => faults.report('pod signals', error));
+  const signals = new PodSignals((error) => unhandled.report('pod signals', error));
   const timeline = new Timeline(host.clock);
   const events = new PodEvents(host.clock);
   const statuses = new StatusStore();
@@ -45,13 +45,13 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const pods = buildPods(
     parts,
-    { faults, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls },
+    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls },
     life.signal,
   );
   const { loop, workers, probes, cgroups } = pods;
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
-  const housekeeping = buildHousekeeping(parts, { faults, observed, workers, imagePulls, nodeEvents }, life.signal);
+  const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
   const reports = new AgentReports({ workers, observed, statuses, timeline, events, rejected: () => loop.rejected });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
 
@@ -71,7 +71,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     host,
     log,
     settings,
-    faults,
+    unhandled,
     life,
     background,
     loop,

@@ -22,7 +22,7 @@ export interface ConnectedAgentOptions {
   readonly onNetworkChange?: AgentParts['onNetworkChange'];
   readonly settings: AgentSettings;
   readonly log: Log;
-  readonly faults?: AgentParts['faults'];
+  readonly unhandled?: AgentParts['unhandled'];
   /** Prepares the runtime before the agent is built. */
   prepare(cri: Cri): Promise<unknown>;
 }
@@ -39,7 +39,7 @@ export interface BuiltAgent {
 
 /** Builds an agent on a connection, which is closed if that fails. */
 export async function buildConnectedAgent(options: ConnectedAgentOptions, signal: AbortSignal): Promise<BuiltAgent> {
-  const { host, connection, sources, cluster, node, ownNode, onNetworkChange, settings, log, faults } = options;
+  const { host, connection, sources, cluster, node, ownNode, onNetworkChange, settings, log, unhandled } = options;
   const { endpoint, runtime } = connection;
   try {
     await options.prepare(connection);
@@ -57,7 +57,7 @@ export async function buildConnectedAgent(options: ConnectedAgentOptions, signal
         onNetworkChange,
         settings,
         log,
-        faults,
+        unhandled,
       },
       signal,
     );

@@ -1,4 +1,4 @@
-import type { Faults } from '../base/faults.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { ContainerCollector } from '../kubelet/gc/container-collector.ts';
 import { ImageCollector } from '../kubelet/gc/image-collector.ts';
 import type { RecordNodeEvent } from '../kubelet/gc/node-event.ts';
@@ -10,7 +10,7 @@ import type { AgentParts } from './agent.ts';
 import type { ImagePulls } from './build-image-pulls.ts';
 
 export interface HousekeepingDeps {
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
   readonly observed: ObservedPods;
   readonly workers: PodWorkers;
   readonly imagePulls: ImagePulls;
@@ -26,7 +26,7 @@ export interface Housekeeping {
 
 export function buildHousekeeping(
   { host, cri, log, settings }: AgentParts,
-  { faults, observed, workers, imagePulls, nodeEvents }: HousekeepingDeps,
+  { unhandled, observed, workers, imagePulls, nodeEvents }: HousekeepingDeps,
   life: AbortSignal,
 ): Housekeeping {
   const { clock, fs } = host;
@@ -41,7 +41,7 @@ export function buildHousekeeping(
       fs,
       clock,
       log,
-      faults,
+      unhandled,
       settings,
       observed,
       policy: settings.deadContainers,

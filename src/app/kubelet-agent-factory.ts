@@ -49,7 +49,7 @@ async function buildKubeletAgent(
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
   const { config, parsed } = settings;
-  const { host, machine, env, faults } = process;
+  const { host, machine, env, unhandled } = process;
   const { clock, network, addresses } = host;
   const node = nodeSettings(settings);
   const addressReader = new AddressReader(node, { addresses, network, clock });
@@ -67,7 +67,7 @@ async function buildKubeletAgent(
       onNetworkChange: runtime.onNetworkChange,
       settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view) }),
       log,
-      faults,
+      unhandled,
       prepare: (cri) => runtime.prepare(cri, signal),
     },
     signal,
@@ -76,8 +76,8 @@ async function buildKubeletAgent(
   const syncLoopUnhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const nodeApi = { host, log, faults, view: agent, runtime: cri, syncLoopUnhealthyReason, cluster, ownNode };
-  const failedParts = (): string | undefined => faults.failedParts();
+  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, syncLoopUnhealthyReason, cluster, ownNode };
+  const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },
     { name: 'client certificate', run: async (each) => cluster?.run(each) },
@@ -89,7 +89,7 @@ async function buildKubeletAgent(
       runAllOrAbort(
         [
           (each) => serveNodeApi(settings, nodeApi, each),
-          ...beside.map((part) => (each: AbortSignal) => supervise(part, { clock, faults }, each)),
+          ...beside.map((part) => (each: AbortSignal) => supervise(part, { clock, unhandled }, each)),
         ],
         until,
       ),

@@ -1,6 +1,6 @@
-import type { Faults } from '../base/faults.ts';
 import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeService } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { TlsVersion } from '../host/tls-server.ts';
@@ -42,7 +42,7 @@ export interface KubeletServerSettings {
 export interface KubeletServerParts {
   readonly host: Pick<Host, 'network' | 'fs' | 'clock'>;
   readonly log: Log;
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
   readonly settings: KubeletServerSettings;
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
@@ -88,7 +88,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
 
 /** Creates kubelet's HTTPS server on :10250. `run` serves until the signal aborts and rejects if it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
-  const { host, log, faults, settings, view, runtime, reviews, certificate, onListening } = parts;
+  const { host, log, unhandled, settings, view, runtime, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
@@ -96,8 +96,8 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     ['ping', healthy],
     ['log', healthy],
     ['syncloop', parts.syncLoopUnhealthyReason],
-    ['parts', () => faults.failedParts()],
-    ['faults', () => faults.recentFault()],
+    ['parts', () => unhandled.failedParts()],
+    ['unhandled-errors', () => unhandled.recentError()],
   ]);
   const handler = createKubeletApi({
     view,
@@ -106,7 +106,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     clock,
     network,
     log,
-    faults,
+    unhandled,
     splitStreams,
     tunnels,
     debugging,

@@ -42,7 +42,7 @@ export function createLocalAgentFactory(
 /** Holds the claim on the agent's folder for as long as the runtime runs. */
 async function startClaimedRuntime(
   { rootDir, stateDir, podCidr, registryConfigDirs }: LocalAgentConfig,
-  { host, version, pid, env, terminal, faults }: LocalAgentProcess,
+  { host, version, pid, env, terminal, unhandled }: LocalAgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
@@ -50,7 +50,7 @@ async function startClaimedRuntime(
   try {
     const onWaiting = (text: string): void => void terminal.stderr.write(`${text}\n`).catch(() => {});
     const runtime = await startLocalRuntime(
-      { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, faults, onWaiting },
+      { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, unhandled, onWaiting },
       signal,
     );
     const { connect, prepare, isEmpty } = runtime;
@@ -66,7 +66,7 @@ async function buildLocalAgent(
   runtime: StartedRuntime,
   { rootDir }: LocalAgentConfig,
   source: PodSource,
-  { host, machine, env, faults }: LocalAgentProcess,
+  { host, machine, env, unhandled }: LocalAgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
@@ -88,7 +88,7 @@ async function buildLocalAgent(
         keptImages: [BUSYBOX_IMAGE],
       },
       log,
-      faults,
+      unhandled,
       prepare: (cri) => runtime.prepare(cri, signal),
     },
     signal,

@@ -7,8 +7,8 @@ function unexpected(error: unknown): void {
 }
 
 test('a listener that throws stops neither the other listeners nor the caller', () => {
-  const faults: unknown[] = [];
-  const signal = new Signal<[uid: string]>((error) => void faults.push(error));
+  const unhandled: unknown[] = [];
+  const signal = new Signal<[uid: string]>((error) => void unhandled.push(error));
   const calls: string[] = [];
   const bug = new TypeError('a bug');
   signal.subscribe(() => {
@@ -16,7 +16,7 @@ test('a listener that throws stops neither the other listeners nor the caller', 
   });
   signal.subscribe((uid) => void calls.push(uid));
   signal.raise('a');
-  assert.deepEqual([calls, faults], [['a'], [bug]]);
+  assert.deepEqual([calls, unhandled], [['a'], [bug]]);
 });
 
 test('a signal calls its listeners synchronously, in the order in which they subscribed', () => {

@@ -3,7 +3,7 @@ import type { SourceError, SourceName } from '../kubelet/sources/pod-source.ts';
 import type { SourceObjects } from '../kubelet/sources/source-objects.ts';
 
 /** Called with an error of a listener. */
-type OnFault = (error: unknown) => void;
+type OnUnhandled = (error: unknown) => void;
 
 /**
  * Calls its listeners synchronously, in the order in which they subscribed. An error of one listener reaches neither the
@@ -11,10 +11,10 @@ type OnFault = (error: unknown) => void;
  */
 export class Signal<Args extends readonly unknown[]> {
   readonly #listeners: ((...args: Args) => void)[] = [];
-  readonly #onFault: OnFault;
+  readonly #onUnhandled: OnUnhandled;
 
-  constructor(onFault: OnFault) {
-    this.#onFault = onFault;
+  constructor(onUnhandled: OnUnhandled) {
+    this.#onUnhandled = onUnhandled;
   }
 
   subscribe(listener: (...args: Args) => void): void {
@@ -26,7 +26,7 @@ export class Signal<Args extends readonly unknown[]> {
       try {
         listener(...args);
       } catch (error) {
-        this.#onFault(error);
+        this.#onUnhandled(error);
       }
     }
   }
@@ -56,15 +56,15 @@ export class PodSignals {
   /** A source reported its pods, and the workers have them. */
   readonly sourceReported: Signal<[]>;
 
-  constructor(onFault: OnFault) {
-    this.podObserved = new Signal(onFault);
-    this.podProbed = new Signal(onFault);
-    this.podObjectChanged = new Signal(onFault);
-    this.podChanged = new Signal(onFault);
-    this.podGone = new Signal(onFault);
-    this.runtimeClassChanged = new Signal(onFault);
-    this.sourceObjects = new Signal(onFault);
-    this.sourceErrors = new Signal(onFault);
-    this.sourceReported = new Signal(onFault);
+  constructor(onUnhandled: OnUnhandled) {
+    this.podObserved = new Signal(onUnhandled);
+    this.podProbed = new Signal(onUnhandled);
+    this.podObjectChanged = new Signal(onUnhandled);
+    this.podChanged = new Signal(onUnhandled);
+    this.podGone = new Signal(onUnhandled);
+    this.runtimeClassChanged = new Signal(onUnhandled);
+    this.sourceObjects = new Signal(onUnhandled);
+    this.sourceErrors = new Signal(onUnhandled);
+    this.sourceReported = new Signal(onUnhandled);
   }
 }

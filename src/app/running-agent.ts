@@ -1,6 +1,6 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import type { Faults } from '../base/faults.ts';
 import { type Part, supervise } from '../base/supervise.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
 import type { ImageCollector } from '../kubelet/gc/image-collector.ts';
@@ -30,7 +30,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly health: RuntimeHealth;
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
 }
@@ -62,12 +62,12 @@ export class RunningAgent implements Agent {
   }
 
   async nodeErrors(): Promise<readonly string[]> {
-    const { health, images, faults } = this.#parts;
+    const { health, images, unhandled } = this.#parts;
     const reasons = [
       health.unhealthyReason(),
       images.diskError,
-      faults.failedParts(),
-      unexpected(faults.recentFault()),
+      unhandled.failedParts(),
+      unhandledText(unhandled.recentError()),
     ];
     const known = reasons.filter((error) => error !== undefined);
     return [...known, ...(await this.fullDisks())];
@@ -89,7 +89,7 @@ export class RunningAgent implements Agent {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { life, loop, background, workers, probes, faults, host } = this.#parts;
+    const { life, loop, background, workers, probes, unhandled, host } = this.#parts;
     const stop = (): void => life.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
@@ -97,8 +97,8 @@ export class RunningAgent implements Agent {
       // Running containers are observed before any decision is made.
       await this.#firstRelist(life.signal);
       if (signal.aborted) return;
-      const running = background.map((part) => supervise(part, { clock: host.clock, faults }, life.signal));
-      await Promise.all([faults.untilBroken(life.signal), ...running, loop.run(life.signal)]);
+      const running = background.map((part) => supervise(part, { clock: host.clock, unhandled }, life.signal));
+      await Promise.all([unhandled.untilBroken(life.signal), ...running, loop.run(life.signal)]);
     } finally {
       life.abort(new Error('the agent stops'));
       await workers.settled();
@@ -155,6 +155,6 @@ export class RunningAgent implements Agent {
   }
 }
 
-function unexpected(fault: string | undefined): string | undefined {
-  return fault === undefined ? undefined : `unexpected error in ${fault}`;
+function unhandledText(error: string | undefined): string | undefined {
+  return error === undefined ? undefined : `unhandled error in ${error}`;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Faults } from '../base/faults.ts';
 import { silentLog } from '../base/log.ts';
+import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
 import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
@@ -31,9 +31,9 @@ async function setUp(...flags: readonly string[]) {
   const failNextError = (error: Error): void => {
     nextError = error;
   };
-  const faults = new Faults({ clock: host.clock, log });
-  const run = () => serveNodeApi(settings, { ...parts, log, faults, ownNode: new NodeCache('box') }, life.signal);
-  return { ...host, life, faults, failNextError, run, listening: listening.promise };
+  const unhandled = new UnhandledErrors({ clock: host.clock, log });
+  const run = () => serveNodeApi(settings, { ...parts, log, unhandled, ownNode: new NodeCache('box') }, life.signal);
+  return { ...host, life, unhandled, failNextError, run, listening: listening.promise };
 }
 
 test('serveNodeApi() listens on the configured address until the signal aborts', async () => {
@@ -61,7 +61,7 @@ test('serveNodeApi() reports an unhealthy sync loop', async () => {
 
 test('serveNodeApi() listens again after a failure, and reports it until it has run for a while', async () => {
   const flags = ['--anonymous-auth', '--authorization-mode=AlwaysAllow', '--client-ca-file=/pki/ca.crt'];
-  const { run, life, listening, network, fs, clock, faults, failNextError } = await setUp(...flags);
+  const { run, life, listening, network, fs, clock, unhandled, failNextError } = await setUp(...flags);
   const writeAuthorities = async (): Promise<void> => {
     await fs.makeDirectory('/pki');
     await fs.writeFile('/pki/ca.crt', '');
@@ -74,7 +74,7 @@ test('serveNodeApi() listens again after a failure, and reports it until it has 
   await fs.removeTree('/pki'); // the end of its watch is logged, and the log throws
   await clock.advance(0);
   await writeAuthorities();
-  assert.equal(faults.failedParts(), 'kubelet API has failed: a bug');
+  assert.equal(unhandled.failedParts(), 'kubelet API has failed: a bug');
   await (await network.serveTls(ADDRESS, {}, unexpected)).close(); // the port is free meanwhile
   await clock.advance(1_000);
   const tls = { authorities: [await fs.readText('/var/lib/kubelet/pki/kubelet.crt')], serverName: 'box' };
@@ -83,9 +83,9 @@ test('serveNodeApi() listens again after a failure, and reports it until it has 
     const { body } = await network.request(request, life.signal);
     return Buffer.concat(await Array.fromAsync(body)).toString();
   };
-  const excluded = 'exclude=syncloop&exclude=faults';
+  const excluded = 'exclude=syncloop&exclude=unhandled-errors';
   assert.match(await ask(`/healthz?${excluded}`), /^\[-\]parts failed: reason withheld$/m);
-  assert.equal(await ask('/healthz/faults'), 'internal server error: kubelet API: a bug\n');
+  assert.equal(await ask('/healthz/unhandled-errors'), 'internal server error: kubelet API: a bug\n');
   await clock.advance(30_000);
   assert.equal(await ask(`/healthz?${excluded}`), 'ok');
   life.abort();

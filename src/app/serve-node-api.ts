@@ -10,7 +10,7 @@ import { StartupError } from './embedded/startup-error.ts';
 import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } from './kubelet-server.ts';
 
 export interface NodeApiParts
-  extends Pick<KubeletServerParts, 'log' | 'faults' | 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
+  extends Pick<KubeletServerParts, 'log' | 'unhandled' | 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
   readonly host: Host;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
@@ -39,8 +39,8 @@ export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiPart
     }
   };
   const isFatal = (error: unknown): boolean => error instanceof StartupError;
-  const { faults, host } = parts;
-  await supervise({ name: 'kubelet API', run, isEndless: true, isFatal }, { clock: host.clock, faults }, signal);
+  const { unhandled, host } = parts;
+  await supervise({ name: 'kubelet API', run, isEndless: true, isFatal }, { clock: host.clock, unhandled }, signal);
 }
 
 async function serveOnce(
@@ -49,7 +49,7 @@ async function serveOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, log, faults, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
+  const { host, log, unhandled, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
@@ -69,7 +69,7 @@ async function serveOnce(
   const server = createKubeletServer({
     host,
     log,
-    faults,
+    unhandled,
     view,
     runtime,
     syncLoopUnhealthyReason,

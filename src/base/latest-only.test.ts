@@ -40,19 +40,19 @@ for (const [name, fail] of [
 ] as const) {
   test(`LatestOnly goes on after work that ${name}, also with the input that came meanwhile`, async () => {
     const seen: string[] = [];
-    const faults: unknown[] = [];
+    const unhandled: unknown[] = [];
     const bug = new TypeError('a bug');
     const work = (input: string): Promise<void> => {
       seen.push(input);
       if (input === 'a') slot.offer('b');
       return input === 'a' ? fail(bug) : Promise.resolve();
     };
-    const slot: LatestOnly<string> = new LatestOnly(work, (error) => void faults.push(error));
+    const slot: LatestOnly<string> = new LatestOnly(work, (error) => void unhandled.push(error));
     slot.offer('a');
     await slot.idle();
     slot.offer('c');
     await slot.idle();
-    assert.deepEqual([seen, faults], [['a', 'b', 'c'], [bug]]);
+    assert.deepEqual([seen, unhandled], [['a', 'b', 'c'], [bug]]);
   });
 }
 

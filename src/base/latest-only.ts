@@ -3,17 +3,17 @@
  *
  * 1. A newer input replaces a waiting one; history is not replayed.
  * 2. `work` starts at least once after the last `offer`.
- * 3. `work` handles its errors and schedules its retries. A rejection is a bug: `onFault` gets it, and later inputs run.
+ * 3. `work` handles its errors and schedules its retries. A rejection is a bug: `onUnhandled` gets it, and later inputs run.
  */
 export class LatestOnly<T> {
   readonly #work: (input: T) => Promise<void>;
-  readonly #onFault: (error: unknown) => void;
+  readonly #onUnhandled: (error: unknown) => void;
   #waiting: { readonly input: T } | undefined;
   #draining: Promise<void> | undefined;
 
-  constructor(work: (input: T) => Promise<void>, onFault: (error: unknown) => void) {
+  constructor(work: (input: T) => Promise<void>, onUnhandled: (error: unknown) => void) {
     this.#work = work;
-    this.#onFault = onFault;
+    this.#onUnhandled = onUnhandled;
   }
 
   offer(input: T): void {
@@ -38,7 +38,7 @@ export class LatestOnly<T> {
     try {
       await this.#work(input);
     } catch (error) {
-      this.#onFault(error);
+      this.#onUnhandled(error);
     }
   }
 

@@ -1,6 +1,6 @@
 import { ExponentialBackoff } from './exponential-backoff.ts';
-import type { Faults } from './faults.ts';
 import { isBrokenInvariant } from './invariant-error.ts';
+import type { UnhandledErrors } from './unhandled-errors.ts';
 
 /** The delay before a restart: one second, doubled up to a minute. */
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000, jitter: 0 };
@@ -24,33 +24,33 @@ export interface Part {
 
 export interface SupervisorDeps {
   readonly clock: { monotonic(): number; sleep(ms: number, signal: AbortSignal): Promise<void> };
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
 }
 
 /**
  * Runs a part and restarts it with back-off when it fails.
  *
  * 1. One run at a time.
- * 2. Each failure is a fault of the part; the part is shown as failed until it runs again.
+ * 2. Each failure is an unhandled error of the part; the part is shown as failed until it runs again.
  * 3. Resolves when the signal aborts or the part has finished. Rejects only with a fatal error or a broken invariant.
  */
-export async function supervise(part: Part, { clock, faults }: SupervisorDeps, signal: AbortSignal): Promise<void> {
+export async function supervise(part: Part, { clock, unhandled }: SupervisorDeps, signal: AbortSignal): Promise<void> {
   const { name } = part;
   const backoff = new ExponentialBackoff(BACKOFF);
   for (let isRestart = false; !signal.aborted; isRestart = true) {
-    if (isRestart) faults.partRestarted(name);
+    if (isRestart) unhandled.partRestarted(name);
     const startMs = clock.monotonic();
     const failure = await runOnce(part, signal);
     if (failure === undefined) break;
     const { error } = failure;
     if (part.isFatal?.(error)) throw error;
-    faults.report(name, error);
+    unhandled.report(name, error);
     if (isBrokenInvariant(error)) throw error;
-    faults.partFailed(name, error);
+    unhandled.partFailed(name, error);
     if (clock.monotonic() - startMs >= RESET_MS) backoff.reset();
     await clock.sleep(backoff.next(0), signal).catch(() => undefined);
   }
-  faults.partEnded(name);
+  unhandled.partEnded(name);
 }
 
 /** Returns the failure; `undefined` when the part has finished or is stopped. */

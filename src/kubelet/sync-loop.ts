@@ -1,10 +1,10 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
-import type { Faults } from '../base/faults.ts';
 import { LatestOnly } from '../base/latest-only.ts';
 import type { Log } from '../base/log.ts';
 import { supervise } from '../base/supervise.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
@@ -33,7 +33,7 @@ export interface SyncLoopDeps {
   readonly observed: ObservedPods;
   readonly clock: Clock;
   readonly log: Log;
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
   /** Admission: returns why the pod may not run beside the others, or `undefined` to admit it. */
   readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodFailure | undefined;
   /** The resources that pods were allocated, and requested resizes. */
@@ -61,7 +61,7 @@ export interface SyncLoopDeps {
  * 4. Mirror pods do not run: they show a static pod at the API server.
  * 5. Workers get pods with their allocated resources. Resizes are granted only when every source is ready, so that the
  *    pods of all sources are counted.
- * 6. A fault in the dispatch of one pod does not affect other pods: its change is dispatched again in the next orphan check.
+ * 6. An error in the dispatch of one pod does not affect other pods: its change is dispatched again in the next orphan check.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
@@ -78,8 +78,8 @@ export class SyncLoop {
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
-    const onFault = (error: unknown): void => deps.faults.report('housekeeping', error);
-    this.#housekeeping = new LatestOnly<AbortSignal>((signal) => this.#housekeep(signal), onFault);
+    const onUnhandled = (error: unknown): void => deps.unhandled.report('housekeeping', error);
+    this.#housekeeping = new LatestOnly<AbortSignal>((signal) => this.#housekeep(signal), onUnhandled);
   }
 
   get rejected(): ReadonlyMap<string, Pod> {
@@ -156,7 +156,7 @@ export class SyncLoop {
       this.#dispatch(change);
     } catch (error) {
       this.#failedChanges.set(uid, change);
-      this.#deps.faults.report('sync loop', error, { pod: `${namespace}/${name}`, op: change.op });
+      this.#deps.unhandled.report('sync loop', error, { pod: `${namespace}/${name}`, op: change.op });
     }
   }
 

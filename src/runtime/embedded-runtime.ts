@@ -1,8 +1,8 @@
 import { abortable } from '../base/abortable.ts';
-import type { Faults } from '../base/faults.ts';
 import type { Log } from '../base/log.ts';
 import type { ProxyEnvironment } from '../base/proxy-for.ts';
 import { type Part, supervise } from '../base/supervise.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ContainerDeps } from './container/container-deps.ts';
@@ -43,7 +43,7 @@ export interface EmbeddedParts {
   /** Environment of the process; only proxy settings are read. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
 }
 
 /** Limit for `close` to wait for files that are still being removed. */
@@ -66,7 +66,7 @@ export interface EmbeddedRuntime {
  * Composition root of the runtime. When it resolves, sandboxes and containers of a previous process are recovered.
  */
 export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSignal): Promise<EmbeddedRuntime> {
-  const { host, settings, log, faults } = parts;
+  const { host, settings, log, unhandled } = parts;
   const { clock, random } = host;
   const running = new AbortController();
   const paths = runtimePaths(settings);
@@ -103,7 +103,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     nriPart(nri),
     { name: 'record write-back', run: (until: AbortSignal) => records.run(until), isEndless: true },
     { name: 'storage sweep', run: () => storage.sweep() },
-  ].map((part) => supervise(part, { clock, faults }, running.signal).catch(() => {})); // faults has a broken invariant
+  ].map((part) => supervise(part, { clock, unhandled }, running.signal).catch(() => {})); // a broken invariant is reported
   const close = async (): Promise<void> => {
     running.abort(new Error('the runtime is stopping'));
     await Promise.all([...background, streaming.close()]);

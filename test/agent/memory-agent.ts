@@ -4,8 +4,8 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
 import { ChangeSignal } from '../../src/base/change-signal.ts';
-import { Faults } from '../../src/base/faults.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
@@ -57,7 +57,7 @@ export interface MemoryAgent {
   readonly runtime: FakeRuntime;
   readonly source: ScriptedSource;
   readonly agent: Agent;
-  readonly faults: Faults;
+  readonly unhandled: UnhandledErrors;
   /** Settles when the agent has ended. */
   readonly done: Promise<void>;
   /** Releases everything, as the end of the process does; the machine and the runtime stay. */
@@ -118,10 +118,10 @@ export async function startAgent(
   { host, runtime, apiServer }: World = newWorld(),
   settings: Partial<AgentSettings> = {},
   log: Log = silentLog,
-  expectedFaults: readonly string[] = [],
+  expectedUnhandled: readonly string[] = [],
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
-  const faults = new Faults({ clock: host.clock, log });
+  const unhandled = new UnhandledErrors({ clock: host.clock, log });
   const life = new AbortController();
   const { clock, random } = host;
   const { nodeName } = SETTINGS;
@@ -134,7 +134,7 @@ export async function startAgent(
       sources: [source, ...fromApi],
       settings: { ...SETTINGS, ...settings },
       log,
-      faults,
+      unhandled,
       ...(apiServer && { apiServer }),
     },
     life.signal,
@@ -145,12 +145,12 @@ export async function startAgent(
     runtime,
     source,
     agent,
-    faults,
+    unhandled,
     done,
     async stop() {
       life.abort(new Error('stopped'));
       await host.clock.runUntil(done);
-      assert.deepEqual([...faults.counts.keys()], expectedFaults, 'parts with unexpected errors');
+      assert.deepEqual([...unhandled.counts.keys()], expectedUnhandled, 'parts with unexpected errors');
     },
   };
 }

@@ -56,7 +56,7 @@ test('a source that fails is restarted: pods run on, and later changes arrive', 
   await it.host.clock.advance(0);
   assert.deepEqual(await it.agent.nodeErrors(), [
     `source file has failed: ${BUG.message}`,
-    `unexpected error in source file: ${BUG.message}`,
+    `unhandled error in source file: ${BUG.message}`,
   ]);
   assert.deepEqual(phases(it), { web: 'Running' });
   await it.host.clock.advance(1_000);
@@ -78,11 +78,11 @@ test('PLEG that fails is restarted, and notices an exit that it missed', async (
   await it.host.clock.advance(5_000);
   it.runtime.failEventStreams();
   await it.host.clock.advance(0);
-  assert.match(it.faults.failedParts() ?? '', /^pleg has failed: Cannot read/);
+  assert.match(it.unhandled.failedParts() ?? '', /^pleg has failed: Cannot read/);
   for (const { id } of it.runtime.containers.values()) it.runtime.exitContainer(id, { exitCode: 0 });
   await it.host.clock.advance(2_000);
   assert.deepEqual(phases(it), { job: 'Succeeded' });
-  assert.deepEqual([...it.faults.restarts], [['pleg', 1]]);
+  assert.deepEqual([...it.unhandled.restarts], [['pleg', 1]]);
   await it.stop();
 });
 
@@ -95,8 +95,8 @@ test('a pod worker with a programming error retries its pod, and other pods are 
   it.source.set(podOf('web'), podOf('db'));
   await it.host.clock.advance(30_000);
   assert.deepEqual(phases(it), { web: 'Running', db: 'Running' });
-  assert.deepEqual([...it.faults.counts], [['pod worker', 1]]);
-  assert.equal(it.faults.failedParts(), undefined);
+  assert.deepEqual([...it.unhandled.counts], [['pod worker', 1]]);
+  assert.equal(it.unhandled.failedParts(), undefined);
   await it.stop();
 });
 
@@ -129,7 +129,7 @@ test('a writer to the API server that fails is restarted and writes what it owes
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName: SETTINGS.nodeName, seen: 'now' } as const;
   it.source.set(toStaticPod(podOf('web'), origin));
   await it.host.clock.advance(500);
-  assert.equal(it.faults.counts.get('mirror pod writer'), 1);
+  assert.equal(it.unhandled.counts.get('mirror pod writer'), 1);
   world.apiServer.faults.setOutage(false);
   await it.host.clock.advance(30_000);
   const { items } = await world.apiServer.direct.list({ resource: 'pods' }, new AbortController().signal);

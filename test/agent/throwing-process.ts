@@ -14,9 +14,9 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import koffi from 'koffi';
-import { Faults } from '../../src/base/faults.ts';
 import { InvariantError } from '../../src/base/invariant-error.ts';
-import { handleUnhandledErrors } from '../../src/cli/unhandled-errors.ts';
+import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
+import { handleProcessErrors } from '../../src/cli/commands/process-errors.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { healthResponse } from '../../src/kubelet/server/healthz.ts';
 import { createLog } from '../../src/observability/create-log.ts';
@@ -25,15 +25,15 @@ const EXIT_BUG = 70;
 const never = new AbortController().signal;
 const { clock, network } = createLinuxHost(process.env);
 
-const errors = handleUnhandledErrors(process, (error) => {
+const errors = handleProcessErrors(process, (error) => {
   process.stderr.write(`a bug: ${error instanceof Error ? error.stack : error}\n`, () => process.exit(EXIT_BUG));
 });
 if (process.argv.includes('--start')) setTimeout(() => fail('start'), 1);
 if (process.argv.includes('--start')) await delay(10_000);
 
 const log = createLog({ clock, verbosity: 2, format: 'json', write: (line) => process.stderr.write(line) });
-const faults = new Faults({ clock, log, onBrokenInvariant: errors.endAfterBug });
-errors.survive((kind, error) => faults.report(kind, error));
+const unhandled = new UnhandledErrors({ clock, log, onBrokenInvariant: errors.endAfterBug });
+errors.survive((kind, error) => unhandled.report(kind, error));
 
 function fail(kind: string): never {
   throw new Error(`thrown in ${kind}`);
@@ -96,8 +96,8 @@ function watchOnce(): void {
 }
 
 const checks = new Map([
-  ['parts', () => faults.failedParts()],
-  ['faults', () => faults.recentFault()],
+  ['parts', () => unhandled.failedParts()],
+  ['unhandled-errors', () => unhandled.recentError()],
 ]);
 const server = await network.serveTcp({ host: '127.0.0.1', port: 0 }, async ({ query }) =>
   healthResponse(checks, query.get('check') ?? undefined, query),
@@ -110,7 +110,7 @@ async function health(query: string): Promise<string> {
 }
 
 function total(): number {
-  return [...faults.counts.values()].reduce((sum, each) => sum + each, 0);
+  return [...unhandled.counts.values()].reduce((sum, each) => sum + each, 0);
 }
 
 for (const [kind, start] of Object.entries(CALLBACKS)) {
@@ -119,9 +119,9 @@ for (const [kind, start] of Object.entries(CALLBACKS)) {
   for (let waited = 0; total() === before && waited < 10_000; waited += 10) await delay(10);
   const report = {
     kind,
-    counts: Object.fromEntries(faults.counts),
+    counts: Object.fromEntries(unhandled.counts),
     all: await health(''),
-    why: await health('?check=faults'),
+    why: await health('?check=unhandled-errors'),
   };
   process.stdout.write(`${JSON.stringify(report)}\n`);
 }

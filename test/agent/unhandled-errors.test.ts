@@ -61,7 +61,7 @@ test('an error in any kind of callback is logged, counted and shown, and the pro
     expected = { ...expected, [part]: (expected[part] ?? 0) + 1 };
     await context.test(kind, () => {
       assert.deepEqual(counts, expected);
-      assert.equal(all, '500 [-]faults failed: reason withheld\nhealthz check failed\n');
+      assert.equal(all, '500 [-]unhandled-errors failed: reason withheld\nhealthz check failed\n');
       assert.equal(why, `500 internal server error: ${part}: thrown in ${kind}\n`);
       assert.equal(logged[index].part, part);
       assert.match(logged[index].stack, new RegExp(`^Error: thrown in ${kind}\n    at `, 'm'));

@@ -5,8 +5,8 @@ import { buildAgent } from '../../src/app/build-agent.ts';
 import { connectCluster } from '../../src/app/cluster/connect-cluster.ts';
 import { createKubeletServer, type KubeletServerSettings } from '../../src/app/kubelet-server.ts';
 import { connectEndpoint } from '../../src/app/start-runtime.ts';
-import { Faults } from '../../src/base/faults.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
@@ -50,7 +50,7 @@ export async function startServingNode(
   const server = createKubeletServer({
     host,
     log,
-    faults: new Faults({ clock: host.clock, log }),
+    unhandled: new UnhandledErrors({ clock: host.clock, log }),
     settings: serverSettings(plane),
     view: agent,
     runtime: cri.runtime,

@@ -1,7 +1,7 @@
 import type { Host } from '../../host/host.ts';
 import type { MachineFacts } from '../../host/machine-facts.ts';
 import type { Terminal } from '../output/terminal.ts';
-import type { UnhandledErrors } from '../unhandled-errors.ts';
+import type { ProcessErrors } from './process-errors.ts';
 
 export type Interrupt = 'SIGINT' | 'SIGTERM';
 
@@ -20,5 +20,5 @@ export interface CommandContext {
   /** From the first subscription on, interrupts do not end the process by themselves. */
   onInterrupt(listener: (interrupt: Interrupt) => void): () => void;
   /** The errors of the process that no code has handled. */
-  readonly unhandledErrors: UnhandledErrors;
+  readonly processErrors: ProcessErrors;
 }

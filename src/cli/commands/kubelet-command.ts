@@ -17,10 +17,10 @@ import { KUBERNETES_VERSION } from '../../kubelet/node/status/kubernetes-version
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
-import { processFaults, surviveErrors } from './process-faults.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
+import { createUnhandledErrors, surviveErrors } from './survive-errors.ts';
 
 const STATE_DIR = '/run/nodelet';
 
@@ -55,10 +55,10 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
 
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
   await using _claim = await claimRootDir(settings, context.host);
-  const faults = processFaults(context, log);
-  const local = await start(settings, { ...context, faults }, log, ending.requested);
+  const unhandled = createUnhandledErrors(context, log);
+  const local = await start(settings, { ...context, unhandled }, log, ending.requested);
   if (local === undefined) return EXIT.ok;
-  surviveErrors(context, faults);
+  surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
   try {
     await Promise.race([local.finished, aborted(ending.requested)]);

@@ -2,8 +2,8 @@ import type { Agent } from '../../app/agent.ts';
 import { type AgentFactory, type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
 import { aborted } from '../../base/aborted.ts';
 import { errorText } from '../../base/error-text.ts';
-import type { Faults } from '../../base/faults.ts';
 import type { Log } from '../../base/log.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
@@ -17,12 +17,12 @@ import { agentLog } from './agent-log.ts';
 import { firstDesiredPods, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
-import { processFaults, surviveErrors } from './process-faults.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import type { RunOptions } from './run.ts';
 import { Shutdown } from './shutdown.ts';
 import { overdueText, type ShutdownOverdue, whenOverdue } from './shutdown-deadline.ts';
 import { longestGrace, stopPods, waitForEmptyRuntime } from './stop-pods.ts';
+import { createUnhandledErrors, surviveErrors } from './survive-errors.ts';
 import { waitForPods } from './wait-for-pods.ts';
 
 /** The interval of rescans of the manifests, the safety net of inotify: kubelet's `fileCheckFrequency`. */
@@ -38,7 +38,7 @@ const LAST_LINES_MS = 500;
 export type WireAgent = (
   options: RunOptions,
   source: PodSource,
-  process: CommandContext & { readonly faults: Faults },
+  process: CommandContext & { readonly unhandled: UnhandledErrors },
   log: Log,
 ) => AgentFactory;
 
@@ -85,23 +85,23 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNewError(pod, error));
-  const faults = processFaults(context, log);
+  const unhandled = createUnhandledErrors(context, log);
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    const wiring = wire(options, source, { ...context, faults }, log);
-    return await Promise.race([runPods(run, wiring, faults), abandonment(run, over.signal)]);
+    const wiring = wire(options, source, { ...context, unhandled }, log);
+    return await Promise.race([runPods(run, wiring, unhandled), abandonment(run, over.signal)]);
   } finally {
     over.abort();
     unsubscribe();
   }
 }
 
-async function runPods(run: Run, wiring: AgentFactory, faults: Faults): Promise<number> {
+async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledErrors): Promise<number> {
   const { ending, screen, context } = run;
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
-  surviveErrors(context, faults);
+  surviveErrors(context, unhandled);
   const failure = local.finished.then(
     () => new Error('its work ended by itself'),
     (error: unknown) => error,

@@ -52,7 +52,7 @@ export function scriptedContext({ terminal, terminals = [], ...more }: ScriptedC
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    unhandledErrors: { survive: () => () => undefined, endAfterBug: fail },
+    processErrors: { survive: () => () => undefined, endAfterBug: fail },
     ...more,
     env,
   };

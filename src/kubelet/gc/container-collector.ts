@@ -1,7 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
-import type { Faults } from '../../base/faults.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -29,7 +29,7 @@ export interface ContainerCollectorDeps extends RemovalDeps {
   readonly observed: Pick<ObservedPods, 'all' | 'get' | 'refresh'>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly faults: Pick<Faults, 'report'>;
+  readonly unhandled: Pick<UnhandledErrors, 'report'>;
   readonly policy: DeadContainerPolicy;
   /** The worker of a pod, if it has one. */
   readonly workerOf: (uid: string) => WorkerView | undefined;
@@ -55,8 +55,8 @@ export class ContainerCollector {
   constructor(deps: ContainerCollectorDeps, life: AbortSignal) {
     this.#deps = deps;
     this.#life = life;
-    const onFault = (error: unknown): void => deps.faults.report('container garbage collection', error);
-    this.#slot = new LatestOnly<void>(() => this.#collect(), onFault);
+    const onUnhandled = (error: unknown): void => deps.unhandled.report('container garbage collection', error);
+    this.#slot = new LatestOnly<void>(() => this.#collect(), onUnhandled);
   }
 
   /** Called when an observed pod changed: a container may have exited. */

@@ -6,7 +6,7 @@ import { errorLine, LINE_HEADERS, plainText } from './responses.ts';
 export type HealthChecks = ReadonlyMap<string, () => string | undefined>;
 
 /** Checks that kubelet does not have. They are listed only while they fail: the responses of a healthy node are kubelet's. */
-const OWN_CHECKS: ReadonlySet<string> = new Set(['parts', 'faults']);
+const OWN_CHECKS: ReadonlySet<string> = new Set(['parts', 'unhandled-errors']);
 
 /** `/healthz`, or `/healthz/NAME`. */
 export function healthResponse(checks: HealthChecks, name: string | undefined, query: URLSearchParams): ServerResponse {

@@ -1,8 +1,8 @@
 /** What the server of a node answers, in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Faults } from '../../base/faults.ts';
 import { silentLog } from '../../base/log.ts';
+import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { IncomingUpgrade } from '../../host/network.ts';
@@ -51,7 +51,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     return { url };
   };
   const api = createKubeletApi({
-    ...{ view, fs, network, clock, log: silentLog, faults: new Faults({ clock, log: silentLog }) },
+    ...{ view, fs, network, clock, log: silentLog, unhandled: new UnhandledErrors({ clock, log: silentLog }) },
     runtime: { exec: give, attach: give, portForward: give },
     authenticate: async () => ({ name: 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
@@ -197,10 +197,10 @@ test('/configz shows the configuration', async () => {
 });
 
 test('/metrics has the existing metrics', async () => {
-  const faults = new Faults({ clock: { monotonic: () => 0 }, log: silentLog });
-  faults.report('pleg', new Error('a bug'));
-  faults.partRestarted('pleg');
-  const { view, fs, get } = await setUp({ faults });
+  const unhandled = new UnhandledErrors({ clock: { monotonic: () => 0 }, log: silentLog });
+  unhandled.report('pleg', new Error('a bug'));
+  unhandled.partRestarted('pleg');
+  const { view, fs, get } = await setUp({ unhandled });
   view.show(running());
   await fs.makeDirectory('/proc/self/fd', 0o755);
   await fs.writeFile('/proc/self/fd/0', '');

@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
-import type { Faults } from '../../base/faults.ts';
 import { isBrokenInvariant } from '../../base/invariant-error.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
 import { isProgrammingError } from '../../base/programming-error.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -23,7 +23,7 @@ export interface PodWorkerDeps {
   readonly random: Random;
   readonly syncer: PodSyncer;
   readonly log: Log;
-  readonly faults: Pick<Faults, 'report'>;
+  readonly unhandled: Pick<UnhandledErrors, 'report'>;
   readonly syncFrequencyMs: number;
   /** Called after each change of phase. */
   readonly onPhase: (worker: PodWorker) => void;
@@ -40,7 +40,7 @@ export interface PodWorkerDeps {
  * 2. Every `wake`, update or change of phase triggers a call at once.
  * 3. Terminating the pod aborts the sync in progress.
  * 4. Errors do not leave the worker: they are logged, and the same phase is retried with back-off. A programming error is
- *    also a fault. Only a broken invariant is not retried.
+ *    reported as unhandled. Only a broken invariant is not retried.
  */
 export class PodWorker {
   readonly uid: string;
@@ -72,7 +72,7 @@ export class PodWorker {
     this.#phaseSinceMs = deps.clock.now();
     this.#slot = new LatestOnly(
       () => this.#runOnce(),
-      (error) => this.#retryAfterFault(error),
+      (error) => this.#retryUnhandled(error),
     );
   }
 
@@ -185,13 +185,13 @@ export class PodWorker {
   }
 
   /** For an error of the worker itself: `#runOnce` handles those of its calls. */
-  #retryAfterFault(error: unknown): void {
+  #retryUnhandled(error: unknown): void {
     this.#report(error);
     if (!isBrokenInvariant(error)) this.#wakeIn(regularRetryDelay(0));
   }
 
   #report(error: unknown): void {
-    this.#deps.faults.report('pod worker', error, { pod: this.#name(), phase: this.#state.phase });
+    this.#deps.unhandled.report('pod worker', error, { pod: this.#name(), phase: this.#state.phase });
   }
 
   async #runPhase(signal: AbortSignal): Promise<void> {

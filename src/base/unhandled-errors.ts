@@ -3,14 +3,14 @@ import { FloodGuard } from './flood-guard.ts';
 import { isBrokenInvariant } from './invariant-error.ts';
 import type { Log, LogFields } from './log.ts';
 
-/** How long a fault is shown after it occurred. */
+/** How long an error is shown after it occurred. */
 const SHOWN_MS = 300_000;
 /** A restarted part counts as failed until it has run this long. */
 const RECOVERED_MS = 30_000;
 /** A stack in the log is cut after this many characters. */
 const MAX_STACK = 4_000;
 
-export interface FaultsOptions {
+export interface UnhandledErrorsOptions {
   readonly clock: { monotonic(): number };
   readonly log: Log;
   /** Called with a broken invariant; ends the process. Absent: only `untilBroken` rejects. */
@@ -24,14 +24,14 @@ interface FailedPart {
 }
 
 /**
- * The faults of this process: errors that no code expected. They do not end the process, unless an invariant is broken.
+ * The unhandled errors of this process: those that no code expected. They do not end the process, unless an invariant is broken.
  *
  * 1. `report` never throws: it is called where no other code can handle an error.
- * 2. Every fault is counted. It is logged with its stack, the same stack at most five times a minute.
- * 3. A fault is shown for five minutes, a failed part until it has run for thirty seconds after its restart.
+ * 2. Every error is counted. It is logged with its stack, the same stack at most five times a minute.
+ * 3. An error is shown for five minutes, a failed part until it has run for thirty seconds after its restart.
  */
-export class Faults {
-  readonly #options: FaultsOptions;
+export class UnhandledErrors {
+  readonly #options: UnhandledErrorsOptions;
   readonly #flood: FloodGuard;
   readonly #counts = new Map<string, number>();
   readonly #restarts = new Map<string, number>();
@@ -39,13 +39,13 @@ export class Faults {
   readonly #broken = Promise.withResolvers<never>();
   #last: { readonly atMs: number; readonly text: string } | undefined;
 
-  constructor(options: FaultsOptions) {
+  constructor(options: UnhandledErrorsOptions) {
     this.#options = options;
     this.#flood = new FloodGuard(options.clock);
     this.#broken.promise.catch(() => {}); // callers of `untilBroken` handle it
   }
 
-  /** The number of faults by part. */
+  /** The number of errors by part. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -55,14 +55,14 @@ export class Faults {
     return this.#restarts;
   }
 
-  /** Records a fault of a part; `fields` are logged with it. */
+  /** Records an unhandled error of a part; `fields` are logged with it. */
   report(part: string, error: unknown, fields: LogFields = {}): void {
     try {
       this.#counts.set(part, (this.#counts.get(part) ?? 0) + 1);
       this.#last = { atMs: this.#options.clock.monotonic(), text: `${part}: ${textOf(error)}` };
       this.#log(part, error, fields);
     } catch {
-      // The log is what failed: the fault is counted and shown.
+      // The log is what failed: the error is counted and shown.
     }
     if (!isBrokenInvariant(error)) return;
     this.#broken.reject(error);
@@ -95,8 +95,8 @@ export class Faults {
     return texts.length === 0 ? undefined : texts.join('; ');
   }
 
-  /** The last fault, while it is recent. */
-  recentFault(): string | undefined {
+  /** The last error, while it is recent. */
+  recentError(): string | undefined {
     const last = this.#last;
     return last && this.#options.clock.monotonic() - last.atMs < SHOWN_MS ? last.text : undefined;
   }
@@ -115,7 +115,7 @@ export class Faults {
     const admitted = this.#flood.admit(framesOf(stack));
     if (!admitted) return;
     const { suppressed } = admitted;
-    this.#options.log.error('unexpected error', {
+    this.#options.log.error('unhandled error', {
       part,
       ...fields,
       error,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { InvariantError } from '../base/invariant-error.ts';
+import { silentLog } from '../base/log.ts';
+import { type Part, supervise } from '../base/supervise.ts';
+import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { VirtualClock } from '../host/fake/virtual-clock.ts';
-import { Faults } from './faults.ts';
-import { InvariantError } from './invariant-error.ts';
-import { silentLog } from './log.ts';
-import { type Part, supervise } from './supervise.ts';
 
 const BUG = new TypeError('a bug');
 
@@ -13,7 +13,7 @@ type Run = (signal: AbortSignal) => Promise<void>;
 
 function setUp(runs: readonly Run[], more: Partial<Part> = {}) {
   const clock = new VirtualClock();
-  const faults = new Faults({ clock, log: silentLog });
+  const unhandled = new UnhandledErrors({ clock, log: silentLog });
   const life = new AbortController();
   const starts: number[] = [];
   const signals: AbortSignal[] = [];
@@ -24,7 +24,7 @@ function setUp(runs: readonly Run[], more: Partial<Part> = {}) {
     return (runs[starts.length - 1] ?? untilAborted)(signal);
   };
   const state = { ended: false, error: undefined as unknown };
-  const done = supervise({ name: 'watch', run, isEndless: true, ...more }, { clock, faults }, life.signal).then(
+  const done = supervise({ name: 'watch', run, isEndless: true, ...more }, { clock, unhandled }, life.signal).then(
     () => {
       state.ended = true;
     },
@@ -32,7 +32,7 @@ function setUp(runs: readonly Run[], more: Partial<Part> = {}) {
       state.error = error;
     },
   );
-  return { clock, faults, life, starts, signals, state, done };
+  return { clock, unhandled, life, starts, signals, state, done };
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
@@ -57,15 +57,15 @@ const FAILURES: Readonly<Record<string, { readonly run: Run; readonly reason: st
 
 for (const [name, { run, reason }] of Object.entries(FAILURES)) {
   test(`a part that ${name} is counted, shown as failed, and restarted after a second`, async () => {
-    const { clock, faults, starts, signals } = setUp([run]);
+    const { clock, unhandled, starts, signals } = setUp([run]);
     await clock.advance(0);
-    assert.equal(faults.failedParts(), `watch has failed: ${reason}`);
+    assert.equal(unhandled.failedParts(), `watch has failed: ${reason}`);
     assert.equal(signals[0]?.aborted, true);
     await clock.advance(999);
     assert.deepEqual(starts, [0]);
     await clock.advance(1);
     assert.deepEqual([starts, signals[1]?.aborted], [[0, 1000], false]);
-    assert.deepEqual([[...faults.counts], [...faults.restarts]], [[['watch', 1]], [['watch', 1]]]);
+    assert.deepEqual([[...unhandled.counts], [...unhandled.restarts]], [[['watch', 1]], [['watch', 1]]]);
   });
 }
 
@@ -84,17 +84,17 @@ test('the delay doubles up to a minute, and starts again after a long run', asyn
 });
 
 test('a restarted part counts as failed until it has run for thirty seconds', async () => {
-  const { clock, faults } = setUp([rejects]);
+  const { clock, unhandled } = setUp([rejects]);
   await clock.advance(1_000 + 29_999);
-  assert.equal(faults.failedParts(), 'watch has failed: a bug');
+  assert.equal(unhandled.failedParts(), 'watch has failed: a bug');
   await clock.advance(1);
-  assert.equal(faults.failedParts(), undefined);
+  assert.equal(unhandled.failedParts(), undefined);
 });
 
 test('a part that may finish is not restarted', async () => {
-  const { clock, faults, starts, state } = setUp([rejects, returns], { isEndless: false });
+  const { clock, unhandled, starts, state } = setUp([rejects, returns], { isEndless: false });
   await clock.advance(100_000);
-  assert.deepEqual([starts.length, state.ended, faults.failedParts()], [2, true, undefined]);
+  assert.deepEqual([starts.length, state.ended, unhandled.failedParts()], [2, true, undefined]);
 });
 
 for (const [name, waitMs, runs] of [
@@ -102,42 +102,45 @@ for (const [name, waitMs, runs] of [
   ['while it waits for a restart', 500, [rejects]],
 ] as const) {
   test(`a part that is stopped ${name} is neither failed nor restarted`, async () => {
-    const { clock, faults, life, starts, state, done } = setUp(runs);
+    const { clock, unhandled, life, starts, state, done } = setUp(runs);
     await clock.advance(waitMs);
     life.abort(new Error('bye'));
     await done;
     await clock.advance(100_000);
-    assert.deepEqual([starts.length, state, faults.failedParts()], [1, { ended: true, error: undefined }, undefined]);
+    assert.deepEqual(
+      [starts.length, state, unhandled.failedParts()],
+      [1, { ended: true, error: undefined }, undefined],
+    );
   });
 }
 
-test('an error of a part that is being stopped is no fault', async () => {
+test('an error of a part that is being stopped is not reported', async () => {
   const run: Run = async (signal) => {
     await untilAborted(signal);
     throw signal.reason;
   };
-  const { clock, faults, life, state, done } = setUp([run]);
+  const { clock, unhandled, life, state, done } = setUp([run]);
   await clock.advance(0);
   life.abort(new Error('bye'));
   await done;
-  assert.deepEqual([state.ended, faults.counts.size], [true, 0]);
+  assert.deepEqual([state.ended, unhandled.counts.size], [true, 0]);
 });
 
 test('a fatal error is passed on', async () => {
-  const { clock, faults, state } = setUp([rejects], { isFatal: (error) => error === BUG });
+  const { clock, unhandled, state } = setUp([rejects], { isFatal: (error) => error === BUG });
   await clock.advance(0);
-  assert.deepEqual([state.error, faults.counts.size], [BUG, 0]);
+  assert.deepEqual([state.error, unhandled.counts.size], [BUG, 0]);
 });
 
 test('a broken invariant is passed on and reported, also as a cause and while the part is stopped', async () => {
   const broken = new InvariantError('two owners');
-  const { clock, faults, life, state, done } = setUp([
+  const { clock, unhandled, life, state, done } = setUp([
     async (signal) => {
       await untilAborted(signal);
       throw new Error('cannot stop', { cause: broken });
     },
   ]);
-  const ended = assert.rejects(faults.untilBroken(new AbortController().signal), { cause: broken });
+  const ended = assert.rejects(unhandled.untilBroken(new AbortController().signal), { cause: broken });
   await clock.advance(0);
   life.abort();
   await done;

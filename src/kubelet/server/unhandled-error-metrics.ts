@@ -1,8 +1,11 @@
-import type { Faults } from '../../base/faults.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Metric, Sample } from './metric-registry.ts';
 
 /** Metrics of unexpected errors, by the part of the process that they occurred in. */
-export function faultMetrics({ counts, restarts }: Pick<Faults, 'counts' | 'restarts'>): readonly Metric[] {
+export function unhandledErrorMetrics({
+  counts,
+  restarts,
+}: Pick<UnhandledErrors, 'counts' | 'restarts'>): readonly Metric[] {
   return [
     {
       type: 'counter',
