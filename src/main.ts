@@ -2,6 +2,7 @@ import process from 'node:process';
 import packageJson from '../package.json' with { type: 'json' };
 import { runCommandLine } from './cli/command-line.ts';
 import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
+import { handleProcessErrors } from './cli/commands/process-errors.ts';
 import { EXIT } from './cli/options/command-error.ts';
 import { processTerminal } from './cli/output/terminal.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';
@@ -25,6 +26,7 @@ const context: CommandContext = {
   isRoot: process.geteuid?.() === 0,
   env: process.env,
   onInterrupt,
+  processErrors: handleProcessErrors(process, exitAfterBug),
 };
 
 function onInterrupt(listener: (interrupt: Interrupt) => void): () => void {
@@ -38,7 +40,7 @@ function onInterrupt(listener: (interrupt: Interrupt) => void): () => void {
   };
 }
 
-/** After a bug the state of the process is unknown. It exits, and the next process recovers. */
+/** The state of the process is wrong, or nothing runs yet. It exits, and the next process recovers. */
 function exitAfterBug(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   void terminal.stderr.write(`nodelet: a bug: ${text}\n`).finally(() => void exit(EXIT.bug));
@@ -47,9 +49,6 @@ function exitAfterBug(error: unknown): void {
 async function exit(exitCode: number): Promise<never> {
   return handlesInterrupts ? endProcess(exitCode) : process.exit(exitCode);
 }
-
-process.on('uncaughtException', exitAfterBug);
-process.on('unhandledRejection', exitAfterBug);
 
 // Open connections and watches of a command must not keep the process alive.
 await exit(await runCommandLine(process.argv.slice(2), context));

@@ -1,3 +1,4 @@
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { Host } from '../host/host.ts';
 import type { MachineFacts } from '../host/machine-facts.ts';
 
@@ -7,5 +8,7 @@ export interface AgentProcess {
   readonly machine: MachineFacts;
   readonly version: string;
   readonly pid: number;
+  /** The unhandled errors of the process and of its parts. */
+  readonly unhandled: UnhandledErrors;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

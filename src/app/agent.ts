@@ -1,5 +1,6 @@
 import type { Log } from '../base/log.ts';
 import type { RateLimit } from '../base/token-bucket.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
@@ -88,11 +89,16 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
+  /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */
+  readonly unhandled?: UnhandledErrors | undefined;
 }
 
 /** A node agent. */
 export interface Agent extends AgentView {
-  /** Runs until the signal aborts, then stops and leaves the containers running. */
+  /**
+   * Runs until the signal aborts, then stops and leaves the containers running. A part that fails is restarted; rejects only
+   * with a broken invariant.
+   */
   run(signal: AbortSignal): Promise<void>;
   /**
    * Removes every pod from the desired pods and resolves when no trace of them is left. Requires `run` to be running.

@@ -1,3 +1,5 @@
+import type { Part } from '../base/supervise.ts';
+import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports } from '../kubelet/explain/agent-reports.ts';
@@ -25,11 +27,11 @@ import { RunningAgent } from './running-agent.ts';
  * runtime, and starts nothing: `RunningAgent` does.
  */
 export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
-  const { host, log, settings } = parts;
+  const { host, log, settings, unhandled = new UnhandledErrors({ clock: host.clock, log }) } = parts;
   const life = new AbortController();
   const facts = await readAgentFacts(parts, signal);
   const records = await ResourceRecords.read({ fs: host.fs, log, settings });
-  const signals = new PodSignals();
+  const signals = new PodSignals((error) => unhandled.report('pod signals', error));
   const timeline = new Timeline(host.clock);
   const events = new PodEvents(host.clock);
   const statuses = new StatusStore();
@@ -43,22 +45,33 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const pods = buildPods(
     parts,
-    { facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls },
+    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls },
     life.signal,
   );
   const { loop, workers, probes, cgroups } = pods;
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
-  const housekeeping = buildHousekeeping(parts, { observed, workers, imagePulls, nodeEvents }, life.signal);
+  const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
   const reports = new AgentReports({ workers, observed, statuses, timeline, events, rejected: () => loop.rejected });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
 
   const { containers, images, logs } = housekeeping;
-  const background = [runtime, enforcement, writers, eventWriter, node, cluster, containers, images, logs];
+  const background: readonly Part[] = [
+    { name: 'pleg', run: (until) => runtime.run(until), isEndless: true },
+    { name: 'allocatable enforcement', run: (until) => enforcement.run(until) },
+    ...writers.parts,
+    { name: 'event writer', run: (until) => eventWriter.run(until) },
+    { name: 'node', run: (until) => node.run(until) },
+    ...cluster.parts,
+    { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
+    { name: 'image garbage collection', run: (until) => images.run(until) },
+    { name: 'log rotation', run: (until) => logs.run(until) },
+  ];
   return new RunningAgent({
     host,
     log,
     settings,
+    unhandled,
     life,
     background,
     loop,

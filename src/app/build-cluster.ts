@@ -1,6 +1,7 @@
 import type { Node, Pod } from '../api/generated/core-v1.ts';
 import { podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
+import type { Part } from '../base/supervise.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
 import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
@@ -55,7 +56,8 @@ export interface AgentObjects {
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
-  run(signal: AbortSignal): Promise<unknown>;
+  /** Watch the objects until their signal aborts. */
+  readonly parts: readonly Part[];
   /** Sets the objects that a source has beside its pods. Ignored with an API server. */
   setSourceObjects(source: SourceName, objects: SourceObjects): void;
 }
@@ -77,7 +79,14 @@ export function buildObjects(
     tokens: new ServiceAccountTokens(deps, life),
     runtimeClasses,
     services,
-    run: (signal) => Promise.all([services.run(signal), watchRuntimeClasses(runtimeClasses, deps, signal)]),
+    parts: [
+      { name: 'service watch', run: (signal) => services.run(signal), isEndless: true },
+      {
+        name: 'runtime class watch',
+        run: (signal) => watchRuntimeClasses(runtimeClasses, deps, signal),
+        isEndless: true,
+      },
+    ],
     setSourceObjects() {},
   };
 }
@@ -90,7 +99,7 @@ function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string)
     tokens: NO_TOKENS,
     runtimeClasses,
     services: undefined,
-    run: async () => undefined,
+    parts: [],
     setSourceObjects(source, all) {
       runtimeClasses.set(source, all.runtimeClasses);
       objects.set(source, all);
@@ -119,7 +128,8 @@ function clusterObjects(
 
 /** Writes pod statuses and mirror pods to the API server. */
 export interface PodWriters {
-  run(signal: AbortSignal): Promise<unknown>;
+  /** Write until their signal aborts. */
+  readonly parts: readonly Part[];
   /** The worker phase, the rejection or the API server's version of the pod changed. */
   onPodChanged(pod: Pod): void;
   onSourceReported(): void;
@@ -135,7 +145,7 @@ export function buildPodWriters(
   { apiServer, host, log, settings, sources }: AgentParts,
   { statuses, loop, workers }: PodWriterDeps,
 ): PodWriters {
-  if (!apiServer) return { run: async () => undefined, onPodChanged() {}, onSourceReported() {} };
+  if (!apiServer) return { parts: [], onPodChanged() {}, onSourceReported() {} };
   const { clock, random } = host;
   const api = withApiTimeouts(apiServer, { clock, random });
   const statusWriter = createStatusWriter({
@@ -161,7 +171,10 @@ export function buildPodWriters(
     }),
   });
   return {
-    run: (signal) => Promise.all([statusWriter.run(signal), mirrorWriter.run(signal)]),
+    parts: [
+      { name: 'status writer', run: (signal) => statusWriter.run(signal), isEndless: true },
+      { name: 'mirror pod writer', run: (signal) => mirrorWriter.run(signal), isEndless: true },
+    ],
     onPodChanged(pod) {
       statusWriter.reconcile((loop.index.staticOf(pod) ?? pod).metadata.uid);
       mirrorWriter.requestSync();

@@ -22,6 +22,7 @@ export interface ConnectedAgentOptions {
   readonly onNetworkChange?: AgentParts['onNetworkChange'];
   readonly settings: AgentSettings;
   readonly log: Log;
+  readonly unhandled?: AgentParts['unhandled'];
   /** Prepares the runtime before the agent is built. */
   prepare(cri: Cri): Promise<unknown>;
 }
@@ -30,7 +31,7 @@ export interface ConnectedAgentOptions {
 export interface BuiltAgent {
   readonly agent: Agent;
   readonly runtime: Pick<RuntimeService, 'exec'>;
-  /** Serves beside the agent until the signal aborts. A failure stops the agent too. */
+  /** Serves beside the agent until the signal aborts. Rejects, which stops the agent, only when a server cannot start. */
   runServers?(signal: AbortSignal): Promise<unknown>;
   /** Closes the connection. */
   close(): void;
@@ -38,7 +39,7 @@ export interface BuiltAgent {
 
 /** Builds an agent on a connection, which is closed if that fails. */
 export async function buildConnectedAgent(options: ConnectedAgentOptions, signal: AbortSignal): Promise<BuiltAgent> {
-  const { host, connection, sources, cluster, node, ownNode, onNetworkChange, settings, log } = options;
+  const { host, connection, sources, cluster, node, ownNode, onNetworkChange, settings, log, unhandled } = options;
   const { endpoint, runtime } = connection;
   try {
     await options.prepare(connection);
@@ -56,6 +57,7 @@ export async function buildConnectedAgent(options: ConnectedAgentOptions, signal
         onNetworkChange,
         settings,
         log,
+        unhandled,
       },
       signal,
     );

@@ -1,3 +1,4 @@
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { ContainerCollector } from '../kubelet/gc/container-collector.ts';
 import { ImageCollector } from '../kubelet/gc/image-collector.ts';
 import type { RecordNodeEvent } from '../kubelet/gc/node-event.ts';
@@ -9,6 +10,7 @@ import type { AgentParts } from './agent.ts';
 import type { ImagePulls } from './build-image-pulls.ts';
 
 export interface HousekeepingDeps {
+  readonly unhandled: UnhandledErrors;
   readonly observed: ObservedPods;
   readonly workers: PodWorkers;
   readonly imagePulls: ImagePulls;
@@ -24,7 +26,7 @@ export interface Housekeeping {
 
 export function buildHousekeeping(
   { host, cri, log, settings }: AgentParts,
-  { observed, workers, imagePulls, nodeEvents }: HousekeepingDeps,
+  { unhandled, observed, workers, imagePulls, nodeEvents }: HousekeepingDeps,
   life: AbortSignal,
 ): Housekeeping {
   const { clock, fs } = host;
@@ -39,6 +41,7 @@ export function buildHousekeeping(
       fs,
       clock,
       log,
+      unhandled,
       settings,
       observed,
       policy: settings.deadContainers,

@@ -47,7 +47,12 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
   const { images } = cri;
   const gatherer = new NodeGatherer(settings, size, { fs, cgroupStats, images, readiness, addresses, network, clock });
   const own = agent.ownNode;
+  let isRestart = false;
   const keeper = createNodeManager(settings, { api, gatherer, readiness, events, clock, random, log, cache: own });
+  const recordStart = (): void => {
+    events.record('Normal', 'Starting', 'Starting kubelet.');
+    if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
+  };
   return {
     current: () => keeper.current(),
     known: keeper.synced,
@@ -55,8 +60,8 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
     async run(signal) {
       const recheck = (): void => readiness.checkSoon();
       const subscriptions = [health.subscribe(recheck), agent.onNetworkChange?.(recheck)];
-      events.record('Normal', 'Starting', 'Starting kubelet.');
-      if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
+      if (!isRestart) recordStart();
+      isRestart = true;
       try {
         await keeper.run(signal);
       } finally {

@@ -1,4 +1,5 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { NodeAdmission, rejectPod } from '../kubelet/admission/node-admission.ts';
 import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
@@ -27,6 +28,7 @@ import type { PodSignals } from './pod-signals.ts';
 
 /** What the other builders supply to the pods. */
 export interface PodsBuildDeps {
+  readonly unhandled: UnhandledErrors;
   readonly facts: AgentFacts;
   readonly signals: PodSignals;
   readonly timeline: Timeline;
@@ -61,7 +63,7 @@ interface PodState {
 
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
-  const { facts, signals, timeline, events, records, runtime, node, cluster, imagePulls } = deps;
+  const { unhandled, facts, signals, timeline, events, records, runtime, node, cluster, imagePulls } = deps;
   const { admission, resizes, handlerFeatures, probes, publisher } = buildPodState(parts, deps);
   const userNamespaces = new UserNamespaces(
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
@@ -83,11 +85,11 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     userNamespaces,
     steps,
   });
+  const common = { clock: host.clock, log, unhandled };
   const workers: PodWorkers = new PodWorkers(
     {
-      clock: host.clock,
+      ...common,
       random: host.random,
-      log,
       syncer,
       syncFrequencyMs: settings.syncFrequencyMs,
       onPhase: ({ pod }) => signals.podChanged.raise(pod),
@@ -100,8 +102,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     sources: parts.sources.map((each) => (each.name === 'api' ? nodeAwareSource(each, settings.nodeName, node) : each)),
     workers,
     observed: runtime.observed,
-    clock: host.clock,
-    log,
+    ...common,
     admit: (pod, otherPods) => admission.admit(pod, otherPods),
     reject: (pod, rejection) => rejectPod(pod, rejection, { events, publisher }),
     resizes,

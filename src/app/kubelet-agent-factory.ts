@@ -1,6 +1,7 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
 import { runAllOrAbort } from '../base/run-all-or-abort.ts';
+import { type Part, supervise } from '../base/supervise.ts';
 import type { Host } from '../host/host.ts';
 import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
@@ -49,7 +50,7 @@ async function buildKubeletAgent(
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
   const { config, parsed } = settings;
-  const { host, machine, env } = process;
+  const { host, machine, env, unhandled } = process;
   const { fs, mounts, clock, network, addresses } = host;
   await shareRootDir(settings.flags.rootDir, { fs, mounts, log });
   const node = nodeSettings(settings);
@@ -68,6 +69,7 @@ async function buildKubeletAgent(
       onNetworkChange: runtime.onNetworkChange,
       settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view) }),
       log,
+      unhandled,
       prepare: (cri) => runtime.prepare(cri, signal),
     },
     signal,
@@ -75,7 +77,13 @@ async function buildKubeletAgent(
   const { agent } = built;
   const syncLoopUnhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
-  const nodeApi = { host, log, view: agent, runtime: connection.runtime, syncLoopUnhealthyReason, cluster, ownNode };
+  const { runtime: cri } = connection;
+  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, syncLoopUnhealthyReason, cluster, ownNode };
+  const failedParts = (): string | undefined => unhandled.failedParts();
+  const beside: readonly Part[] = [
+    { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },
+    { name: 'client certificate', run: async (each) => cluster?.run(each) },
+  ];
   return {
     agent,
     runtime: built.runtime,
@@ -83,8 +91,7 @@ async function buildKubeletAgent(
       runAllOrAbort(
         [
           (each) => serveNodeApi(settings, nodeApi, each),
-          (each) => serveHealthz(healthz, { network, clock, log }, each),
-          async (each) => cluster?.run(each),
+          ...beside.map((part) => (each: AbortSignal) => supervise(part, { clock, unhandled }, each)),
         ],
         until,
       ),

@@ -1,5 +1,6 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeService } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { TlsVersion } from '../host/tls-server.ts';
@@ -41,6 +42,7 @@ export interface KubeletServerSettings {
 export interface KubeletServerParts {
   readonly host: Pick<Host, 'network' | 'fs' | 'clock'>;
   readonly log: Log;
+  readonly unhandled: UnhandledErrors;
   readonly settings: KubeletServerSettings;
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
@@ -86,7 +88,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
 
 /** Creates kubelet's HTTPS server on :10250. `run` serves until the signal aborts and rejects if it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
-  const { host, log, settings, view, runtime, reviews, certificate, onListening } = parts;
+  const { host, log, unhandled, settings, view, runtime, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
@@ -94,6 +96,8 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     ['ping', healthy],
     ['log', healthy],
     ['syncloop', parts.syncLoopUnhealthyReason],
+    ['parts', () => unhandled.failedParts()],
+    ['unhandled-errors', () => unhandled.recentError()],
   ]);
   const handler = createKubeletApi({
     view,
@@ -102,6 +106,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     clock,
     network,
     log,
+    unhandled,
     splitStreams,
     tunnels,
     debugging,

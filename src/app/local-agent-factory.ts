@@ -49,7 +49,7 @@ export function createLocalAgentFactory(
 /** Holds the claim on the agent's folder, which is a shared mount, for as long as the runtime runs. */
 async function startClaimedRuntime(
   { rootDir, stateDir, podCidr, registryConfigDirs }: LocalAgentConfig,
-  { host, version, pid, env, terminal }: LocalAgentProcess,
+  { host, version, pid, env, terminal, unhandled }: LocalAgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
@@ -60,7 +60,7 @@ async function startClaimedRuntime(
     await shareRootDir(agentDir(rootDir), shared);
     const onWaiting = (text: string): void => void terminal.stderr.write(`${text}\n`).catch(() => {});
     const runtime = await startLocalRuntime(
-      { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, onWaiting },
+      { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, unhandled, onWaiting },
       signal,
     );
     const { connect, prepare, isEmpty } = runtime;
@@ -77,7 +77,7 @@ async function buildLocalAgent(
   runtime: StartedRuntime,
   { rootDir }: LocalAgentConfig,
   source: PodSource,
-  { host, machine, env }: LocalAgentProcess,
+  { host, machine, env, unhandled }: LocalAgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
@@ -99,6 +99,7 @@ async function buildLocalAgent(
         keptImages: [BUSYBOX_IMAGE],
       },
       log,
+      unhandled,
       prepare: (cri) => runtime.prepare(cri, signal),
     },
     signal,

@@ -1,4 +1,6 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import { type Part, supervise } from '../base/supervise.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
 import type { ImageCollector } from '../kubelet/gc/image-collector.ts';
@@ -28,8 +30,9 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly health: RuntimeHealth;
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
-  /** Run beside the sync loop, started in this order. */
-  readonly background: readonly { run(signal: AbortSignal): Promise<unknown> }[];
+  readonly unhandled: UnhandledErrors;
+  /** Run beside the sync loop, started in this order, each restarted when it fails. */
+  readonly background: readonly Part[];
 }
 
 /** Starts and stops the parts of an agent in order. */
@@ -59,8 +62,14 @@ export class RunningAgent implements Agent {
   }
 
   async nodeErrors(): Promise<readonly string[]> {
-    const { health, images } = this.#parts;
-    const known = [health.unhealthyReason(), images.diskError].filter((error) => error !== undefined);
+    const { health, images, unhandled } = this.#parts;
+    const reasons = [
+      health.unhealthyReason(),
+      images.diskError,
+      unhandled.failedParts(),
+      unhandledText(unhandled.recentError()),
+    ];
+    const known = reasons.filter((error) => error !== undefined);
     return [...known, ...(await this.fullDisks())];
   }
 
@@ -80,7 +89,7 @@ export class RunningAgent implements Agent {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { life, loop, background, workers, probes } = this.#parts;
+    const { life, loop, background, workers, probes, unhandled, host } = this.#parts;
     const stop = (): void => life.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
@@ -88,8 +97,8 @@ export class RunningAgent implements Agent {
       // Running containers are observed before any decision is made.
       await this.#firstRelist(life.signal);
       if (signal.aborted) return;
-      const running = background.map((each) => each.run(life.signal));
-      await Promise.all([Promise.all(running), loop.run(life.signal)]);
+      const running = background.map((part) => supervise(part, { clock: host.clock, unhandled }, life.signal));
+      await Promise.all([unhandled.untilBroken(life.signal), ...running, loop.run(life.signal)]);
     } finally {
       life.abort(new Error('the agent stops'));
       await workers.settled();
@@ -144,4 +153,8 @@ export class RunningAgent implements Agent {
       resolve();
     });
   }
+}
+
+function unhandledText(error: string | undefined): string | undefined {
+  return error === undefined ? undefined : `unhandled error in ${error}`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../base/log.ts';
+import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
 import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
@@ -20,9 +21,19 @@ async function setUp(...flags: readonly string[]) {
   const view = new ScriptedView();
   const parts = { host, view, runtime, syncLoopUnhealthyReason, cluster: undefined };
   const listening = Promise.withResolvers<void>();
-  const log = { ...silentLog, info: () => listening.resolve() };
-  const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new NodeCache('box') }, life.signal);
-  return { ...host, life, run, listening: listening.promise };
+  let nextError: Error | undefined;
+  const fail = (): void => {
+    const error = nextError;
+    nextError = undefined;
+    if (error) throw error;
+  };
+  const log = { ...silentLog, info: () => listening.resolve(), error: fail };
+  const failNextError = (error: Error): void => {
+    nextError = error;
+  };
+  const unhandled = new UnhandledErrors({ clock: host.clock, log });
+  const run = () => serveNodeApi(settings, { ...parts, log, unhandled, ownNode: new NodeCache('box') }, life.signal);
+  return { ...host, life, unhandled, failNextError, run, listening: listening.promise };
 }
 
 test('serveNodeApi() listens on the configured address until the signal aborts', async () => {
@@ -44,6 +55,39 @@ test('serveNodeApi() reports an unhealthy sync loop', async () => {
   const { status, body } = await network.request(request, life.signal);
   assert.equal(status, 500);
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'internal server error: it hangs\n');
+  life.abort();
+  await served;
+});
+
+test('serveNodeApi() listens again after a failure, and reports it until it has run for a while', async () => {
+  const flags = ['--anonymous-auth', '--authorization-mode=AlwaysAllow', '--client-ca-file=/pki/ca.crt'];
+  const { run, life, listening, network, fs, clock, unhandled, failNextError } = await setUp(...flags);
+  const writeAuthorities = async (): Promise<void> => {
+    await fs.makeDirectory('/pki');
+    await fs.writeFile('/pki/ca.crt', '');
+  };
+  await writeAuthorities();
+  const served = run();
+  await listening;
+  await clock.advance(0);
+  failNextError(new TypeError('a bug'));
+  await fs.removeTree('/pki'); // the end of its watch is logged, and the log throws
+  await clock.advance(0);
+  await writeAuthorities();
+  assert.equal(unhandled.failedParts(), 'kubelet API has failed: a bug');
+  await (await network.serveTls(ADDRESS, {}, unexpected)).close(); // the port is free meanwhile
+  await clock.advance(1_000);
+  const tls = { authorities: [await fs.readText('/var/lib/kubelet/pki/kubelet.crt')], serverName: 'box' };
+  const ask = async (path: string): Promise<string> => {
+    const request = { target: ADDRESS, scheme: 'https', tls, method: 'GET', path } as const;
+    const { body } = await network.request(request, life.signal);
+    return Buffer.concat(await Array.fromAsync(body)).toString();
+  };
+  const excluded = 'exclude=syncloop&exclude=unhandled-errors';
+  assert.match(await ask(`/healthz?${excluded}`), /^\[-\]parts failed: reason withheld$/m);
+  assert.equal(await ask('/healthz/unhandled-errors'), 'internal server error: kubelet API: a bug\n');
+  await clock.advance(30_000);
+  assert.equal(await ask(`/healthz?${excluded}`), 'ok');
   life.abort();
   await served;
 });

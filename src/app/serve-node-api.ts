@@ -1,6 +1,6 @@
 import { errorText } from '../base/error-text.ts';
-import type { Log } from '../base/log.ts';
 import { runAllOrAbort } from '../base/run-all-or-abort.ts';
+import { supervise } from '../base/supervise.ts';
 import type { Host } from '../host/host.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import { openServingCertificate, servingCertificateSettings } from './cluster/cluster-certificates.ts';
@@ -9,56 +9,74 @@ import type { KubeletSettings } from './config/load-config.ts';
 import { StartupError } from './embedded/startup-error.ts';
 import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } from './kubelet-server.ts';
 
-export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
+export interface NodeApiParts
+  extends Pick<KubeletServerParts, 'log' | 'unhandled' | 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
   readonly host: Host;
-  readonly log: Log;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
   readonly ownNode: NodeCache;
 }
 
-/** Serves kubelet's API on :10250 until the signal aborts. Rejects with a `StartupError` when it cannot listen. */
+/**
+ * Serves kubelet's API on :10250 until the signal aborts. Rejects with a `StartupError` when it cannot listen at first; a
+ * later failure restarts it.
+ */
 export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiParts, signal: AbortSignal): Promise<void> {
   const { enableServer, address, port } = settings.config;
   if (!enableServer) return;
-  const { host, log, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
+  let hasListened = false;
+  const onListening = (): void => {
+    hasListened = true;
+  };
+  const run = async (each: AbortSignal): Promise<void> => {
+    try {
+      await serveOnce(settings, parts, onListening, each);
+    } catch (error) {
+      if (hasListened || each.aborted) throw error;
+      const listenAddress = `${address.includes(':') ? `[${address}]` : address}:${port}`;
+      const message = `cannot serve the API of the node on ${listenAddress}: ${errorText(error)}`;
+      throw new StartupError(message, { cause: error });
+    }
+  };
+  const isFatal = (error: unknown): boolean => error instanceof StartupError;
+  const { unhandled, host } = parts;
+  await supervise({ name: 'kubelet API', run, isEndless: true, isFatal }, { clock: host.clock, unhandled }, signal);
+}
+
+async function serveOnce(
+  settings: KubeletSettings,
+  parts: NodeApiParts,
+  onListening: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host, log, unhandled, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
     subscribe: (listener: () => void) => ownNode.subscribe(listener),
   };
-  let isListening = false;
-  try {
-    const certificate = await openServingCertificate(servingCertificateSettings(settings), {
-      fs,
-      network,
-      processes,
-      clock,
-      random,
-      signingKeys,
-      log,
-      api: cluster?.apiServer,
-      addresses,
-    });
-    const server = createKubeletServer({
-      host,
-      log,
-      view,
-      runtime,
-      syncLoopUnhealthyReason,
-      certificate,
-      reviews: cluster?.reviews,
-      settings: kubeletServerSettings(settings),
-      onListening: () => {
-        isListening = true;
-      },
-    });
-    await runAllOrAbort([(each) => server.run(each), (each) => certificate.run(each)], signal);
-  } catch (error) {
-    if (isListening || signal.aborted) throw error;
-    const listenAddress = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-    throw new StartupError(`cannot serve the API of the node on ${listenAddress}: ${errorText(error)}`, {
-      cause: error,
-    });
-  }
+  const certificate = await openServingCertificate(servingCertificateSettings(settings), {
+    fs,
+    network,
+    processes,
+    clock,
+    random,
+    signingKeys,
+    log,
+    api: cluster?.apiServer,
+    addresses,
+  });
+  const server = createKubeletServer({
+    host,
+    log,
+    unhandled,
+    view,
+    runtime,
+    syncLoopUnhealthyReason,
+    certificate,
+    reviews: cluster?.reviews,
+    settings: kubeletServerSettings(settings),
+    onListening,
+  });
+  await runAllOrAbort([(each) => server.run(each), (each) => certificate.run(each)], signal);
 }

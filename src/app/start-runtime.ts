@@ -50,13 +50,13 @@ export interface EmbeddedFolders {
 /** The embedded runtime of `nodelet kubelet`: with the network of the cluster. Its containers outlive the process. */
 export async function startEmbeddedRuntime(
   { rootDir, stateDir }: EmbeddedFolders,
-  { host, version, pid, env }: AgentProcess,
+  { host, version, pid, env, unhandled }: AgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const onWaiting = (text: string): void => log.info(text);
   const runtime = await startEmbedded(
-    { ...DEFAULT_RUNTIME_CONFIG, rootDir, stateDir, host, version, pid, env, log, onWaiting },
+    { ...DEFAULT_RUNTIME_CONFIG, rootDir, stateDir, host, version, pid, env, log, unhandled, onWaiting },
     signal,
   );
   return {

@@ -30,3 +30,14 @@ test('ChangeSignal rejects every wait after an error', async () => {
   await assert.rejects(signal.next(), { message: 'broken' });
   await assert.rejects(signal.next(), { message: 'broken' });
 });
+
+test('ChangeSignal: a wait whose signal aborts leaves the notification to the next reader', async () => {
+  const signal = new ChangeSignal();
+  const stopped = new AbortController();
+  const waiting = signal.next(stopped.signal);
+  stopped.abort();
+  assert.equal(await waiting, false);
+  signal.notify();
+  assert.equal(await signal.next(stopped.signal), false);
+  assert.equal(await signal.next(new AbortController().signal), true);
+});

@@ -3,6 +3,8 @@ import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import { LatestOnly } from '../base/latest-only.ts';
 import type { Log } from '../base/log.ts';
+import { supervise } from '../base/supervise.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
@@ -31,6 +33,7 @@ export interface SyncLoopDeps {
   readonly observed: ObservedPods;
   readonly clock: Clock;
   readonly log: Log;
+  readonly unhandled: UnhandledErrors;
   /** Admission: returns why the pod may not run beside the others, or `undefined` to admit it. */
   readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodFailure | undefined;
   /** The resources that pods were allocated, and requested resizes. */
@@ -58,6 +61,7 @@ export interface SyncLoopDeps {
  * 4. Mirror pods do not run: they show a static pod at the API server.
  * 5. Workers get pods with their allocated resources. Resizes are granted only when every source is ready, so that the
  *    pods of all sources are counted.
+ * 6. An error in the dispatch of one pod does not affect other pods: its change is dispatched again in the next orphan check.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
@@ -68,10 +72,14 @@ export class SyncLoop {
   readonly #steps = new Set<{ readonly sinceMs: number }>();
   #closed = false;
   /** Coalesces requests: many rejected pods cause one orphan check. */
-  readonly #housekeeping = new LatestOnly<AbortSignal>((signal) => this.#housekeep(signal));
+  readonly #housekeeping: LatestOnly<AbortSignal>;
+  /** Changes whose dispatch failed, by UID. */
+  readonly #failedChanges = new Map<string, PodChange>();
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
+    const onUnhandled = (error: unknown): void => deps.unhandled.report('housekeeping', error);
+    this.#housekeeping = new LatestOnly<AbortSignal>((signal) => this.#housekeep(signal), onUnhandled);
   }
 
   get rejected(): ReadonlyMap<string, Pod> {
@@ -90,8 +98,11 @@ export class SyncLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { sources } = this.#deps;
-    await Promise.all([...sources.map((source) => this.#followSource(source, signal)), this.#runHousekeeping(signal)]);
+    const following = this.#deps.sources.map((source) => {
+      const run = (each: AbortSignal): Promise<void> => this.#followSource(source, each);
+      return supervise({ name: `source ${source.name}`, run, isEndless: true }, this.#deps, signal);
+    });
+    await Promise.all([...following, this.#runHousekeeping(signal)]);
   }
 
   /** Ignores further snapshots, and terminates all pods and orphans. */
@@ -132,10 +143,21 @@ export class SyncLoop {
     this.#index = indexPods(desired);
     this.#deps.onSourceErrors(source, errors);
     if (objects) this.#deps.onObjects(source, objects);
-    for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
+    for (const change of changes) if (!isMirrorPod(change.pod)) this.#tryDispatch(change);
     this.#grantResizes();
     this.#deps.onChanges(changes);
     return becameReady || changes.some(({ op, pod }) => op === 'ADD' && this.#rejected.has(pod.metadata.uid));
+  }
+
+  #tryDispatch(change: PodChange): void {
+    const { uid, name, namespace } = change.pod.metadata;
+    this.#failedChanges.delete(uid);
+    try {
+      this.#dispatch(change);
+    } catch (error) {
+      this.#failedChanges.set(uid, change);
+      this.#deps.unhandled.report('sync loop', error, { pod: `${namespace}/${name}`, op: change.op });
+    }
   }
 
   #dispatch(change: PodChange): void {
@@ -232,6 +254,7 @@ export class SyncLoop {
 
   async #housekeep(signal: AbortSignal): Promise<void> {
     if (signal.aborted || !this.#areSourcesReady()) return;
+    for (const change of [...this.#failedChanges.values()]) this.#tryDispatch(change);
     await this.#killOrphans(signal);
     if (signal.aborted) return;
     this.#grantResizes();

@@ -1,6 +1,8 @@
 import { abortable } from '../base/abortable.ts';
 import type { Log } from '../base/log.ts';
 import type { ProxyEnvironment } from '../base/proxy-for.ts';
+import { type Part, supervise } from '../base/supervise.ts';
+import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ContainerDeps } from './container/container-deps.ts';
@@ -42,6 +44,7 @@ export interface EmbeddedParts {
   /** Environment of the process; only proxy settings are read. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  readonly unhandled: UnhandledErrors;
 }
 
 /** Limit for `close` to wait for files that are still being removed. */
@@ -64,7 +67,7 @@ export interface EmbeddedRuntime {
  * Composition root of the runtime. When it resolves, sandboxes and containers of a previous process are recovered.
  */
 export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSignal): Promise<EmbeddedRuntime> {
-  const { host, settings, log } = parts;
+  const { host, settings, log, unhandled } = parts;
   const { clock, random } = host;
   const running = new AbortController();
   const paths = runtimePaths(settings);
@@ -93,15 +96,15 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   await sandboxes.recover(signal);
   await containers.recover(signal);
   const records = writeBackRecords(clock, [foundations.sandboxRecords.store, foundations.containerRecords.store]);
-  const background = [podNetwork, sandboxes, containers, nri, records, { run: () => storage.sweep() }].map(
-    async (each) => {
-      try {
-        await each.run(running.signal);
-      } catch (error) {
-        if (!running.signal.aborted) log.error('runtime background task failed', { error });
-      }
-    },
-  );
+  const background = [
+    { name: 'network configuration watch', run: (until: AbortSignal) => podNetwork.run(until), isEndless: true },
+    { name: 'sandbox cleanups', run: (until: AbortSignal) => sandboxes.runCleanups(until), isEndless: true },
+    { name: 'sandboxes', run: (until: AbortSignal) => sandboxes.run(until), isEndless: true },
+    { name: 'containers', run: (until: AbortSignal) => containers.run(until), isEndless: true },
+    nriPart(nri),
+    { name: 'record write-back', run: (until: AbortSignal) => records.run(until), isEndless: true },
+    { name: 'storage sweep', run: () => storage.sweep() },
+  ].map((part) => supervise(part, { clock, unhandled }, running.signal).catch(() => {})); // a broken invariant is reported
   const close = async (): Promise<void> => {
     running.abort(new Error('the runtime is stopping'));
     await Promise.all([...background, streaming.close()]);
@@ -121,6 +124,18 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     onNetworkChange: (listener) => podNetwork.subscribe(listener),
     close,
   };
+}
+
+/** Until its socket has listened once, an error ends the start, and `listening` rejects with it. */
+function nriPart(nri: Nri): Part {
+  let hasListened = false;
+  nri.listening.then(
+    () => {
+      hasListened = true;
+    },
+    () => undefined,
+  );
+  return { name: 'nri', run: (until) => nri.run(until), isFatal: () => !hasListened };
 }
 
 type Foundations = Awaited<ReturnType<typeof openFoundations>>;

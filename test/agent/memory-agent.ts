@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import { defaultPod } from '../../src/api/defaults/default-pod.ts';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
 import { ChangeSignal } from '../../src/base/change-signal.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
@@ -18,11 +20,18 @@ export const FOREVER = new AbortController().signal;
 export class ScriptedSource implements PodSource {
   readonly name = 'file';
   readonly #bell = new ChangeSignal();
+  #error: { readonly error: unknown } | undefined;
   #snapshot: SourceSnapshot | undefined;
   #objects = NO_OBJECTS;
 
   set(...pods: Pod[]): void {
     this.#snapshot = { pods: pods.map(defaultPod), errors: [], objects: this.#objects };
+    this.#bell.notify();
+  }
+
+  /** Ends the current stream of snapshots with an error. */
+  fail(error: unknown): void {
+    this.#error = { error };
     this.#bell.notify();
   }
 
@@ -34,9 +43,13 @@ export class ScriptedSource implements PodSource {
   }
 
   async *snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {
-    signal.addEventListener('abort', () => this.#bell.close(), { once: true });
     if (this.#snapshot) yield this.#snapshot;
-    while (await this.#bell.next()) if (this.#snapshot) yield this.#snapshot;
+    while (await this.#bell.next(signal)) {
+      const failed = this.#error;
+      this.#error = undefined;
+      if (failed) throw failed.error;
+      if (this.#snapshot) yield this.#snapshot;
+    }
   }
 }
 
@@ -46,6 +59,9 @@ export interface MemoryAgent extends AsyncDisposable {
   readonly runtime: FakeRuntime;
   readonly source: ScriptedSource;
   readonly agent: Agent;
+  readonly unhandled: UnhandledErrors;
+  /** Settles when the agent has ended. */
+  readonly done: Promise<void>;
   /** Releases everything, as the end of the process does; the machine and the runtime stay. Done at the end of an `await using` too. */
   stop(): Promise<void>;
 }
@@ -104,8 +120,10 @@ export async function startAgent(
   { host, runtime, apiServer }: World = newWorld(),
   settings: Partial<AgentSettings> = {},
   log: Log = silentLog,
+  expectedUnhandled: readonly string[] = [],
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
+  const unhandled = new UnhandledErrors({ clock: host.clock, log });
   const end = new AbortController();
   const { clock, random } = host;
   const { nodeName } = SETTINGS;
@@ -118,6 +136,7 @@ export async function startAgent(
       sources: [source, ...fromApi],
       settings: { ...SETTINGS, ...settings },
       log,
+      unhandled,
       ...(apiServer && { apiServer }),
     },
     end.signal,
@@ -126,8 +145,9 @@ export async function startAgent(
   async function stop(): Promise<void> {
     end.abort(new Error('stopped'));
     await host.clock.runUntil(done);
+    assert.deepEqual([...unhandled.counts.keys()], expectedUnhandled, 'parts with unexpected errors');
   }
-  return { host, runtime, source, agent, stop, [Symbol.asyncDispose]: stop };
+  return { host, runtime, source, agent, unhandled, done, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** An agent and the API server that its pods come from. */

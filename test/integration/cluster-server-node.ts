@@ -6,6 +6,7 @@ import { connectCluster } from '../../src/app/cluster/connect-cluster.ts';
 import { createKubeletServer, type KubeletServerSettings } from '../../src/app/kubelet-server.ts';
 import { connectEndpoint } from '../../src/app/start-runtime.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
@@ -46,6 +47,7 @@ export async function startServingNode(
   const server = createKubeletServer({
     host,
     log,
+    unhandled: new UnhandledErrors({ clock: host.clock, log }),
     settings: serverSettings(plane),
     view: agent,
     runtime: cri.runtime,

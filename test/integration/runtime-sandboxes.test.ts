@@ -95,7 +95,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
     });
     await sandboxes.recover(signal);
     const stopped = new AbortController();
-    const running = sandboxes.run(stopped.signal);
+    const running = Promise.all([sandboxes.run(stopped.signal), sandboxes.runCleanups(stopped.signal)]);
     return {
       sandboxes,
       async end() {

@@ -126,6 +126,7 @@ async function open(
   await sandboxes.recover(signal);
   await containers.recover(signal);
   void sandboxes.run(signal);
+  void sandboxes.runCleanups(signal);
   void containers.run(signal);
   return { killer, sandboxes, containers };
 }

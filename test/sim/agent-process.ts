@@ -1,7 +1,8 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
-import type { Log } from '../../src/base/log.ts';
+import type { Log, LogFields } from '../../src/base/log.ts';
+import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
@@ -105,6 +106,7 @@ export class AgentProcess {
       ...(api && { apiServer: api, node: NODE_SETTINGS }),
       settings: logs ? { ...SETTINGS, containerLogs: ROTATION } : SETTINGS,
       log,
+      unhandled: this.#unhandledErrors(),
     };
     const forever = new AbortController().signal;
     const certificates = api && (await loadCertificates(host, api, log));
@@ -115,6 +117,12 @@ export class AgentProcess {
     });
     this.#agent = agent;
     await Promise.all([agent.run(forever), certificates?.run(forever)]);
+  }
+
+  /** No error of the world is unexpected: a part that fails is a defect. */
+  #unhandledErrors(): UnhandledErrors {
+    const error = (_: string, fields: LogFields = {}): void => this.#ended(fields['stack']);
+    return new UnhandledErrors({ clock: this.gate.clock, log: { ...this.#deps.log, error } });
   }
 
   #ended(error: unknown): void {

@@ -1,6 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { ConnectOptions, CriConnection } from '../../cri/client.ts';
 import { connectInProcess } from '../../cri/in-process.ts';
 import type { Cri } from '../../cri/services.ts';
@@ -41,6 +42,7 @@ export interface LocalRuntimeOptions {
   /** The environment of the process, for its proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  readonly unhandled: UnhandledErrors;
   /** Called for each image command that the start waits for. */
   onWaiting?(text: string): void;
 }

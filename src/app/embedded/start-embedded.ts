@@ -1,6 +1,7 @@
 import { goArchitecture } from '../../base/go/go-architecture.ts';
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { FolderTakenError } from '../../host/folder-claims.ts';
@@ -29,6 +30,7 @@ export interface EmbeddedOptions extends EmbeddedRuntimeConfig {
   /** The environment of the process, for its proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  readonly unhandled: UnhandledErrors;
   /** Called for each image command that the start waits for. */
   onWaiting?(text: string): void;
   /** Called once the folders are claimed, before the runtime reads them. */
@@ -53,7 +55,7 @@ export interface RunningEmbedded {
  * Rejects with a `StartupError` for the user.
  */
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
-  const { host, version, env, log, stateDir } = options;
+  const { host, version, env, log, unhandled, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
   if (missing !== undefined) throw new StartupError(missing);
   const disks = { ...options, fs: host.fs };
@@ -66,7 +68,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     const architecture = goArchitecture();
     const open = (config: EmbeddedRuntimeConfig, until: AbortSignal): Promise<EmbeddedRuntime> => {
       const settings = embeddedSettings(config, { mayLowerOomScore });
-      return openEmbeddedRuntime({ host, settings, log, env, version, architecture }, until);
+      return openEmbeddedRuntime({ host, settings, log, unhandled, env, version, architecture }, until);
     };
     const openPrevious = (previousDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>
       open({ ...options, stateDir: previousDir, nriSocket: undefined }, until);

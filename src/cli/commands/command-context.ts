@@ -1,6 +1,7 @@
 import type { Host } from '../../host/host.ts';
 import type { MachineFacts } from '../../host/machine-facts.ts';
 import type { Terminal } from '../output/terminal.ts';
+import type { ProcessErrors } from './process-errors.ts';
 
 export type Interrupt = 'SIGINT' | 'SIGTERM';
 
@@ -18,4 +19,6 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** From the first subscription on, interrupts do not end the process by themselves. */
   onInterrupt(listener: (interrupt: Interrupt) => void): () => void;
+  /** The errors of the process that no code has handled. */
+  readonly processErrors: ProcessErrors;
 }

@@ -14,6 +14,7 @@ import type { CriOptions } from './cri.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
+import { createUnhandledErrors, surviveErrors } from './survive-errors.ts';
 
 /** What the log says without being asked for more: that it serves, and what went wrong. */
 const DEFAULT_VERBOSITY = 2;
@@ -45,12 +46,14 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
   const socketPath = parseEndpoint(options.listen);
   await refuseTakenSocket(host, socketPath);
   const onWaiting = (text: string): void => log.info(text);
-  const parts = { ...options, host, version, pid, env, log, onWaiting, pinnedImages: [] };
+  const unhandled = createUnhandledErrors(context, log);
+  const parts = { ...options, host, version, pid, env, log, unhandled, onWaiting, pinnedImages: [] };
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
     const server = await serveCri({ socketPath, mode: 0o660, ...host }, instrument(runtime.cri));
     log.info('serving CRI', { endpoint: options.listen });
+    surviveErrors(context, unhandled);
     await aborted(signal);
     log.info('ending; containers are left running');
     await server.close();

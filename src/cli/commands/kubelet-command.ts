@@ -1,4 +1,5 @@
 import type { Agent } from '../../app/agent.ts';
+import type { AgentProcess } from '../../app/agent-process.ts';
 import { KubeconfigError } from '../../app/cluster/kubeconfig-document.ts';
 import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
 import { kubeletHelp } from '../../app/config/kubelet-help.ts';
@@ -19,6 +20,7 @@ import type { CommandContext } from './command-context.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
+import { createUnhandledErrors, surviveErrors } from './survive-errors.ts';
 
 const STATE_DIR = '/run/nodelet';
 
@@ -53,8 +55,10 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
 
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
   await using _claim = await claimRootDir(settings, context.host);
-  const local = await start(settings, context, log, ending.requested);
+  const unhandled = createUnhandledErrors(context, log);
+  const local = await start(settings, { ...context, unhandled }, log, ending.requested);
   if (local === undefined) return EXIT.ok;
+  surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
   try {
     await Promise.race([local.finished, aborted(ending.requested)]);
@@ -80,16 +84,16 @@ async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folde
 /** `undefined` when a shutdown was requested before it had started. */
 async function start(
   settings: KubeletSettings,
-  context: CommandContext,
+  process: AgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<LocalAgent | undefined> {
-  const { version, pid, host } = context;
+  const { version, pid, host } = process;
   const { fs, network, clock } = host;
   const onBuilt = (agent: Agent): void => void logAgentEvents(agent, log);
   const options = { stateDir: STATE_DIR, identity: { version, pid }, fs, network, clock, onBuilt };
   try {
-    return await startLocalAgent(options, createKubeletAgentFactory(settings, STATE_DIR, context, log), signal);
+    return await startLocalAgent(options, createKubeletAgentFactory(settings, STATE_DIR, process, log), signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     if (!(error instanceof KubeconfigError)) throw error;

@@ -3,6 +3,7 @@ import { type AgentFactory, type LocalAgent, startLocalAgent } from '../../app/s
 import { aborted } from '../../base/aborted.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
@@ -21,6 +22,7 @@ import type { RunOptions } from './run.ts';
 import { Shutdown } from './shutdown.ts';
 import { overdueText, type ShutdownOverdue, whenOverdue } from './shutdown-deadline.ts';
 import { longestGrace, stopPods, waitForEmptyRuntime } from './stop-pods.ts';
+import { createUnhandledErrors, surviveErrors } from './survive-errors.ts';
 import { waitForPods } from './wait-for-pods.ts';
 
 /** The interval of rescans of the manifests, the safety net of inotify: kubelet's `fileCheckFrequency`. */
@@ -33,7 +35,12 @@ const KILL_MS = 5_000;
 const LAST_LINES_MS = 500;
 
 /** Chooses the runtime and the agent behind `nodelet run`. */
-export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentFactory;
+export type WireAgent = (
+  options: RunOptions,
+  source: PodSource,
+  process: CommandContext & { readonly unhandled: UnhandledErrors },
+  log: Log,
+) => AgentFactory;
 
 interface Run {
   readonly options: RunOptions;
@@ -78,20 +85,23 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNewError(pod, error));
+  const unhandled = createUnhandledErrors(context, log);
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    return await Promise.race([runPods(run, wire(options, source, context, log)), abandonment(run, over.signal)]);
+    const wiring = wire(options, source, { ...context, unhandled }, log);
+    return await Promise.race([runPods(run, wiring, unhandled), abandonment(run, over.signal)]);
   } finally {
     over.abort();
     unsubscribe();
   }
 }
 
-async function runPods(run: Run, wiring: AgentFactory): Promise<number> {
-  const { ending, screen } = run;
+async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledErrors): Promise<number> {
+  const { ending, screen, context } = run;
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
+  surviveErrors(context, unhandled);
   const failure = local.finished.then(
     () => new Error('its work ended by itself'),
     (error: unknown) => error,

@@ -52,6 +52,7 @@ export function scriptedContext({ terminal, terminals = [], ...more }: ScriptedC
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    processErrors: { survive: () => () => undefined, endAfterBug: fail },
     ...more,
     env,
   };
@@ -59,6 +60,10 @@ export function scriptedContext({ terminal, terminals = [], ...more }: ScriptedC
     for (const listener of listeners) listener(kind);
   };
   return { context, host, written, interrupt };
+}
+
+function fail(error: unknown): never {
+  throw error;
 }
 
 async function* nothing(): AsyncGenerator<never, void, void> {}

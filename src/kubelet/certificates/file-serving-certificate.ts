@@ -25,7 +25,10 @@ export class FileServingCertificate implements ServingCertificate {
   readonly #deps: FileServingCertificateDeps;
   readonly #listeners = new Listeners();
   /** One reload at a time, so that an older one never overwrites a newer one. */
-  readonly #reloads = new LatestOnly<void>(() => this.#reload());
+  readonly #reloads = new LatestOnly<void>(
+    () => this.#reload(),
+    (error) => this.#deps.log.error('cannot reload the serving certificate', { error }),
+  );
   #held: HeldCertificate | undefined;
 
   constructor(place: CertificateFiles, deps: FileServingCertificateDeps) {

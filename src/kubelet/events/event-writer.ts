@@ -67,8 +67,8 @@ export class EventWriter {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#bell.close(), { once: true });
-    while (!signal.aborted && (await this.#bell.next())) {
+    if (this.#pending || this.#queue.length > 0) this.#bell.notify(); // left by a failed run
+    while (!signal.aborted && (await this.#bell.next(signal))) {
       try {
         while (this.#next()) await this.#write(signal);
       } catch (error) {

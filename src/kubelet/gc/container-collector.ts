@@ -1,6 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -28,6 +29,7 @@ export interface ContainerCollectorDeps extends RemovalDeps {
   readonly observed: Pick<ObservedPods, 'all' | 'get' | 'refresh'>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly unhandled: Pick<UnhandledErrors, 'report'>;
   readonly policy: DeadContainerPolicy;
   /** The worker of a pod, if it has one. */
   readonly workerOf: (uid: string) => WorkerView | undefined;
@@ -46,13 +48,15 @@ export interface ContainerCollectorDeps extends RemovalDeps {
 export class ContainerCollector {
   readonly #deps: ContainerCollectorDeps;
   readonly #life: AbortSignal;
-  readonly #slot = new LatestOnly<void>(() => this.#collect());
+  readonly #slot: LatestOnly<void>;
   readonly #changed = new Set<string>();
   #isDue = false;
 
   constructor(deps: ContainerCollectorDeps, life: AbortSignal) {
     this.#deps = deps;
     this.#life = life;
+    const onUnhandled = (error: unknown): void => deps.unhandled.report('container garbage collection', error);
+    this.#slot = new LatestOnly<void>(() => this.#collect(), onUnhandled);
   }
 
   /** Called when an observed pod changed: a container may have exited. */

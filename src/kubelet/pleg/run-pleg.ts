@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts';
+import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
 import type { RuntimeEvents } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from './observed-pods.ts';
@@ -21,7 +22,11 @@ export interface PlegDeps {
 
 /** Keeps the observed pods up to date until the signal aborts. */
 export async function runPleg(deps: PlegDeps, signal: AbortSignal): Promise<void> {
-  await Promise.all([relistPeriodically(deps, signal), deps.events && followEvents(deps, deps.events, signal)]);
+  const { events } = deps;
+  await runAllOrAbort(
+    [(each) => relistPeriodically(deps, each), async (each) => events && followEvents(deps, events, each)],
+    signal,
+  );
 }
 
 async function relistPeriodically(deps: PlegDeps, signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
+import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { IncomingUpgrade } from '../../host/network.ts';
@@ -50,7 +51,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     return { url };
   };
   const api = createKubeletApi({
-    ...{ view, fs, network, clock, log: silentLog },
+    ...{ view, fs, network, clock, log: silentLog, unhandled: new UnhandledErrors({ clock, log: silentLog }) },
     runtime: { exec: give, attach: give, portForward: give },
     authenticate: async () => ({ name: 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
@@ -196,7 +197,10 @@ test('/configz shows the configuration', async () => {
 });
 
 test('/metrics has the existing metrics', async () => {
-  const { view, fs, get } = await setUp();
+  const unhandled = new UnhandledErrors({ clock: { monotonic: () => 0 }, log: silentLog });
+  unhandled.report('pleg', new Error('a bug'));
+  unhandled.partRestarted('pleg');
+  const { view, fs, get } = await setUp({ unhandled });
   view.show(running());
   await fs.makeDirectory('/proc/self/fd', 0o755);
   await fs.writeFile('/proc/self/fd/0', '');
@@ -218,6 +222,8 @@ test('/metrics has the existing metrics', async () => {
     'kubelet_running_containers{container_state="running"} 1',
     'kubelet_running_pods 1',
     'kubernetes_build_info{git_version="v1.36.4",major="1",minor="36",platform="linux/amd64"} 1',
+    'nodelet_part_restarts_total{part="pleg"} 1',
+    'nodelet_unhandled_errors_total{part="pleg"} 1',
     'process_cpu_seconds_total 2',
     'process_max_fds 1024',
     'process_open_fds 1',

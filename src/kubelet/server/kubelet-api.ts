@@ -1,6 +1,7 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
 import type { TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
@@ -20,12 +21,14 @@ import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './
 import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { type StreamAddressDeps, streamAddress } from './stream-address.ts';
+import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
 
 export interface KubeletApiDeps extends Omit<ContainerLogsDeps, 'view' | 'fs'>, Omit<StreamAddressDeps, 'view'> {
   readonly view: AgentView;
   readonly fs: FileSystem;
   readonly network: Pick<Network, 'upgrade' | 'lookup'>;
   readonly log: Log;
+  readonly unhandled: UnhandledErrors;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   /** `enableDebuggingHandlers` */
@@ -58,10 +61,11 @@ export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
   };
 }
 
-function createMetrics({ view, build, fs }: KubeletApiDeps): MetricRegistry {
+function createMetrics({ view, build, fs, unhandled }: KubeletApiDeps): MetricRegistry {
   const metrics = new MetricRegistry();
   metrics.source(() => agentMetrics(view, build));
   metrics.source(() => processMetrics(fs));
+  metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;
 }
 

@@ -12,12 +12,14 @@ function setUp() {
   const life = new AbortController();
   const logged: LogFields[] = [];
   const log = { ...silentLog, error: (_: string, fields: LogFields = {}) => void logged.push(fields) };
-  const run = (address = ADDRESS) => serveHealthz(address, { network, clock, log }, life.signal);
+  const failed: { parts?: string } = {};
+  const deps = { network, clock, log, failedParts: () => failed.parts };
+  const run = (address = ADDRESS) => serveHealthz(address, deps, life.signal);
   const ask = async (path: string, method: 'GET' | 'POST' = 'GET') => {
     const { status, headers, body } = await network.request({ target: ADDRESS, method, path }, never);
     return { status, headers, body: Buffer.concat(await Array.fromAsync(body)).toString() };
   };
-  return { network, clock, life, logged, run, ask };
+  return { network, clock, life, logged, failed, run, ask };
 }
 
 const LINE = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
@@ -28,6 +30,7 @@ for (const [path, answer] of [
   ['/healthz', { status: 200, headers: LINE, body: 'ok' }],
   ['/healthz?verbose', { status: 200, headers: LINE, body: '[+]ping ok\nhealthz check passed\n' }],
   ['/healthz/ping', { status: 200, headers: TEXT, body: 'ok' }],
+  ['/healthz/parts', { status: 200, headers: TEXT, body: 'ok' }],
   ['/healthz/syncloop', UNKNOWN],
   ['/healthz/', UNKNOWN],
   ['/metrics', UNKNOWN],
@@ -43,6 +46,20 @@ for (const [path, answer] of [
     await running;
   });
 }
+
+test('serveHealthz() reports failed parts, and their reasons only under their own path', async () => {
+  const { run, ask, failed } = setUp();
+  void run();
+  failed.parts = 'pleg has failed: a bug';
+  const all = await ask('/healthz');
+  assert.deepEqual(
+    [all.status, all.body],
+    [500, '[+]ping ok\n[-]parts failed: reason withheld\nhealthz check failed\n'],
+  );
+  const one = await ask('/healthz/parts');
+  assert.deepEqual([one.status, one.body], [500, 'internal server error: pleg has failed: a bug\n']);
+  assert.equal((await ask('/healthz?exclude=parts')).status, 200);
+});
 
 test('serveHealthz() redirects to the clean path', async () => {
   const { run, ask } = setUp();

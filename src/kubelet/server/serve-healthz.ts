@@ -11,11 +11,11 @@ export interface HealthzServing {
   readonly network: Pick<Network, 'serveTcp'>;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Log;
+  /** Why parts of the process have failed; `undefined` while all run. */
+  readonly failedParts: () => string | undefined;
 }
 
 const RETRY_MS = 5000;
-/** As in kubelet, a response is all that is checked; port 10250 has the other checks. */
-const CHECKS: HealthChecks = new Map([['ping', () => undefined]]);
 
 /**
  * Serves `/healthz` over plain HTTP until the signal aborts, for local clients. Port 0 disables it. Retries when it cannot
@@ -30,12 +30,18 @@ export async function serveHealthz(address: TcpAddress, deps: HealthzServing, si
 
 async function listen(
   address: TcpAddress,
-  { network, clock, log }: HealthzServing,
+  { network, clock, log, failedParts }: HealthzServing,
   signal: AbortSignal,
 ): Promise<TcpServer | undefined> {
+  // As in kubelet, a response proves most of it; port 10250 has the other checks. Programs restart an agent that is unhealthy
+  // here, so a single error that is over is not among them.
+  const checks: HealthChecks = new Map([
+    ['ping', () => undefined],
+    ['parts', failedParts],
+  ]);
   while (!signal.aborted) {
     try {
-      return await network.serveTcp(address, answer);
+      return await network.serveTcp(address, healthzHandler(checks));
     } catch (error) {
       log.error('cannot serve /healthz, will try again', { address: address.host, port: address.port, error });
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
@@ -44,7 +50,9 @@ async function listen(
   return undefined;
 }
 
-const answer: HttpHandler = async (request) => {
-  const route = findHealthzRoute(request.path, CHECKS);
-  return route.kind === 'healthz' ? healthResponse(CHECKS, route.check, request.query) : openResponse(route, request);
-};
+function healthzHandler(checks: HealthChecks): HttpHandler {
+  return async (request) => {
+    const route = findHealthzRoute(request.path, checks);
+    return route.kind === 'healthz' ? healthResponse(checks, route.check, request.query) : openResponse(route, request);
+  };
+}

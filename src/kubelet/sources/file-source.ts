@@ -45,11 +45,20 @@ interface Manifest extends SourceSnapshot {
  * pods are missing from one snapshot, although their UIDs stay the same.
  */
 export function createFileSource(options: FileSourceOptions, deps: FileSourceDeps): PodSource {
-  return { name: 'file', snapshots: (signal) => snapshots(options, deps, signal) };
+  const memory: Memory = { known: new Map(), pods: [], wasComplete: false };
+  return { name: 'file', snapshots: (signal) => snapshots(options, memory, deps, signal) };
+}
+
+/** What was read last. A restarted source keeps the last good pods too. */
+interface Memory {
+  known: ReadonlyMap<string, Manifest>;
+  pods: readonly Pod[];
+  wasComplete: boolean;
 }
 
 async function* snapshots(
   options: FileSourceOptions,
+  memory: Memory,
   deps: FileSourceDeps,
   signal: AbortSignal,
 ): AsyncGenerator<SourceSnapshot> {
@@ -60,20 +69,17 @@ async function* snapshots(
     ...options.paths.map((path) => notifyOnChange(path, removed, changes, deps, signal)),
     rescan(options, changes, deps, signal),
   ];
-  let known: ReadonlyMap<string, Manifest> = new Map();
-  let pods: readonly Pod[] = [];
   let sent: string | undefined;
-  let wasComplete = false;
   do {
-    const left = splitRemoved(known, removed);
+    const left = splitRemoved(memory.known, removed);
     removed.clear();
     const { manifests, errors, readFailed } = await readAll(options, left.manifests, deps);
-    known = manifests;
-    wasComplete ||= !readFailed;
+    memory.known = manifests;
+    memory.wasComplete ||= !readFailed;
     if (readFailed) notifySoon(changes, deps, signal);
-    const all = combine(manifests, errors, options, pods);
-    ({ pods } = all);
-    const snapshot: SourceSnapshot = { ...all, ...(!wasComplete && { incomplete: true }) };
+    const all = combine(manifests, errors, options, memory.pods);
+    memory.pods = all.pods;
+    const snapshot: SourceSnapshot = { ...all, ...(!memory.wasComplete && { incomplete: true }) };
     const without = withoutPods(snapshot, left.uids);
     if (without !== snapshot && !signal.aborted) yield without;
     const state = JSON.stringify(snapshot);

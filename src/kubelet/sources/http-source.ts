@@ -49,11 +49,18 @@ const NOTHING: Reading = { text: '', etag: undefined, pods: [], errors: [] };
  * 3. Unchanged text makes no new snapshot. If the server sends an `ETag`, requests are conditional.
  */
 export function createHttpSource(options: HttpSourceOptions, deps: HttpSourceDeps): PodSource {
-  return { name: 'http', snapshots: (signal) => snapshots(options, deps, signal) };
+  const memory: Memory = { reading: undefined };
+  return { name: 'http', snapshots: (signal) => snapshots(options, memory, deps, signal) };
+}
+
+/** What was read last. A restarted source keeps the last good pods too. */
+interface Memory {
+  reading: Reading | undefined;
 }
 
 async function* snapshots(
   options: HttpSourceOptions,
+  memory: Memory,
   deps: HttpSourceDeps,
   signal: AbortSignal,
 ): AsyncGenerator<SourceSnapshot> {
@@ -64,14 +71,15 @@ async function* snapshots(
     maxMs: periodMs * LAST_RETRY,
     jitter: RETRY_JITTER,
   });
-  let reading: Reading | undefined;
   let failure: string | undefined;
   let sent: string | undefined;
   while (!signal.aborted) {
-    const result = await readAgain(options, reading, deps, signal);
+    const result = await readAgain(options, memory.reading, deps, signal);
     if (signal.aborted) return;
-    if (reading === undefined) logFailure(options, deps, failure, result.failure);
-    ({ reading, failure } = result);
+    if (memory.reading === undefined) logFailure(options, deps, failure, result.failure);
+    const { reading } = result;
+    memory.reading = reading;
+    failure = result.failure;
     if (failure === undefined) backoff.reset();
     const snapshot = reading && makeSnapshot(options, reading, failure);
     const state = snapshot && JSON.stringify(snapshot);

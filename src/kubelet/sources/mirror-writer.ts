@@ -38,15 +38,14 @@ export function createMirrorWriter(deps: MirrorWriterDeps): MirrorWriter {
 async function keepMirrors(changes: ChangeSignal, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps;
   const backoff = new ExponentialBackoff(RETRY);
-  signal.addEventListener('abort', () => changes.close(), { once: true });
-  while (!signal.aborted && (await changes.next())) {
+  while (!signal.aborted && (await changes.next(signal))) {
     try {
       await syncOnce(deps, signal);
       backoff.reset();
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('cannot sync mirror pods, will retry', { error });
       changes.notify();
+      log.warn('cannot sync mirror pods, will retry', { error });
       await clock.sleep(backoff.next(random.fraction()), signal).catch(() => undefined);
     }
   }

@@ -94,19 +94,22 @@ class Writer implements StatusWriter {
   async #work(uid: string, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#deps;
     const pause = new ExponentialBackoff(RETRY);
-    while (!signal.aborted && this.#due.delete(uid)) {
-      try {
-        await this.#write(uid, signal);
-        pause.reset();
-      } catch (error) {
-        if (signal.aborted) break;
-        log.warn('cannot write pod status, will try again', { pod: this.#podName(uid), error });
-        this.#due.add(uid);
-        const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-        await clock.sleep(Math.max(asked, pause.next(random.fraction())), signal).catch(() => undefined);
+    try {
+      while (!signal.aborted && this.#due.delete(uid)) {
+        try {
+          await this.#write(uid, signal);
+          pause.reset();
+        } catch (error) {
+          if (signal.aborted) break;
+          this.#due.add(uid);
+          log.warn('cannot write pod status, will try again', { pod: this.#podName(uid), error });
+          const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+          await clock.sleep(Math.max(asked, pause.next(random.fraction())), signal).catch(() => undefined);
+        }
       }
+    } finally {
+      this.#busy.delete(uid);
     }
-    this.#busy.delete(uid);
   }
 
   async #write(uid: string, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,11 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
+import { isBrokenInvariant } from '../../base/invariant-error.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
+import { isProgrammingError } from '../../base/programming-error.ts';
+import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -20,6 +23,7 @@ export interface PodWorkerDeps {
   readonly random: Random;
   readonly syncer: PodSyncer;
   readonly log: Log;
+  readonly unhandled: Pick<UnhandledErrors, 'report'>;
   readonly syncFrequencyMs: number;
   /** Called after each change of phase. */
   readonly onPhase: (worker: PodWorker) => void;
@@ -35,7 +39,8 @@ export interface PodWorkerDeps {
  * 1. At most one call into the syncer at a time.
  * 2. Every `wake`, update or change of phase triggers a call at once.
  * 3. Terminating the pod aborts the sync in progress.
- * 4. Errors do not leave the worker: they are logged, and the same phase is retried.
+ * 4. Errors do not leave the worker: they are logged, and the same phase is retried with back-off. A programming error is
+ *    reported as unhandled. Only a broken invariant is not retried.
  */
 export class PodWorker {
   readonly uid: string;
@@ -65,7 +70,10 @@ export class PodWorker {
     this.#deps = deps;
     this.#life = life;
     this.#phaseSinceMs = deps.clock.now();
-    this.#slot = new LatestOnly(() => this.#runOnce());
+    this.#slot = new LatestOnly(
+      () => this.#runOnce(),
+      (error) => this.#retryUnhandled(error),
+    );
   }
 
   get pod(): Pod {
@@ -161,9 +169,11 @@ export class PodWorker {
       this.#lastError = undefined;
     } catch (error) {
       // The next sync follows an aborted one at once.
+      if (isBrokenInvariant(error)) throw error;
       if (pass.signal.aborted || this.#life.aborted) return;
       const fields = { pod: this.#name(), phase: this.#state.phase, error };
-      this.#deps.log.error('cannot sync the pod, will retry', fields);
+      if (isProgrammingError(error)) this.#report(error);
+      else this.#deps.log.error('cannot sync the pod, will retry', fields);
       const consecutive = (this.#lastError?.consecutive ?? 0) + 1;
       const cause = podCauseOf(error);
       this.#lastError = { error: errorText(error), ...(cause && { cause }), atMs: this.#deps.clock.now(), consecutive };
@@ -172,6 +182,16 @@ export class PodWorker {
       this.#pass = undefined;
       this.#passSinceMs = undefined;
     }
+  }
+
+  /** For an error of the worker itself: `#runOnce` handles those of its calls. */
+  #retryUnhandled(error: unknown): void {
+    this.#report(error);
+    if (!isBrokenInvariant(error)) this.#wakeIn(regularRetryDelay(0));
+  }
+
+  #report(error: unknown): void {
+    this.#deps.unhandled.report('pod worker', error, { pod: this.#name(), phase: this.#state.phase });
   }
 
   async #runPhase(signal: AbortSignal): Promise<void> {

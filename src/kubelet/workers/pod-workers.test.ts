@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { InvariantError } from '../../base/invariant-error.ts';
 import { silentLog } from '../../base/log.ts';
+import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { KillPodOptions, PodSyncer, SyncOutcome } from './pod-syncer.ts';
@@ -54,6 +56,7 @@ function setUp() {
   const syncer = new ScriptedSyncer();
   const gone: string[] = [];
   const isAdmissible = { value: true };
+  const unhandled = new UnhandledErrors({ clock, log: silentLog });
   const life = new AbortController();
   const workers: PodWorkers = new PodWorkers(
     {
@@ -61,6 +64,7 @@ function setUp() {
       random: new SeededRandom(1),
       syncer,
       log: silentLog,
+      unhandled,
       syncFrequencyMs: 60_000,
       onPhase: () => undefined,
       onGone: ({ metadata }) => gone.push(metadata.uid),
@@ -71,7 +75,7 @@ function setUp() {
     },
     life.signal,
   );
-  return { clock, syncer, workers, gone, life, isAdmissible };
+  return { clock, syncer, workers, gone, life, isAdmissible, unhandled };
 }
 
 const forever = new Promise<never>(() => undefined);
@@ -120,6 +124,35 @@ test('a failed sync is retried after 10 s plus jitter', async () => {
   assert.equal(syncer.calls.length, 1);
   await clock.advance(5_001);
   assert.equal(syncer.calls.length, 2);
+});
+
+test('a programming error is reported as unhandled, and the pod is retried as after other errors', async () => {
+  const { clock, syncer, workers, unhandled } = setUp();
+  let isBroken = true;
+  syncer.outcome = async () => {
+    if (isBroken) throw new TypeError('a bug');
+    return { kind: 'settled' };
+  };
+  workers.update(pod('a'));
+  workers.update(pod('b'));
+  await clock.advance(0);
+  assert.deepEqual([...unhandled.counts], [['pod worker', 2]]);
+  isBroken = false;
+  await clock.advance(15_000);
+  assert.equal(syncer.calls.length, 4);
+  assert.equal(workers.all.get('a')?.progress.lastError, undefined);
+});
+
+test('a broken invariant in a worker is reported and not retried', async () => {
+  const { clock, syncer, workers, unhandled } = setUp();
+  const broken = new InvariantError('two owners');
+  syncer.outcome = async () => {
+    throw broken;
+  };
+  workers.update(pod('a'));
+  await clock.advance(300_000);
+  assert.deepEqual(syncer.calls, ['sync a']);
+  await assert.rejects(unhandled.untilBroken(new AbortController().signal), broken);
 });
 
 test('a removed pod is terminated, released and purged, and its sync is aborted', async () => {

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
+import { InvariantError } from '../../base/invariant-error.ts';
 import { deletionGracePeriod } from '../pod/grace-period.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
 import { isKnownTerminated, isTerminationRequested, type PodStateQuery } from './pod-state-queries.ts';
@@ -109,6 +110,8 @@ export class PodWorkers {
   }
 
   #start(pod: Pod, options = requestedDeletion(pod)): void {
+    const { uid } = pod.metadata;
+    if (this.#workers.has(uid)) throw new InvariantError(`pod ${podFullName(pod)} with UID ${uid} has two workers`);
     const onPhase = (worker: PodWorker): void => this.#onPhase(worker);
     const onGone = (worker: PodWorker): void => this.#forget(worker);
     const isAdmissible = (successor: Pod): boolean => this.#deps.admission().isAdmissible(successor);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
+import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { PodSyncer, SyncOutcome } from './pod-syncer.ts';
@@ -27,7 +28,8 @@ async function setUp(outcome: () => Promise<SyncOutcome>) {
   };
   const random = new SeededRandom(1);
   const callbacks = { onPhase() {}, onGone() {}, admission: () => assert.fail() };
-  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, ...callbacks };
+  const unhandled = new UnhandledErrors({ clock, log: silentLog });
+  const deps = { clock, random, syncer, log: silentLog, unhandled, syncFrequencyMs: 60_000, ...callbacks };
   const workers = new PodWorkers(deps, new AbortController().signal);
   workers.update(pod);
   await clock.advance(0);

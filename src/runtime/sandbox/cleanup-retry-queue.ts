@@ -33,10 +33,8 @@ export class CleanupRetryQueue {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const pause = new ExponentialBackoff(BACKOFF);
-    const onAbort = (): void => this.#bell.close();
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    while (await this.#bell.next()) {
+    if (this.#pending.size > 0) this.#bell.notify(); // left by a failed run
+    while (await this.#bell.next(signal)) {
       try {
         await clock.sleep(pause.next(random.fraction()), signal);
       } catch {

@@ -24,8 +24,10 @@ export interface Sandboxes {
   readonly verbs: SandboxVerbs;
   /** Call once, before any verb and before containers are recovered. */
   recover(signal: AbortSignal): Promise<void>;
-  /** Background work, until the signal aborts. Call after containers are recovered. */
+  /** Watches the pause processes until the signal aborts, which is final. Call after containers are recovered. */
   run(signal: AbortSignal): Promise<void>;
+  /** Retries failed cleanups until the signal aborts. May be called again afterwards. */
+  runCleanups(signal: AbortSignal): Promise<void>;
   readonly view: SandboxView;
 }
 
@@ -55,12 +57,9 @@ export function createSandboxes(deps: SandboxDeps): Sandboxes {
     recover: (signal) => recoverSandboxes(all, signal),
     async run(signal) {
       void deps.namespaces.warmUp();
-      await Promise.all([
-        cleanups.run(signal),
-        collectNetworks(deps, store, signal),
-        aborted(signal).then(() => pauses.close()),
-      ]);
+      await Promise.all([collectNetworks(deps, store, signal), aborted(signal).then(() => pauses.close())]);
     },
+    runCleanups: (signal) => cleanups.run(signal),
     view: {
       get all() {
         return store.all;

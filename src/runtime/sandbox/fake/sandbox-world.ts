@@ -93,7 +93,8 @@ export async function createSandboxWorld(): Promise<SandboxWorld> {
     const sandboxes = createSandboxes(await sandboxDeps(world, bootId));
     await sandboxes.recover(signal);
     const end = new AbortController();
-    return { sandboxes, end, running: sandboxes.run(end.signal) };
+    const running = Promise.all([sandboxes.run(end.signal), sandboxes.runCleanups(end.signal)]);
+    return { sandboxes, end, running };
   };
   let current = await begin();
   return world;
