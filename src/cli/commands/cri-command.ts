@@ -49,7 +49,7 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
-    const server = await serveCri({ socketPath, mode: 0o660, ...host }, instrument(runtime.cri));
+    const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
     log.info('serving CRI', { endpoint: options.listen });
     await aborted(signal);
     log.info('ending; containers are left running');
