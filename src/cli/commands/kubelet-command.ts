@@ -16,6 +16,7 @@ import { KUBERNETES_VERSION } from '../../kubelet/node/status/kubernetes-version
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
+import { holdLockFile } from './hold-lock-file.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -52,6 +53,15 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
 }
 
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
+  const { lockFiles } = context.host;
+  const onContention = (): void => void ending.request(); // never resolves: pods are left running
+  const lockDeps = { lockFiles, log, onContention };
+  const lock = await holdLockFile(settings.flags, lockDeps, ending.requested).catch((error: unknown) => {
+    if (!ending.requested.aborted) throw error;
+    return undefined;
+  });
+  if (lock === undefined) return EXIT.ok;
+  await using _lock = lock;
   await using _claim = await claimRootDir(settings, context.host);
   const local = await start(settings, context, log, ending.requested);
   if (local === undefined) return EXIT.ok;
@@ -66,8 +76,8 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
 }
 
 /**
- * Pods of one folder have one agent. Of kubelet itself this sees nothing: it locks no folder, only the file of
- * `--lock-file` where it is given one.
+ * Pods of one folder have one agent. Of kubelet itself this sees nothing: it locks no folder, only the file of `--lock-file`
+ * where it is given one, which `holdLockFile` has locked before.
  */
 async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folderClaims }: Host) {
   await fs.makeDirectory(rootDir, 0o750);
