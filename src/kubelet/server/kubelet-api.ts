@@ -23,7 +23,9 @@ import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './rout
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
 
-export interface KubeletApiDeps extends Omit<ContainerLogsDeps, 'view' | 'fs' | 'clock'>, Omit<StreamAddressDeps, 'view'> {
+export interface KubeletApiDeps
+  extends Omit<ContainerLogsDeps, 'view' | 'fs' | 'clock'>,
+    Omit<StreamAddressDeps, 'view'> {
   readonly view: AgentView;
   readonly fs: FileSystem;
   readonly network: Pick<Network, 'upgrade' | 'lookup'>;

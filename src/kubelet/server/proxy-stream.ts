@@ -53,7 +53,10 @@ export async function proxyStream(
       },
       signal,
     );
-    return { headers: Object.entries(headers), serve: (client) => void copyBothWays(client, stream, clock).finally(onEnd) };
+    return {
+      headers: Object.entries(headers),
+      serve: (client) => void copyBothWays(client, stream, clock).finally(onEnd),
+    };
   } catch (error) {
     if (error instanceof UpgradeRejectedError) throw asHttpError(error);
     throw new HttpError(500, errorText(error), { cause: error });

@@ -6,7 +6,14 @@ import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { eventLoopTurn } from '../../host/linux/process/event-loop-turn.ts';
 import type { ByteStream, UpgradedConnection } from '../../host/network.ts';
-import { observedOf, READY, reportOf, runningContainer, ScriptedView, staticPod } from '../local-api/fake/scripted-view.ts';
+import {
+  observedOf,
+  READY,
+  reportOf,
+  runningContainer,
+  ScriptedView,
+  staticPod,
+} from '../local-api/fake/scripted-view.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
 
 const never = new AbortController().signal;
@@ -48,7 +55,10 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
   const open = (pod = 'a', user = 'jane', signal = never): Promise<UpgradedConnection> => {
     const path = `/exec/default/${pod}-box/web?command=cat&output=1&input=1`;
     const headers = [['X-User', user] as const];
-    return network.upgrade({ target, scheme: 'https', tls, method: 'POST', path, upgrade: 'SPDY/3.1', headers }, signal);
+    return network.upgrade(
+      { target, scheme: 'https', tls, method: 'POST', path, upgrade: 'SPDY/3.1', headers },
+      signal,
+    );
   };
   const plain = async (pod: string) => {
     const path = `/exec/default/${pod}-box/web?command=cat&output=1`;
@@ -68,8 +78,18 @@ async function settled(): Promise<void> {
 }
 
 const OVER: Record<string, { pod: string; user: string; status: number | undefined; body?: RegExp }> = {
-  'the same pod': { pod: 'a', user: 'joe', status: 429, body: /response 429: .* streaming sessions of pod default\/a-box exceeded: 1$/ },
-  'the same user': { pod: 'b', user: 'jane', status: 429, body: /response 429: .* streaming sessions of user jane exceeded: 1$/ },
+  'the same pod': {
+    pod: 'a',
+    user: 'joe',
+    status: 429,
+    body: /response 429: .* streaming sessions of pod default\/a-box exceeded: 1$/,
+  },
+  'the same user': {
+    pod: 'b',
+    user: 'jane',
+    status: 429,
+    body: /response 429: .* streaming sessions of user jane exceeded: 1$/,
+  },
   'another pod and user': { pod: 'b', user: 'joe', status: undefined },
 };
 
