@@ -5,6 +5,7 @@ import { kubeletHelp } from '../../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../../app/config/load-config.ts';
 import { notHonoured } from '../../app/config/not-honoured.ts';
 import { standaloneErrors } from '../../app/config/standalone-errors.ts';
+import { requireOwnFolder } from '../../app/embedded/path-owner.ts';
 import { createKubeletAgentFactory } from '../../app/kubelet-agent-factory.ts';
 import { logAgentEvents } from '../../app/log-agent-events.ts';
 import { type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
@@ -81,6 +82,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
  */
 async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folderClaims }: Host) {
   await fs.makeDirectory(rootDir, 0o750);
+  await requireOwnFolder(fs, rootDir);
   return folderClaims.claim(rootDir, 'agent').catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
     throw new CommandError(`--root-dir: ${error.message}`, undefined, { cause: error });
