@@ -67,7 +67,7 @@ healthz-bind-address | .healthzBindAddress | IP address of the health endpoint
 healthz-port | .healthzPort | port of the health endpoint, 0 for none
 help | =help | show this text
 hostname-override | =hostnameOverride | name of the node instead of the machine's host name
-housekeeping-interval | =housekeepingIntervalMs | how often statistics of containers are taken
+housekeeping-interval | - | how often statistics of containers are taken
 http-check-frequency | .httpCheckFrequency | how often --manifest-url is read
 image-credential-provider-bin-dir | =imageCredentialProviderBinDir | folder of the credential provider plugins
 image-credential-provider-config | =imageCredentialProviderConfig | configuration of the credential provider plugins: a file or a folder
@@ -127,7 +127,7 @@ root-dir | =rootDir | folder of the kubelet's own files and of pods' volumes
 rotate-certificates | .rotateCertificates | renew the client certificate before it expires
 rotate-server-certificates | .serverTLSBootstrap | request the server's certificate from the API server and renew it
 runonce | .runOnce | no longer supported: start static pods and exit
-runtime-cgroups | =runtimeCgroups | cgroup that the container runtime runs in
+runtime-cgroups | - | cgroup that the container runtime runs in
 runtime-request-timeout | .runtimeRequestTimeout | time limit of requests to the runtime, other than pull, logs, exec and attach
 seccomp-default | .seccompDefault | give pods the runtime's seccomp profile by default
 serialize-image-pulls | .serializeImagePulls | pull one image at a time

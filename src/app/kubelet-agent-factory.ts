@@ -37,7 +37,7 @@ export function createKubeletAgentFactory(
     startRuntime: (signal) =>
       endpoint === EMBEDDED
         ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir }, process, log, signal)
-        : externalRuntime(endpoint),
+        : externalRuntime(endpoint, process.host.fs, log),
     build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
   };
 }

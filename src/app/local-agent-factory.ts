@@ -7,6 +7,7 @@ import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent } from './build-connected-agent.ts';
 import { loadKubeletConfig } from './config/load-config.ts';
 import { startLocalRuntime } from './embedded/local-runtime.ts';
+import { requireOwnFolder } from './embedded/path-owner.ts';
 import { StartupError } from './embedded/startup-error.ts';
 import { BUSYBOX_IMAGE } from './images/local-images.ts';
 import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
@@ -114,6 +115,7 @@ function agentDir(rootDir: string): string {
 /** Excludes a second agent on the same folder: `nodelet run` or `nodelet kubelet`. */
 async function claimAgentDir(rootDir: string, { fs, folderClaims }: Host): Promise<AsyncDisposable> {
   await fs.makeDirectory(agentDir(rootDir), 0o750);
+  await requireOwnFolder(fs, agentDir(rootDir));
   return folderClaims.claim(agentDir(rootDir), 'agent').catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
     const taken = new FolderTakenError(rootDir, error.holder);

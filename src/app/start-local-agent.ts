@@ -9,6 +9,7 @@ import { createLocalClient } from '../kubelet/local-api/local-client.ts';
 import { localSocket } from '../kubelet/local-api/local-socket.ts';
 import type { Agent } from './agent.ts';
 import type { BuiltAgent } from './build-connected-agent.ts';
+import { requireOwnFolder } from './embedded/path-owner.ts';
 import { StartupError } from './embedded/startup-error.ts';
 import type { StartedRuntime } from './start-runtime.ts';
 
@@ -104,6 +105,7 @@ async function serveLocalApi(
 ): Promise<HttpServer> {
   const socketPath = localSocket(stateDir);
   await fs.makeDirectory(stateDir, 0o711); // the root user of a pod's user namespace must be able to traverse it
+  await requireOwnFolder(fs, stateDir);
   const api = createLocalApi({ identity, fs, clock, agent, ...(shutdown && { shutdown }) });
   try {
     return await network.serve({ socketPath, mode: 0o600 }, api);

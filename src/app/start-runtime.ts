@@ -4,8 +4,10 @@ import { connectInProcess } from '../cri/in-process.ts';
 import type { Cri } from '../cri/services.ts';
 import { unstickContainers } from '../cri/unstick-containers.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
+import type { FileSystem } from '../host/file-system.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { DEFAULT_RUNTIME_CONFIG } from './embedded/embedded-settings.ts';
+import { endpointProblem } from './embedded/path-owner.ts';
 import { startEmbedded } from './embedded/start-embedded.ts';
 
 /** A connection to a runtime behind a socket or in this process. */
@@ -33,7 +35,13 @@ export function connectEndpoint(endpoint: string, options: ConnectOptions): Runt
 }
 
 /** A runtime behind a socket: the agent neither starts nor stops it. */
-export async function externalRuntime(endpoint: string): Promise<StartedRuntime> {
+export async function externalRuntime(
+  endpoint: string,
+  fs: Pick<FileSystem, 'stat'>,
+  log: Log,
+): Promise<StartedRuntime> {
+  const problem = await endpointProblem(fs, endpoint);
+  if (problem !== undefined) log.warn('other users can control the container runtime', { problem });
   return {
     connect: (options) => connectEndpoint(endpoint, options),
     prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),

@@ -100,3 +100,9 @@ test('what toString() writes is read back as the same amount', () => {
     }),
   );
 });
+
+for (const text of [`${'0'.repeat(100_000)}!`, `${'1'.repeat(100_000)}!`, `1.${'1'.repeat(100_000)}!`]) {
+  test(`parseQuantity() rejects ${text.slice(0, 4)}… of ${text.length} characters in linear time`, () => {
+    assert.throws(() => parseQuantity(text), { name: 'QuantityError' });
+  });
+}

@@ -82,7 +82,8 @@ const MAX_EXPONENT = 1000;
 const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-const PATTERN = /^([+-]?)(0*)([0-9]*)(\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+/** Each run of digits is matched as a whole: without the lookaheads, a mismatch after many digits takes cubic time. */
+const PATTERN = /^([+-]?)(0*)(?!0)([0-9]*)(?![0-9])(\.([0-9]*)(?![0-9]))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** Parses `100Mi`, `500m`, `1e3`, `.5`, or a JSON number. Throws a `QuantityError`. */

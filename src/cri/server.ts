@@ -9,6 +9,8 @@ import {
   type sendUnaryData,
 } from '@grpc/grpc-js';
 import { aborted } from '../base/aborted.ts';
+import { errorText } from '../base/error-text.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
 import { CriError, codeToNumber } from './cri-error.ts';
@@ -26,8 +28,9 @@ export interface ServeOptions {
   readonly socketPath: string;
   /** Permission bits of the socket. Write permission allows every RPC. */
   readonly mode: number;
-  readonly fs: Pick<FileSystem, 'changeMode' | 'rename' | 'remove'>;
+  readonly fs: Pick<FileSystem, 'changeMode' | 'makeDirectory' | 'remove' | 'removeTree' | 'rename'>;
   readonly clock: Pick<Clock, 'deadline'>;
+  readonly log?: Pick<Log, 'warn'>;
 }
 
 /** Time limit for clients to read the last responses. Idle connections would stay open otherwise. */
@@ -39,7 +42,8 @@ export interface CriServer {
 }
 
 /** Serves CRI on a unix socket. Replaces an existing file at that path. */
-export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cri: Cri): Promise<CriServer> {
+export async function serveCri(options: ServeOptions, cri: Cri): Promise<CriServer> {
+  const { socketPath, fs, clock, log = silentLog } = options;
   const server = new Server({
     'grpc.max_receive_message_length': 16 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
@@ -48,13 +52,12 @@ export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cr
   const calls = erasedCalls(cri);
   for (const method of criMethods()) register(server, method, calls, running);
 
-  // Bound to a temporary path and renamed: no client can connect before the mode is set, and a stale socket is replaced
-  // atomically.
-  const temporary = `${socketPath}.new`;
-  await fs.remove(temporary);
-  await bind(server, temporary);
-  await fs.changeMode(temporary, mode);
-  await fs.rename(temporary, socketPath);
+  await bindPrivately(server, options);
+  for (const each of listeningServers(server)) {
+    each.on('error', (error: unknown) =>
+      log.warn('cannot accept a CRI connection', { socketPath, error: errorText(error) }),
+    );
+  }
   return {
     async close() {
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
@@ -83,12 +86,36 @@ class RunningCalls {
   }
 }
 
+/**
+ * Binds in a folder that no other user can enter and renames: no client can connect before the mode is set, and a stale
+ * socket is replaced atomically.
+ */
+async function bindPrivately(server: Server, { socketPath, mode, fs }: ServeOptions): Promise<void> {
+  const folder = `${socketPath}.new`;
+  await fs.removeTree(folder); // of a killed process
+  await fs.makeDirectory(folder, 0o700);
+  try {
+    await bind(server, `${folder}/s`);
+    await fs.changeMode(`${folder}/s`, mode);
+    await fs.rename(`${folder}/s`, socketPath);
+  } finally {
+    await fs.removeTree(folder);
+  }
+}
+
 function bind(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) =>
       error ? reject(error) : resolve(),
     );
   });
+}
+
+/** The package keeps them in a private map and has no listener for their errors, which would end the process. */
+function listeningServers(server: Server): readonly EventEmitter[] {
+  const servers: unknown = Reflect.get(server, 'http2Servers');
+  if (!(servers instanceof Map) || servers.size === 0) throw new TypeError('the gRPC server does not listen');
+  return [...servers.keys()];
 }
 
 function register(server: Server, method: Method, calls: CallMaker, running: RunningCalls): void {

@@ -5,6 +5,7 @@ import type { ConnectedPrograms } from './connected-programs.ts';
 import type { Fifos } from './fifos.ts';
 import type { FileSystem } from './file-system.ts';
 import type { FolderClaims } from './folder-claims.ts';
+import type { LockFiles } from './lock-files.ts';
 import type { MachineAddresses } from './machine-addresses.ts';
 import type { Mounts } from './mounts.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -25,6 +26,7 @@ export interface Host {
   readonly signingKeys: SigningKeys;
   readonly fs: FileSystem;
   readonly folderClaims: FolderClaims;
+  readonly lockFiles: LockFiles;
   readonly fifos: Fifos;
   readonly mounts: Mounts;
   readonly namespaces: Namespaces;

@@ -35,7 +35,7 @@ grep '^Seccomp:' /proc/self/status
 async function attempts(t: TestContext, program: string, context: object): Promise<string> {
   const made = new ContainerFixture(program);
   t.after(() => made.close());
-  const { verbs } = await made.end();
+  const { verbs } = await made.start();
   const namespaceOptions = { network: NamespaceMode.NODE, ipc: NamespaceMode.NODE, pid: NamespaceMode.CONTAINER };
   const linux = { securityContext: { namespaceOptions, ...context } };
   const request = CreateContainerRequest.create({

@@ -28,7 +28,7 @@ async function execIn(t: TestContext, { args, tty = false, stdin = false }: Exec
   await runtime.start(container, never);
   const streams = { stdin, stdout: true, stderr: !tty, tty };
   const start = (until: AbortSignal) => runtime.exec(container, { ...processOf(args), terminal: tty }, until);
-  const url = await server.urlFor({
+  const url = await server.urlFor('pod1', {
     kind: 'exec',
     streams,
     serve: (client) => serveExec(client, { command: args, streams }, start, host.clock),

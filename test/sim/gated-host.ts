@@ -37,6 +37,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     connectedPrograms: plain(host.connectedPrograms),
     processes: plain(host.processes),
     folderClaims: plain(host.folderClaims),
+    lockFiles: plain(host.lockFiles),
     fifos: plain(host.fifos),
     network: plain(host.network),
     addresses: host.addresses,

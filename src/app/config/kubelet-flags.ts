@@ -18,12 +18,11 @@ export interface KubeletFlags {
   readonly cloudProvider?: string;
   readonly imageCredentialProviderBinDir?: string;
   readonly imageCredentialProviderConfig?: string;
-  readonly runtimeCgroups?: string;
+  /** Locked at the start; waits while another process has the lock. */
   readonly lockFile?: string;
+  /** Ends when another process opens `lockFile`. */
   readonly exitOnLockContention: boolean;
   readonly ignoreEvictionInAllocatable: boolean;
-  /** How often statistics of containers are taken. */
-  readonly housekeepingIntervalMs: number;
   /** Age from which a dead container may be removed. */
   readonly minimumContainerTtlMs: number;
   /** On the node; negative for no limit. */
@@ -41,7 +40,6 @@ export const DEFAULT_FLAGS: KubeletFlags = {
   certDir: '/var/lib/kubelet/pki',
   exitOnLockContention: false,
   ignoreEvictionInAllocatable: false,
-  housekeepingIntervalMs: 10_000,
   minimumContainerTtlMs: 0,
   maximumDeadContainers: -1,
   maximumDeadContainersPerContainer: 1,

@@ -6,7 +6,7 @@ import type { KubeletConfiguration } from './generated/kubelet-configuration.ts'
 import { gatesNotHonoured } from './honoured-gates.ts';
 
 /** The fields that have an effect. Supporting another one means adding it here. */
-const HONOURED: ReadonlySet<string> = new Set([
+export const HONOURED: ReadonlySet<string> = new Set([
   'apiVersion',
   'kind',
   'address',

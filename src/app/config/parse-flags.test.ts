@@ -106,8 +106,8 @@ const own: Record<string, { args: string[]; flags: Partial<KubeletFlags> }> = {
     flags: { nodeLabels: { a: 'b', c: '', d: 'e=f' } },
   },
   'gives durations in milliseconds': {
-    args: ['--minimum-container-ttl-duration=1m', '--housekeeping-interval=1.5s'],
-    flags: { minimumContainerTtlMs: 60_000, housekeepingIntervalMs: 1500 },
+    args: ['--minimum-container-ttl-duration=1m30s'],
+    flags: { minimumContainerTtlMs: 90_000 },
   },
   'takes -h for help': { args: ['-h'], flags: { help: true } },
   'takes letters in one word': { args: ['-hv3'], flags: { help: true } },

@@ -30,6 +30,11 @@ const cases: Record<string, { flags: Partial<KubeletFlags>; expected: string[] }
     flags: { minimumContainerTtlMs: -60_000 },
     expected: ['error invalid minimum garbage collection age: -1m0s'],
   },
+  'refuses contention without a lock file': {
+    flags: { exitOnLockContention: true },
+    expected: ['error cannot exit on lock file contention: no lock file specified'],
+  },
+  'accepts contention with a lock file': { flags: { exitOnLockContention: true, lockFile: '/l' }, expected: [] },
   'accepts an address of each family': { flags: { nodeIp: '10.0.0.1, fd00::1' }, expected: [] },
   'warns of words that are no addresses': {
     flags: { nodeIp: 'eth0,10.0.0.1' },

@@ -26,6 +26,7 @@ export function validateFlags(flags: KubeletFlags): readonly ConfigDiagnostic[] 
     ...labelDiagnostics(flags.nodeLabels),
     ...nodeIpDiagnostics(flags.nodeIp ?? '', flags.cloudProvider ?? ''),
     ...containerAgeDiagnostics(flags.minimumContainerTtlMs),
+    ...lockFileDiagnostics(flags),
   ];
 }
 
@@ -51,6 +52,11 @@ function* labelDiagnostics(labels: KubeletFlags['nodeLabels']): Generator<Config
 function* containerAgeDiagnostics(ms: number): Generator<ConfigDiagnostic> {
   const age = formatDurationMs(ms);
   if (ms < 0) yield errorAt('--minimum-container-ttl-duration', `invalid minimum garbage collection age: ${age}`);
+}
+
+function* lockFileDiagnostics({ lockFile, exitOnLockContention }: KubeletFlags): Generator<ConfigDiagnostic> {
+  if (!exitOnLockContention || lockFile !== undefined) return;
+  yield errorAt('--exit-on-lock-contention', 'cannot exit on lock file contention: no lock file specified');
 }
 
 function isOfKubernetes(key: string): boolean {

@@ -5,6 +5,7 @@ import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { ownerSocket, runtimeFolders } from './embedded-settings.ts';
 import { OWNER_PATH, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
+import { requireOwnFolder } from './path-owner.ts';
 
 const RETRY_MS = 100;
 /** How long the process behind the socket may take to identify itself. */
@@ -24,11 +25,12 @@ export interface ClaimedFolders {
  * Claims the state folder by serving its socket, which also serves its images to other processes. Waits while an image
  * command holds it; rejects with a `FolderTakenError` if an agent does.
  */
-export function claimState(
+export async function claimState(
   folders: ClaimedFolders,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
 ): Promise<HttpServer> {
+  await requireOwnFolder(folders.host.fs, folders.stateDir);
   return waitForImageCommand(folders, () => serveStateSocket(folders, 'agent', images, signal), signal);
 }
 
@@ -45,6 +47,7 @@ export async function claimRoot(
   const { host, rootDir } = folders;
   const folder = runtimeFolders(folders).rootDir;
   await host.fs.makeDirectory(folder, 0o711);
+  for (const each of [rootDir, folder]) await requireOwnFolder(host.fs, each);
   const claim = (): Promise<AsyncDisposable> =>
     host.folderClaims.claim(folder, use).catch((error: unknown) => {
       throw error instanceof FolderTakenError ? new FolderTakenError(rootDir, error.holder, { cause: error }) : error;

@@ -51,7 +51,7 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
-    const server = await serveCri({ socketPath, mode: 0o660, ...host }, instrument(runtime.cri));
+    const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
     log.info('serving CRI', { endpoint: options.listen });
     surviveErrors(context, unhandled);
     await aborted(signal);

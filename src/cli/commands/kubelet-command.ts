@@ -6,6 +6,7 @@ import { kubeletHelp } from '../../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../../app/config/load-config.ts';
 import { notHonoured } from '../../app/config/not-honoured.ts';
 import { standaloneErrors } from '../../app/config/standalone-errors.ts';
+import { requireOwnFolder } from '../../app/embedded/path-owner.ts';
 import { createKubeletAgentFactory } from '../../app/kubelet-agent-factory.ts';
 import { logAgentEvents } from '../../app/log-agent-events.ts';
 import { type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
@@ -17,6 +18,7 @@ import { KUBERNETES_VERSION } from '../../kubelet/node/status/kubernetes-version
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
+import { holdLockFile } from './hold-lock-file.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -54,6 +56,15 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
 }
 
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
+  const { lockFiles } = context.host;
+  const onContention = (): void => void ending.request(); // never resolves: pods are left running
+  const lockDeps = { lockFiles, log, onContention };
+  const lock = await holdLockFile(settings.flags, lockDeps, ending.requested).catch((error: unknown) => {
+    if (!ending.requested.aborted) throw error;
+    return undefined;
+  });
+  if (lock === undefined) return EXIT.ok;
+  await using _lock = lock;
   await using _claim = await claimRootDir(settings, context.host);
   const unhandled = createUnhandledErrors(context, log);
   const local = await start(settings, { ...context, unhandled }, log, ending.requested);
@@ -70,11 +81,12 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
 }
 
 /**
- * Pods of one folder have one agent. Of kubelet itself this sees nothing: it locks no folder, only the file of
- * `--lock-file` where it is given one.
+ * Pods of one folder have one agent. Of kubelet itself this sees nothing: it locks no folder, only the file of `--lock-file`
+ * where it is given one, which `holdLockFile` has locked before.
  */
 async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folderClaims }: Host) {
   await fs.makeDirectory(rootDir, 0o750);
+  await requireOwnFolder(fs, rootDir);
   return folderClaims.claim(rootDir, 'agent').catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
     throw new CommandError(`--root-dir: ${error.message}`, undefined, { cause: error });

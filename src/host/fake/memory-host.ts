@@ -5,6 +5,7 @@ import { MemoryConnectedPrograms } from './memory-connected-programs.ts';
 import { MemoryFifos } from './memory-fifos.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
 import { MemoryFolderClaims } from './memory-folder-claims.ts';
+import { MemoryLockFiles } from './memory-lock-files.ts';
 import { MemoryMachineAddresses } from './memory-machine-addresses.ts';
 import { MemoryMounts } from './memory-mounts.ts';
 import { MemoryNamespaces } from './memory-namespaces.ts';
@@ -23,6 +24,7 @@ export interface MemoryHost extends Host {
   readonly signingKeys: MemorySigningKeys;
   readonly fs: MemoryFileSystem;
   readonly folderClaims: MemoryFolderClaims;
+  readonly lockFiles: MemoryLockFiles;
   readonly fifos: MemoryFifos;
   readonly mounts: MemoryMounts;
   readonly namespaces: MemoryNamespaces;
@@ -55,6 +57,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     signingKeys: new MemorySigningKeys(new SeededRandom(seed)),
     fs,
     folderClaims: new MemoryFolderClaims(),
+    lockFiles: new MemoryLockFiles(),
     fifos: new MemoryFifos(),
     mounts,
     namespaces: new MemoryNamespaces(fs, mounts),

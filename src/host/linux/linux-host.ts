@@ -4,6 +4,7 @@ import { createLinuxCgroups } from './cgroup/linux-cgroups.ts';
 import { linuxFifos } from './fs/linux-fifos.ts';
 import { linuxFileSystem } from './fs/linux-file-system.ts';
 import { linuxFolderClaims } from './fs/linux-folder-claims.ts';
+import { linuxLockFiles } from './fs/linux-lock-files.ts';
 import { linuxNetwork } from './linux-network.ts';
 import { linuxRandom } from './linux-random.ts';
 import { linuxSigningKeys } from './linux-signing-keys.ts';
@@ -28,6 +29,7 @@ export function createLinuxHost(env: Environment): Host {
     signingKeys: linuxSigningKeys,
     fs,
     folderClaims: linuxFolderClaims,
+    lockFiles: linuxLockFiles,
     fifos: linuxFifos,
     mounts: linuxMounts,
     namespaces: createLinuxNamespaces(namespaceThread),

@@ -1,4 +1,7 @@
+import type { ExecSyncHint } from '../../cri/exec-sync-hint.ts';
+import type { ExecSyncRequest } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
+import { MAX_OUTPUT_BYTES } from './probe-handler.ts';
 
 /**
  * Runs a command in a container to its end; without a timeout it may run indefinitely. Rejects with a `CriError`, or with
@@ -11,6 +14,7 @@ export type ExecInContainer = (
   signal: AbortSignal,
 ) => Promise<ExecResult>;
 
+/** At most `MAX_OUTPUT_BYTES` of each stream. */
 export interface ExecResult {
   readonly exitCode: number;
   readonly stdout: Uint8Array;
@@ -18,10 +22,18 @@ export interface ExecResult {
 }
 
 /** Uses CRI's ExecSync. */
-export function execInContainer(runtime: RuntimeService): ExecInContainer {
+export function execInContainer(runtime: Pick<RuntimeService, 'execSync'>): ExecInContainer {
   return async (containerId, command, timeoutMs, signal) => {
     // CRI has whole seconds, and 0 means no timeout.
     const timeout = timeoutMs === undefined ? 0n : BigInt(Math.max(1, Math.ceil(timeoutMs / 1000)));
-    return runtime.execSync({ containerId, cmd: [...command], timeout }, signal);
+    const hint: ExecSyncHint = { maxStreamBytes: MAX_OUTPUT_BYTES };
+    const request: ExecSyncRequest & ExecSyncHint = { containerId, cmd: [...command], timeout, ...hint };
+    const { exitCode, stdout, stderr } = await runtime.execSync(request, signal);
+    return { exitCode, stdout: firstBytes(stdout), stderr: firstBytes(stderr) };
   };
+}
+
+/** A copy, so that the response of a runtime (up to 16 MiB) is not kept with it. */
+function firstBytes(data: Uint8Array): Uint8Array {
+  return data.slice(0, MAX_OUTPUT_BYTES);
 }

@@ -2,12 +2,14 @@ import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
+import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
-import type { TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
+import type { StreamResponse, TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
+import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
-import type { Authenticate } from './authenticate.ts';
+import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
 import { MetricRegistry } from './metric-registry.ts';
@@ -20,13 +22,16 @@ import { RequestCounts } from './request-counts.ts';
 import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './responses.ts';
 import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
-import { type StreamAddressDeps, streamAddress } from './stream-address.ts';
+import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
 import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
 
-export interface KubeletApiDeps extends Omit<ContainerLogsDeps, 'view' | 'fs'>, Omit<StreamAddressDeps, 'view'> {
+export interface KubeletApiDeps
+  extends Omit<ContainerLogsDeps, 'view' | 'fs' | 'clock'>,
+    Omit<StreamAddressDeps, 'view'> {
   readonly view: AgentView;
   readonly fs: FileSystem;
   readonly network: Pick<Network, 'upgrade' | 'lookup'>;
+  readonly clock: Pick<Clock, 'deadline' | 'now'>;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
   readonly authenticate: Authenticate;
@@ -37,7 +42,15 @@ export interface KubeletApiDeps extends Omit<ContainerLogsDeps, 'view' | 'fs'>, 
   /** The content of `/configz`. */
   readonly configuration: unknown;
   readonly build: BuildInfo;
+  /** How many streaming sessions may be open at the same time. */
+  readonly sessionsPerPod?: number;
+  readonly sessionsPerUser?: number;
 }
+
+/** `kubectl exec`, `attach` and `port-forward` open one session each, whatever number of connections a port has. */
+const SESSIONS_PER_POD = 128;
+/** All sessions of `kubectl` have one user here: the API server. */
+const SESSIONS_PER_USER = 1024;
 
 /**
  * The HTTPS API of the node on :10250, as in kubelet. Clients are authenticated and authorized before any data of the node
@@ -46,15 +59,15 @@ export interface KubeletApiDeps extends Omit<ContainerLogsDeps, 'view' | 'fs'>, 
 export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
   const metrics = createMetrics(parts);
   const counts = new RequestCounts(metrics);
+  const sessions = new SessionLimits();
   return async (request) => {
     counts.add(request.method, request.path);
     try {
       const route = findRoute(request.method, request.path, parts);
       if (isOpen(route)) return respond(openResponse(route, request));
-      await admit(parts, request);
+      const user = await admit(parts, request);
       if (route.kind !== 'stream') return respond(await serveRoute(parts, metrics, route, request));
-      const address = await streamAddress(parts, route.target, request);
-      return { kind: 'stream', stream: await proxyStream(parts.network, address, request, request.signal) };
+      return { kind: 'stream', stream: await openStream(parts, sessions, { user, target: route.target }, request) };
     } catch (error) {
       return respond(errorResponse(error));
     }
@@ -73,7 +86,37 @@ function isOpen(route: Route): route is OpenRoute {
   return route.kind === 'unknown' || route.kind === 'moved' || route.kind === 'badRequest';
 }
 
-async function admit(parts: KubeletApiDeps, request: TlsRequest): Promise<void> {
+/** The session counts from before the runtime is asked until the client or the runtime has ended it. */
+async function openStream(
+  parts: KubeletApiDeps,
+  sessions: SessionLimits,
+  { user, target }: { readonly user: User; readonly target: StreamTarget },
+  request: TlsRequest,
+): Promise<StreamResponse> {
+  const { sessionsPerPod = SESSIONS_PER_POD, sessionsPerUser = SESSIONS_PER_USER } = parts;
+  const session = openSession(sessions, [
+    { name: `pod ${target.namespace}/${target.pod}`, max: sessionsPerPod },
+    { name: `user ${user.name}`, max: sessionsPerUser },
+  ]);
+  try {
+    const address = await streamAddress(parts, target, request);
+    return await proxyStream(parts, address, request, () => session[Symbol.dispose](), request.signal);
+  } catch (error) {
+    session[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function openSession(sessions: SessionLimits, scopes: readonly SessionScope[]): Disposable {
+  try {
+    return sessions.open(scopes);
+  } catch (error) {
+    if (error instanceof SessionLimitError) throw new HttpError(429, error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function admit(parts: KubeletApiDeps, request: TlsRequest): Promise<User> {
   const { log } = parts;
   const user = await parts.authenticate(request).catch((error: unknown) => {
     log.warn('cannot authenticate a request', { path: request.path, error });
@@ -85,14 +128,14 @@ async function admit(parts: KubeletApiDeps, request: TlsRequest): Promise<void> 
   const who = `user=${user.name}, verb=${access.verb}, resource=nodes`;
   switch (decision.kind) {
     case 'allowed':
-      return;
+      return user;
     case 'refused':
       throw new HttpError(403, `Forbidden (${who}, subresource(s)=[${access.subresources.join(' ')}])\n`);
     case 'failed':
       log.warn('cannot authorize a request', { user: user.name, error: decision.error });
       throw new HttpError(500, `Authorization error (${who}, subresource=${decision.subresource})`);
     default:
-      assertNever(decision);
+      return assertNever(decision);
   }
 }
 

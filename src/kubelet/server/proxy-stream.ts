@@ -1,4 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
+import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { StreamResponse, TlsRequest } from '../../host/tls-server.ts';
 import { UpgradeRejectedError } from '../../host/upgrade-rejected-error.ts';
@@ -17,14 +18,23 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+export interface ProxyDeps {
+  readonly network: Pick<Network, 'upgrade' | 'lookup'>;
+  readonly clock: Pick<Clock, 'deadline'>;
+}
+
+/** Time limit for a client to close the connection after the runtime has ended the session. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
 /**
  * Connects a client to the runtime's streaming address and copies bytes both ways, for SPDY and for WebSockets. Throws an
- * `HttpError` with the runtime's response when the runtime rejects the upgrade.
+ * `HttpError` with the runtime's response when the runtime rejects the upgrade. `onEnd` is called after the copying.
  */
 export async function proxyStream(
-  network: Pick<Network, 'upgrade' | 'lookup'>,
+  { network, clock }: ProxyDeps,
   address: string,
   request: Pick<TlsRequest, 'method' | 'headers' | 'upgrade'>,
+  onEnd: () => void,
   signal: AbortSignal,
 ): Promise<StreamResponse> {
   if (request.upgrade === '') throw new HttpError(500, 'Upgrade request required\n', { headers: LINE_HEADERS });
@@ -43,7 +53,10 @@ export async function proxyStream(
       },
       signal,
     );
-    return { headers: Object.entries(headers), serve: (client) => void copyBothWays(client, stream) };
+    return {
+      headers: Object.entries(headers),
+      serve: (client) => void copyBothWays(client, stream, clock).finally(onEnd),
+    };
   } catch (error) {
     if (error instanceof UpgradeRejectedError) throw asHttpError(error);
     throw new HttpError(500, errorText(error), { cause: error });
@@ -56,9 +69,13 @@ function asHttpError(cause: UpgradeRejectedError): HttpError {
   return new HttpError(cause.status, cause.bodyText, { cause, headers: Object.fromEntries(headers) });
 }
 
-/** Resolves when both sides have ended, or one has failed. */
-async function copyBothWays(client: ByteStream, runtime: ByteStream): Promise<void> {
-  await Promise.all([copy(client, runtime), copy(runtime, client)]);
+/** Resolves when both sides have ended, one has failed, or the client stays after the runtime has ended. */
+async function copyBothWays(client: ByteStream, runtime: ByteStream, clock: ProxyDeps['clock']): Promise<void> {
+  const output = copy(runtime, client);
+  const input = copy(client, runtime);
+  await output;
+  clock.deadline(CLOSE_TIMEOUT_MS).addEventListener('abort', () => client.close(), { once: true });
+  await input;
   client.close();
   runtime.close();
 }

@@ -44,14 +44,12 @@ export interface ImageIngestDeps {
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
 
-/** Layers unpacked in parallel, over all images. */
+/** Layers of one image received and unpacked in parallel, as containerd's `max_concurrent_downloads`. */
 const LAYERS_AT_ONCE = 3;
 /** Limit of layers in the options of one mount (a page), each given by a descriptor. Docker builds at most 127. */
 const MAX_LAYERS = 160;
 
 export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
-  const slots = new Semaphore(LAYERS_AT_ONCE);
-
   return {
     async ingest(image, signal) {
       const id = digestOf(image.config);
@@ -64,7 +62,7 @@ export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
       const chain = chainIds(diffIds);
       try {
         using _ = deps.leases.acquire(chain);
-        await addLayers({ ...deps, slots }, image, { diffIds, chain }, signal);
+        await addLayers(deps.layers, image, { diffIds, chain }, signal);
         const layers = await recordedLayers(deps.layers, chain);
         const record = { id, references, sizeBytes: image.sizeBytes, config, layers };
         return await deps.records.add(record, image.config);
@@ -88,11 +86,12 @@ interface Layers {
 
 /** Unpacks in parallel. Each layer is moved into the store after those below it. */
 async function addLayers(
-  { layers, slots }: { readonly layers: LayerStore; readonly slots: Semaphore },
+  layers: LayerStore,
   image: IncomingImage,
   { diffIds, chain }: Layers,
   signal: AbortSignal,
 ): Promise<void> {
+  const slots = new Semaphore(LAYERS_AT_ONCE); // of this image: a slow registry does not delay the others
   const giveUp = new AbortController();
   const limited = AbortSignal.any([signal, giveUp.signal]);
   let belowReady: Promise<unknown> = Promise.resolve();

@@ -12,15 +12,15 @@ const process = { terminal: false, args: ['sleep'], env: [], cwd: '/' } as unkno
 const never = new AbortController().signal;
 
 /** A program that keeps running and cannot be killed. */
-async function world() {
+async function world(output: () => AsyncIterable<Uint8Array> = nothing) {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/bundle');
   const exited = Promise.withResolvers<number>();
   const program: RunningProgram = {
     pid: 7,
     startTime: 7,
-    stdout: nothing(),
-    stderr: nothing(),
+    stdout: output(),
+    stderr: output(),
     write: async () => {},
     closeInput: () => {},
     resize: async () => {},
@@ -70,3 +70,24 @@ test('execStreams(): a failed removal of files is ignored', async () => {
     ['exec-e1.json'],
   );
 });
+
+async function* repeated(chunk: Uint8Array, count: number): AsyncGenerator<Uint8Array> {
+  for (let index = 0; index < count; index++) yield chunk;
+}
+
+const LIMITS: Record<string, { maxStreamBytes: number; maxOutputBytes: number; kept: readonly [number, number] }> = {
+  'of each stream': { maxStreamBytes: 1500, maxOutputBytes: 10_000, kept: [1500, 1500] },
+  'of both streams together': { maxStreamBytes: 10_000, maxOutputBytes: 3000, kept: [1500, 1500] },
+  'that the output does not reach': { maxStreamBytes: 1e6, maxOutputBytes: 1e6, kept: [5000, 5000] },
+};
+
+for (const [what, { kept, ...limits }] of Object.entries(LIMITS)) {
+  test(`execSync(): a limit ${what} holds, and the memory of larger chunks is not kept`, async () => {
+    const { deps, exit } = await world(() => repeated(new Uint8Array(1024 * 1024).subarray(0, 100), 50));
+    const running = execSync(container, { process, ...limits }, 'e1', deps, never);
+    exit(0);
+    const { stdout, stderr } = await running;
+    assert.deepEqual([stdout.length, stderr.length], kept);
+    for (const each of [stdout, stderr]) assert.ok(each.buffer.byteLength <= 2 * 5000);
+  });
+}

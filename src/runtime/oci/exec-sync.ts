@@ -3,6 +3,8 @@ import type { OciDeps } from './oci-deps.ts';
 import { type ContainerRef, type ExecResult, type ExecSync, ExecTimeoutError, OciError } from './oci-runtime.ts';
 import { failureText } from './runtime-output.ts';
 
+type OutputLimits = Pick<ExecSync, 'maxOutputBytes' | 'maxStreamBytes'>;
+
 /** Runs a process in the container to its end. */
 export async function execSync(
   container: ContainerRef,
@@ -19,7 +21,7 @@ export async function execSync(
   try {
     const timeoutError = (options?: ErrorOptions): Error =>
       new ExecTimeoutError(`timeout ${(timeoutMs ?? 0) / 1000}s exceeded`, options);
-    const result = await collectResult(started, exec.maxOutputBytes, end).catch((cause: unknown) => {
+    const result = await collectResult(started, exec, end).catch((cause: unknown) => {
       signal.throwIfAborted();
       throw timeout?.aborted ? timeoutError({ cause }) : cause;
     });
@@ -34,16 +36,18 @@ export async function execSync(
   }
 }
 
-async function collectResult({ program }: StartedExec, maxBytes: number, end: AbortSignal): Promise<ExecResult> {
+async function collectResult({ program }: StartedExec, limits: OutputLimits, end: AbortSignal): Promise<ExecResult> {
   const { promise: unkilled, reject } = Promise.withResolvers<never>();
   const onEnd = (): void => void program.kill().catch(reject);
   end.addEventListener('abort', onEnd, { once: true });
   if (end.aborted) onEnd();
   try {
+    const { maxOutputBytes, maxStreamBytes = maxOutputBytes } = limits;
+    const shared = { room: maxOutputBytes };
     const ended = Promise.all([
       program.exited,
-      firstBytes(program.stdout, maxBytes),
-      firstBytes(program.stderr, maxBytes),
+      firstBytes(program.stdout, maxStreamBytes, shared),
+      firstBytes(program.stderr, maxStreamBytes, shared),
     ]);
     const [exitCode, stdout, stderr] = await Promise.race([ended, unkilled]);
     return { exitCode, stdout, stderr };
@@ -52,14 +56,28 @@ async function collectResult({ program }: StartedExec, maxBytes: number, end: Ab
   }
 }
 
-/** Reads to the end, so that the process is never blocked, and keeps the beginning. */
-async function firstBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
-  const collected: Uint8Array[] = [];
-  let room = maxBytes;
+/**
+ * Reads to the end, so that the process is never blocked, and keeps the beginning. Copies: a chunk of a few bytes may keep a
+ * large buffer in memory.
+ */
+async function firstBytes(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  shared: { room: number },
+): Promise<Uint8Array> {
+  let buffer = Buffer.alloc(0);
+  let length = 0;
   for await (const chunk of chunks) {
-    if (room <= 0) continue;
-    collected.push(chunk.subarray(0, room));
-    room -= chunk.byteLength;
+    const size = Math.min(chunk.byteLength, maxBytes - length, shared.room);
+    if (size <= 0) continue;
+    if (length + size > buffer.byteLength) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(2 * buffer.byteLength, length + size)));
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
+    buffer.set(chunk.subarray(0, size), length);
+    length += size;
+    shared.room -= size;
   }
-  return Buffer.concat(collected);
+  return buffer.subarray(0, length);
 }

@@ -33,7 +33,7 @@ export interface OciRuntime {
   update(container: ContainerRef, resources: OciResources, signal: AbortSignal): Promise<void>;
 
   /**
-   * Runs a process in the container to its end and returns its output (the first `maxOutputBytes` of each stream).
+   * Runs a process in the container to its end and returns the beginning of its output.
    * After `timeoutMs` (absent: never) its process group is killed and the call rejects with `ExecTimeoutError`; an
    * abort does the same.
    */
@@ -99,6 +99,9 @@ export type ContainerExit =
 export interface ExecSync {
   readonly process: OciProcess;
   readonly timeoutMs?: number;
+  /** Of each stream; absent: `maxOutputBytes`. */
+  readonly maxStreamBytes?: number;
+  /** Of both streams together. */
   readonly maxOutputBytes: number;
 }
 

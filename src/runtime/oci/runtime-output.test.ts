@@ -47,3 +47,18 @@ const answers: Record<string, { line: string; stderr?: string; answer: MonitorRe
 for (const [name, { line, stderr = '', answer }] of Object.entries(answers)) {
   test(`parseMonitorReport() parses ${name}`, () => assert.deepEqual(parseMonitorReport({ line, stderr }), answer));
 }
+
+/** A megabyte each, of which a process in a container can write any. */
+const ADVERSARIAL: Record<string, string> = {
+  'a level many times': 'level=error '.repeat(90_000),
+  'a level and open quotes': 'level=error msg=\\"'.repeat(60_000),
+  'an unfinished message': `level=error msg="${'\\'.repeat(1_000_000)}`,
+  'empty lines': '\r\n '.repeat(350_000),
+  'one long line': 'x'.repeat(1_000_000),
+};
+
+for (const [name, text] of Object.entries(ADVERSARIAL)) {
+  test(`lastErrorLine() returns a short text for ${name}, in linear time`, () => {
+    assert.ok(lastErrorLine(text).length <= 4097);
+  });
+}

@@ -23,7 +23,10 @@ function parseLine(line: string): { readonly data?: unknown; readonly message?: 
   }
 }
 
-const LOGFMT_MESSAGE = /\blevel=(error|fatal)\b.*?\bmsg="((?:[^"\\]|\\.)*)"/;
+/** A process can write any text to the same standard error; only the end of it is searched. */
+const MAX_SEARCHED = 64 * 1024;
+const MAX_REASON = 4096;
+const ERROR_LEVEL = /\blevel=(?:error|fatal)\b/;
 const RUNTIME_PREFIX = /^(?:runc (?:create|run) failed: |exec failed: )?(?:unable to start container process: )?/;
 
 /** Returns why a program failed: its last error line, or its exit code. */
@@ -33,13 +36,35 @@ export function failureText({ exitCode, stderr }: Pick<CommandResult, 'exitCode'
 
 /** Returns the last error message of a runtime, without its logging prefix. */
 export function lastErrorLine(text: string): string {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  const errors = lines.filter((line) => LOGFMT_MESSAGE.test(line));
-  return plainText((errors.length > 0 ? errors : lines).at(-1) ?? '');
+  const lines = text
+    .slice(-MAX_SEARCHED)
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
+  const error = lines.findLast((line) => quotedMessage(line) !== undefined);
+  const reason = plainText(error ?? lines.at(-1) ?? '');
+  return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason;
+}
+
+/**
+ * The text in quotes of `level=error … msg="…"`, with its escapes. Each character is looked at a few times at most: a regular
+ * expression for all of it takes quadratic time for lines that contain its beginning many times.
+ */
+function quotedMessage(line: string): string | undefined {
+  const level = ERROR_LEVEL.exec(line);
+  if (level === null) return undefined;
+  const key = /\bmsg="/g;
+  key.lastIndex = level.index + level[0].length;
+  if (key.exec(line) === null) return undefined;
+  const start = key.lastIndex;
+  for (let at = start; at < line.length; at++) {
+    if (line[at] === '"') return line.slice(start, at);
+    if (line[at] === '\\') at++;
+  }
+  return undefined;
 }
 
 function plainText(line: string): string {
-  const quoted = LOGFMT_MESSAGE.exec(line)?.[2];
+  const quoted = quotedMessage(line);
   const message = quoted === undefined ? line.replace(/^\[conmon:[a-z]\]: /, '') : unquoted(quoted);
   return message.replace(RUNTIME_PREFIX, '').trim();
 }

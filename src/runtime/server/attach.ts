@@ -22,10 +22,10 @@ export function attach(deps: AttachDeps): RuntimeService['attach'] {
     const found = containers.find(containerId);
     if (!found) throw containerNotFound(containerId);
     checkStreams(streams);
-    const { id, config } = attachable(deps, found.id);
+    const { id, sandboxId, config } = attachable(deps, found.id);
     const join = async (signal: AbortSignal): Promise<AttachedStreams> =>
       runtimeForContainer(runtimes, attachable(deps, id)).attach(monitoredName(paths, id), signal);
-    const url = await streaming.urlFor({
+    const url = await streaming.urlFor(sandboxId, {
       kind: 'attach',
       streams,
       serve: (client) => serveAttach(client, { streams, endsInput: config.stdinOnce && !config.tty }, join, clock),

@@ -99,6 +99,15 @@ test('execSync() limits its output to one gRPC message', async () => {
   assert.ok(ExecSyncResponse.encode(answer).finish().length <= 16 * 1024 * 1024);
 });
 
+test('execSync() keeps only the output that an agent in this process uses', async () => {
+  const world = await createContainerWorld();
+  const containerId = await runContainer(world);
+  world.oci.onExec = () => ({ exitCode: 0, stdout: 'x'.repeat(100), stderr: 'y'.repeat(100) });
+  const request = { containerId, cmd: ['a'], timeout: 0n, maxStreamBytes: 10 };
+  const { stdout, stderr } = await world.containers.verbs.execSync(request, signal);
+  assert.deepEqual([stdout.length, stderr.length], [10, 10]);
+});
+
 test('execSync() requires a running container, and reports a timeout by its code', async () => {
   const world = await createContainerWorld();
   const containerId = await runContainer(world);

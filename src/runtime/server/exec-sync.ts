@@ -1,6 +1,7 @@
 import { CriError } from '../../cri/cri-error.ts';
+import type { ExecSyncHint } from '../../cri/exec-sync-hint.ts';
 import { invalidField } from '../../cri/field-error.ts';
-import { ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
+import { type ExecSyncRequest, ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
 import { asCriError, containerNotFound } from '../container/container-errors.ts';
@@ -15,7 +16,7 @@ export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonl
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024 - 1024;
 
 export function execSync({ store, paths, runtimes }: ExecSyncDeps): RuntimeService['execSync'] {
-  return async ({ containerId, cmd, timeout }, signal) => {
+  return async ({ containerId, cmd, timeout, maxStreamBytes }: ExecSyncRequest & ExecSyncHint, signal) => {
     const record = store.find(containerId);
     if (!record) throw containerNotFound(containerId);
     if (cmd.length === 0) throw invalidField('cmd', 'must not be empty');
@@ -28,13 +29,12 @@ export function execSync({ store, paths, runtimes }: ExecSyncDeps): RuntimeServi
     const exec = {
       process: execProcess(record.spec, { cmd, tty: false }),
       ...(timeout > 0n && { timeoutMs: Number(timeout) * 1000 }),
+      ...(maxStreamBytes !== undefined && { maxStreamBytes }),
       maxOutputBytes: MAX_OUTPUT_BYTES,
     };
     try {
       const runtime = runtimeForContainer(runtimes, record);
-      const { exitCode, stdout, stderr } = await runtime.execSync(monitoredName(paths, record.id), exec, signal);
-      const left = MAX_OUTPUT_BYTES - stdout.length;
-      return ExecSyncResponse.create({ exitCode, stdout, stderr: stderr.subarray(0, left) });
+      return ExecSyncResponse.create(await runtime.execSync(monitoredName(paths, record.id), exec, signal));
     } catch (error) {
       if (error instanceof ExecTimeoutError) {
         // kubelet recognizes the timeout of a probe by this code.

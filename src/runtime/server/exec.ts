@@ -31,13 +31,13 @@ export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps
     if (!found) throw containerNotFound(containerId);
     if (cmd.length === 0) throw invalidField('cmd', 'must not be empty');
     checkStreams(streams);
-    const { id } = requireRunningContainer(containers, found.id);
+    const { id, sandboxId } = requireRunningContainer(containers, found.id);
     const start = async (signal: AbortSignal): Promise<ExecStreams> => {
       const record = requireRunningContainer(containers, id);
       const process = execProcess(record.spec, { cmd, tty });
       return runtimeForContainer(runtimes, record).exec(monitoredName(paths, id), process, signal);
     };
-    const url = await streaming.urlFor({
+    const url = await streaming.urlFor(sandboxId, {
       kind: 'exec',
       streams,
       serve: (client) => serveExec(client, { command: cmd, streams }, start, clock),

@@ -34,7 +34,7 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
     const { id } = requireReadyForPortForward(deps, found.id);
     const dial = async (port: number, signal: AbortSignal): Promise<ByteStream> =>
       connect(requireReadyForPortForward(deps, id), port, deps, signal);
-    const url = await deps.streaming.urlFor({
+    const url = await deps.streaming.urlFor(id, {
       kind: 'portforward',
       ports,
       serve: (client) => servePortForward(client, { sandboxId: id, ports }, dial, deps.clock),

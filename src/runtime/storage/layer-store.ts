@@ -13,6 +13,11 @@ import type { WhiteoutFormat, Whiteouts } from './unpack-layer.ts';
 export interface IncomingLayer {
   /** Digest of the bytes of `open`; absent: the source as a whole was verified. */
   readonly digest?: string;
+  /**
+   * The registry, if it comes from one. Layers of one registry wait for each other instead of being received twice; a slow
+   * registry does not delay the same layer of another one.
+   */
+  readonly registry?: string;
   /** Returns a tar archive: gzip, zstd or plain. May be called again after a failure. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Called instead of `open` if the layer exists already. */
@@ -57,7 +62,9 @@ export class LayerStore {
   readonly #deps: LayerStoreDeps;
   /** By the hex part of the chain ID; the disk usage if it is known. */
   readonly #present: Map<string, TreeUsage | undefined>;
+  /** By the hex part of the chain ID: serializes changes of what is stored. */
   readonly #mutex = new KeyedMutex();
+  readonly #transfers = new KeyedMutex();
 
   constructor(deps: LayerStoreDeps, present: Iterable<string>) {
     this.#deps = deps;
@@ -117,9 +124,9 @@ export class LayerStore {
     return rebuildLayer(this.#deps.fs, { folder: this.folder(chainId), diffId, frame }, signal);
   }
 
-  /** Adds a layer unless it exists. Serialized for each layer. */
+  /** Adds a layer unless it exists. Serialized for each layer and registry. */
   ensure(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
-    return this.#mutex.run(hexOf(stack.chainId), async () => {
+    return this.#transfers.run(`${hexOf(stack.chainId)} ${layer.registry ?? ''}`, async () => {
       if (this.has(stack.chainId)) layer.onPresent?.();
       while (!this.has(stack.chainId)) await this.#tryToAdd(stack, layer, signal);
     });
@@ -177,26 +184,47 @@ export class LayerStore {
       const foldersBelow = stack.below.map((id) => this.folder(id));
       const coming = { diffId, archive: layer, foldersBelow, belowReady };
       const unpacked = await applyLayer(this.#deps, folder, coming, signal);
-      await this.#commit(folder, stack, unpacked, signal);
+      await this.#mutex.run(hexOf(stack.chainId), () => this.#commit(folder, stack, unpacked, signal));
     } catch (error) {
-      const target = this.folder(stack.chainId);
-      for (const file of [...filesBeside(folder), ...filesBeside(target)]) await fs.remove(file);
+      for (const file of filesBeside(folder)) await fs.remove(file);
       await fs.removeTree(folder);
       throw error;
     }
   }
 
+  /** Runs while no other change of the layer does. Another transfer may have stored the layer before. */
   async #commit(folder: string, stack: LayerStack, unpacked: AppliedLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
+    if (this.has(stack.chainId)) {
+      for (const file of filesBeside(folder)) await fs.remove(file);
+      await fs.removeTree(folder);
+      return;
+    }
     const target = this.folder(stack.chainId);
-    const { removed, opaque, frame } = unpacked;
+    try {
+      const usage = await this.#moveIntoPlace(folder, target, stack.diffId, unpacked, signal);
+      this.#present.set(hexOf(stack.chainId), usage);
+    } catch (error) {
+      for (const file of filesBeside(target)) await fs.remove(file);
+      throw error;
+    }
+  }
+
+  async #moveIntoPlace(
+    folder: string,
+    target: string,
+    diffId: string,
+    { removed, opaque, frame }: AppliedLayer,
+    signal: AbortSignal,
+  ): Promise<TreeUsage> {
+    const { fs } = this.#deps;
     const beside = await this.#commitFrame(folder, target, frame);
     const { bytes, inodes } = await fs.treeUsage(folder, signal);
     const usage = { bytes: bytes + beside.bytes, inodes: inodes + beside.inodes };
-    const file: LayerFile = { diffId: stack.diffId, usage, removed, opaque, ...(frame ? { frame } : {}) };
+    const file: LayerFile = { diffId, usage, removed, opaque, ...(frame ? { frame } : {}) };
     await fs.writeAtomic(`${target}.json`, JSON.stringify(file)); // synced to disk, as the layer itself
     await fs.rename(folder, target);
-    this.#present.set(hexOf(stack.chainId), usage);
+    return usage;
   }
 
   async #commitFrame(folder: string, target: string, frame: LayerFrame | undefined): Promise<TreeUsage> {

@@ -23,7 +23,7 @@ async function attachedClient(
 ) {
   const world = streamingWorld();
   const container = new MemoryAttachments({ id: 'c', bundle: '/c', terminal: streams.tty, stdin: true, stdinOnce });
-  const url = await world.server.urlFor({
+  const url = await world.server.urlFor('pod1', {
     kind: 'attach',
     streams,
     serve: (client) =>
@@ -148,7 +148,7 @@ test('attach: all clients receive the same output, and each may leave', async ()
     serveAttach(client, { streams: OUTPUT, endsInput: false }, async () => container.attach(), world.host.clock);
   const clients = await Promise.all(
     COMMAND_TRANSPORTS.map(async (transport) => {
-      const url = await world.server.urlFor({ kind: 'attach', streams: OUTPUT, serve });
+      const url = await world.server.urlFor('pod1', { kind: 'attach', streams: OUTPUT, serve });
       return connectCommandClient(world.host, url, transport, OUTPUT);
     }),
   );

@@ -19,7 +19,7 @@ async function execClient(
 ) {
   const world = streamingWorld();
   const start = typeof script === 'function' ? script : async () => memoryExecStreams(script, world.host.clock);
-  const url = await world.server.urlFor({
+  const url = await world.server.urlFor('pod1', {
     kind: 'exec',
     streams,
     serve: (client) => serveExec(client, { command: ['cmd'], streams }, start, world.host.clock),
@@ -114,7 +114,7 @@ for (const transport of COMMAND_TRANSPORTS) {
     };
     const serve = (client: Parameters<typeof serveExec>[0]) =>
       serveExec(client, { command: ['cmd'], streams: OUTPUT }, start, world.host.clock);
-    const url = await world.server.urlFor({ kind: 'exec', streams: OUTPUT, serve });
+    const url = await world.server.urlFor('pod1', { kind: 'exec', streams: OUTPUT, serve });
     const client = await connectCommandClient(world.host, url, transport, OUTPUT);
     await asked.promise;
     client.leave();

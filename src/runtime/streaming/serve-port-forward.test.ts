@@ -33,7 +33,7 @@ async function forwardWorld(ports: readonly number[] = []) {
     for (let count = 0; count < 64; count++) await stream.write(new Uint8Array(256 * 1024));
     stream.end();
   });
-  const url = await world.server.urlFor({
+  const url = await world.server.urlFor('pod1', {
     kind: 'portforward',
     ports,
     serve: (client) =>

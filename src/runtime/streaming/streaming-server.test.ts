@@ -24,7 +24,7 @@ const unserved: StreamingSession = { kind: 'exec', streams: ALL, serve: async ()
 /** Echoes the input. */
 function echoUrl({ host, server }: { host: MemoryHost; server: StreamingServer }, kind: 'exec' | 'attach' = 'exec') {
   const start = async () => memoryExecStreams({ exitCode: 0, echoes: true }, host.clock);
-  return server.urlFor({
+  return server.urlFor('pod1', {
     kind,
     streams: ALL,
     serve: (client) => serveExec(client, { command: ['cat'], streams: ALL }, start, host.clock),
@@ -56,7 +56,7 @@ const paths: Record<string, (url: string) => string> = {
 for (const [name, change] of Object.entries(paths)) {
   test(`a client with ${name} gets 404`, async () => {
     const { host, server } = streamingWorld();
-    const url = change(await server.urlFor(unserved));
+    const url = change(await server.urlFor('pod1', unserved));
     assert.deepEqual(await plainAnswer(host, url), [404, '404 page not found\n']);
     await assert.rejects(host.network.webSocket({ ...urlTarget(url), protocols: [V4] }, never), { code: 'EPROTO' });
     await assert.rejects(upgraded(host, url, V4), { code: 'EPROTO', message: /404/ });
@@ -65,11 +65,11 @@ for (const [name, change] of Object.entries(paths)) {
 
 test('a URL works once, even after an error, and for a minute', async () => {
   const { host, server } = streamingWorld();
-  const url = await server.urlFor(unserved);
+  const url = await server.urlFor('pod1', unserved);
   const [status] = await plainAnswer(host, url);
   assert.equal(status, 400);
   assert.deepEqual(await plainAnswer(host, url), [404, '404 page not found\n']);
-  const tooOld = await server.urlFor(unserved);
+  const tooOld = await server.urlFor('pod1', unserved);
   await host.clock.advance(60_000);
   assert.deepEqual(await plainAnswer(host, tooOld), [404, '404 page not found\n']);
 });
@@ -83,7 +83,7 @@ test('a SPDY client gets the chosen protocol, or the supported ones', async () =
   const taken = await host.network.upgrade({ ...request, ...urlTarget(url), headers }, never);
   assert.equal(taken.headers['x-stream-protocol-version'], 'v3.channel.k8s.io');
   taken.stream.close();
-  const refusing = { ...urlTarget(await server.urlFor(unserved)), headers: offering('v9.channel.k8s.io') };
+  const refusing = { ...urlTarget(await server.urlFor('pod1', unserved)), headers: offering('v9.channel.k8s.io') };
   const answer = await host.network.request({ ...refusing, method: 'POST' }, never);
   assert.deepEqual(
     [answer.status, answer.headers['x-accepted-stream-protocol-versions']],
@@ -93,7 +93,7 @@ test('a SPDY client gets the chosen protocol, or the supported ones', async () =
 
 test('a SPDY client has half a minute to open its streams', async () => {
   const { host, server } = streamingWorld();
-  const transport = await upgraded(host, await server.urlFor(unserved), V4);
+  const transport = await upgraded(host, await server.urlFor('pod1', unserved), V4);
   const session = openSpdySession(transport, 'client');
   await session.open({ streamtype: ['error'] }, never);
   await session.open({ streamtype: ['stdout'] }, never);
@@ -165,10 +165,10 @@ test('a server that could not listen retries, and can be closed', async () => {
     return host.network.serveUpgrades(handler);
   };
   const server = createStreamingServer({ ...host, network: { serveUpgrades }, log: silentLog });
-  await assert.rejects(server.urlFor(unserved), { message: 'too many open files' });
+  await assert.rejects(server.urlFor('pod1', unserved), { message: 'too many open files' });
   await server.close();
-  await assert.rejects(server.urlFor(unserved), { message: 'still' });
-  assert.deepEqual(await plainAnswer(host, `${await server.urlFor(unserved)}x`), [404, '404 page not found\n']);
+  await assert.rejects(server.urlFor('pod1', unserved), { message: 'still' });
+  assert.deepEqual(await plainAnswer(host, `${await server.urlFor('pod1', unserved)}x`), [404, '404 page not found\n']);
 });
 
 const anything = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 });
@@ -200,7 +200,7 @@ test('hostile bytes instead of SPDY end their session, and the next client is se
   const world = streamingWorld();
   const { host, server } = world;
   const forward = (): Promise<string> =>
-    server.urlFor({
+    server.urlFor('pod1', {
       kind: 'portforward',
       ports: [],
       serve: (client) =>

@@ -1,7 +1,9 @@
 import type { Log } from '../../base/log.ts';
+import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, IncomingUpgrade, Network, UpgradeDecision, WebSocketConnection } from '../../host/network.ts';
 import type { TcpServer } from '../../host/tcp-server.ts';
+import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
 import type { SpdySession } from '../../streams/spdy/spdy-session.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
@@ -18,7 +20,12 @@ export interface StreamingDeps extends StreamingTokensDeps {
   readonly clock: Clock;
   readonly network: Pick<Network, 'serveUpgrades'>;
   readonly log: Log;
+  /** How many sessions a pod may have at the same time, with those whose client has not connected yet. */
+  readonly sessionsPerPod?: number;
 }
+
+/** As the kubelet API of this project allows. */
+const SESSIONS_PER_POD = 128;
 
 /** A requested session. `serve` owns the client that connects, and resolves when the client is done. */
 export type StreamingSession =
@@ -36,20 +43,28 @@ export type StreamingSession =
 
 /** Serves the streams of exec, attach and port-forward on the loopback interface; kubelet proxies clients to it. */
 export interface StreamingServer {
-  /** Returns a URL that is valid once, within a minute. The first call starts the listener. */
-  urlFor(session: StreamingSession): Promise<string>;
+  /**
+   * Returns a URL that is valid once, within a minute. The first call starts the listener. Rejects with
+   * `ResourceExhausted` if the pod has too many sessions.
+   */
+  urlFor(sandboxId: string, session: StreamingSession): Promise<string>;
   /** Closes all sessions. */
   close(): Promise<void>;
 }
 
 export function createStreamingServer(deps: StreamingDeps): StreamingServer {
-  const tokens = new StreamingTokenCache<StreamingSession>(deps);
+  const { sessionsPerPod = SESSIONS_PER_POD } = deps;
+  const sessions = new SessionLimits();
+  const tokens = new StreamingTokenCache<PendingSession>(deps, ({ pending }) => pending[Symbol.dispose]());
   let server: Promise<TcpServer> | undefined;
   const answer = (offer: IncomingUpgrade): UpgradeDecision => {
     const [, kind, token = ''] = offer.path.split('/');
-    const session = tokens.take(token);
-    if (!session || session.kind !== kind) return rejectUpgrade(404, '404 page not found');
-    return answerUpgrade(offer, session, deps);
+    const taken = tokens.take(token);
+    taken?.pending[Symbol.dispose]();
+    if (!taken || taken.session.kind !== kind) return rejectUpgrade(404, '404 page not found');
+    // The upgrade may still fail: the session counts again when it is served.
+    const count = (): Disposable => sessions.open([{ name: taken.scopeName, max: Number.POSITIVE_INFINITY }]);
+    return answerUpgrade(offer, taken.session, count, deps);
   };
   const listening = (): Promise<TcpServer> => {
     server ??= deps.network.serveUpgrades(answer).catch((error: unknown) => {
@@ -59,28 +74,59 @@ export function createStreamingServer(deps: StreamingDeps): StreamingServer {
     return server;
   };
   return {
-    urlFor: async (session) => {
+    urlFor: async (sandboxId, session) => {
       const { port } = await listening();
-      return `http://127.0.0.1:${port}/${session.kind}/${tokens.issue(session)}`;
+      tokens.evictExpired();
+      const scopeName = `pod sandbox ${sandboxId}`;
+      const pending = openSession(sessions, { name: scopeName, max: sessionsPerPod });
+      try {
+        return `http://127.0.0.1:${port}/${session.kind}/${tokens.issue({ session, scopeName, pending })}`;
+      } catch (error) {
+        pending[Symbol.dispose]();
+        throw error;
+      }
     },
     close: async () => (await server?.catch(() => undefined))?.close(),
   };
 }
 
-function answerUpgrade(offer: IncomingUpgrade, session: StreamingSession, deps: StreamingDeps): UpgradeDecision {
+/** A session whose client has not connected yet. It counts for its pod until `pending` is disposed of. */
+interface PendingSession {
+  readonly session: StreamingSession;
+  readonly scopeName: string;
+  readonly pending: Disposable;
+}
+
+function openSession(sessions: SessionLimits, scope: SessionScope): Disposable {
+  try {
+    return sessions.open([scope]);
+  } catch (error) {
+    if (error instanceof SessionLimitError) throw new CriError('ResourceExhausted', error.message, { cause: error });
+    throw error;
+  }
+}
+
+function answerUpgrade(
+  offer: IncomingUpgrade,
+  session: StreamingSession,
+  count: () => Disposable,
+  deps: StreamingDeps,
+): UpgradeDecision {
   const negotiated = negotiateUpgrade(offer, session.kind === 'portforward' ? FORWARD_PROTOCOLS : COMMAND_PROTOCOLS);
   if (negotiated.kind === 'refuse') return negotiated;
   const { protocol } = negotiated;
-  const watched = (served: Promise<void>): void =>
-    void served.catch((error: unknown) =>
+  const watched = async (served: Promise<void>): Promise<void> => {
+    using _ = count();
+    await served.catch((error: unknown) =>
       deps.log.warn('streaming session failed', { kind: session.kind, protocol, error }),
     );
+  };
   if (negotiated.kind === 'webSocket') {
     const serve = (connection: WebSocketConnection): void =>
-      watched(serveWebSocket(connection, protocol, session, deps));
+      void watched(serveWebSocket(connection, protocol, session, deps));
     return { kind: 'webSocket', protocol, serve };
   }
-  const serve = (stream: ByteStream): void => watched(serveSpdy(stream, protocol, session, deps));
+  const serve = (stream: ByteStream): void => void watched(serveSpdy(stream, protocol, session, deps));
   return { kind: 'stream', headers: [['X-Stream-Protocol-Version', protocol]], serve };
 }
 

@@ -15,16 +15,19 @@ export interface StreamingTokensDeps {
 /** Requested sessions by their secret token. Each can be taken once. */
 export class StreamingTokenCache<T> {
   readonly #deps: StreamingTokensDeps;
+  readonly #onExpired: (value: T) => void;
   /** Oldest first. */
   readonly #sessions = new Map<string, { readonly value: T; readonly expiresAt: number }>();
 
-  constructor(deps: StreamingTokensDeps) {
+  /** `onExpired` is called for each value that was not taken in time. */
+  constructor(deps: StreamingTokensDeps, onExpired: (value: T) => void = () => {}) {
     this.#deps = deps;
+    this.#onExpired = onExpired;
   }
 
   /** Throws `ResourceExhausted` if too many tokens are outstanding. */
   issue(value: T): string {
-    this.#evictExpired();
+    this.evictExpired();
     if (this.#sessions.size >= MAX_TOKENS) {
       throw new CriError('ResourceExhausted', 'maximum number of in-flight requests exceeded');
     }
@@ -34,17 +37,18 @@ export class StreamingTokenCache<T> {
   }
 
   take(token: string): T | undefined {
-    this.#evictExpired();
+    this.evictExpired();
     const found = this.#sessions.get(token);
     this.#sessions.delete(token);
     return found?.value;
   }
 
-  #evictExpired(): void {
+  evictExpired(): void {
     const now = this.#deps.clock.monotonic();
-    for (const [token, { expiresAt }] of this.#sessions) {
+    for (const [token, { value, expiresAt }] of this.#sessions) {
       if (expiresAt > now) return;
       this.#sessions.delete(token);
+      this.#onExpired(value);
     }
   }
 }

@@ -4,7 +4,7 @@
 export type FlagKind = 'bool' | 'duration' | 'int32' | 'int64' | 'ip' | 'labels' | 'level' | 'map' | 'mapByLess' | 'mapOfBool' | 'mapOfOne' | 'multimap' | 'quantity' | 'reservedMemory' | 'string' | 'strings' | 'taints' | 'version' | 'vmodule';
 
 /** The properties of flags without a field of KubeletConfiguration. */
-export type OwnFlag = 'bootstrapKubeconfig' | 'certDir' | 'cloudProvider' | 'config' | 'configDir' | 'exitOnLockContention' | 'ignoreEvictionInAllocatable' | 'help' | 'hostnameOverride' | 'housekeepingIntervalMs' | 'imageCredentialProviderBinDir' | 'imageCredentialProviderConfig' | 'kubeconfig' | 'lockFile' | 'maximumDeadContainers' | 'maximumDeadContainersPerContainer' | 'minimumContainerTtlMs' | 'nodeIp' | 'nodeLabels' | 'rootDir' | 'runtimeCgroups' | 'version';
+export type OwnFlag = 'bootstrapKubeconfig' | 'certDir' | 'cloudProvider' | 'config' | 'configDir' | 'exitOnLockContention' | 'ignoreEvictionInAllocatable' | 'help' | 'hostnameOverride' | 'imageCredentialProviderBinDir' | 'imageCredentialProviderConfig' | 'kubeconfig' | 'lockFile' | 'maximumDeadContainers' | 'maximumDeadContainersPerContainer' | 'minimumContainerTtlMs' | 'nodeIp' | 'nodeLabels' | 'rootDir' | 'version';
 
 export type FlagMeaning =
   | { readonly class: 'field'; readonly path: readonly string[] }
@@ -84,7 +84,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "healthz-port", kind: "int32", default: "10248", meaning: { class: "field", path: ["healthzPort"] }, words: "port of the health endpoint, 0 for none" },
   { name: "help", kind: "bool", default: "", meaning: { class: "own", property: "help" }, words: "show this text" },
   { name: "hostname-override", kind: "string", default: "", meaning: { class: "own", property: "hostnameOverride" }, words: "name of the node instead of the machine's host name" },
-  { name: "housekeeping-interval", kind: "duration", default: "10s", meaning: { class: "own", property: "housekeepingIntervalMs" }, words: "how often statistics of containers are taken" },
+  { name: "housekeeping-interval", kind: "duration", default: "10s", meaning: { class: "none" }, words: "how often statistics of containers are taken" },
   { name: "http-check-frequency", kind: "duration", default: "20s", meaning: { class: "field", path: ["httpCheckFrequency"] }, words: "how often --manifest-url is read" },
   { name: "image-credential-provider-bin-dir", kind: "string", default: "", meaning: { class: "own", property: "imageCredentialProviderBinDir" }, words: "folder of the credential provider plugins" },
   { name: "image-credential-provider-config", kind: "string", default: "", meaning: { class: "own", property: "imageCredentialProviderConfig" }, words: "configuration of the credential provider plugins: a file or a folder" },
@@ -144,7 +144,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "rotate-certificates", kind: "bool", default: "", meaning: { class: "field", path: ["rotateCertificates"] }, words: "renew the client certificate before it expires" },
   { name: "rotate-server-certificates", kind: "bool", default: "", meaning: { class: "field", path: ["serverTLSBootstrap"] }, words: "request the server's certificate from the API server and renew it" },
   { name: "runonce", kind: "bool", default: "", meaning: { class: "field", path: ["runOnce"] }, words: "no longer supported: start static pods and exit" },
-  { name: "runtime-cgroups", kind: "string", default: "", meaning: { class: "own", property: "runtimeCgroups" }, words: "cgroup that the container runtime runs in" },
+  { name: "runtime-cgroups", kind: "string", default: "", meaning: { class: "none" }, words: "cgroup that the container runtime runs in" },
   { name: "runtime-request-timeout", kind: "duration", default: "2m0s", meaning: { class: "field", path: ["runtimeRequestTimeout"] }, words: "time limit of requests to the runtime, other than pull, logs, exec and attach" },
   { name: "seccomp-default", kind: "bool", default: "false", meaning: { class: "field", path: ["seccompDefault"] }, words: "give pods the runtime's seccomp profile by default" },
   { name: "serialize-image-pulls", kind: "bool", default: "true", meaning: { class: "field", path: ["serializeImagePulls"] }, words: "pull one image at a time" },

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TcpAddress, TcpServer } from '../../tcp-server.ts';
 import { asNetworkError } from '../net/network-error.ts';
+import { reportServerErrors } from '../net/report-server-errors.ts';
 
 const ALL_ADDRESSES = '0.0.0.0';
 
@@ -35,8 +36,10 @@ export async function listenAt({ host, port }: TcpAddress, server: Server | Secu
   // Without a host Node.js listens on both families, or on the one that the kernel has.
   server.listen(port, host === ALL_ADDRESSES ? undefined : host);
   await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
+  const { port: bound } = server.address() as AddressInfo; // it listens on TCP
+  reportServerErrors(server, `${host}:${bound}`);
   return {
-    port: (server.address() as AddressInfo).port, // it listens on TCP
+    port: bound,
     close: () => closeServer(server),
   };
 }

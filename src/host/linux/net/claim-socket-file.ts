@@ -7,6 +7,7 @@ import { withFolderLock } from '../fs/folder-lock.ts';
 import { unlessMissing } from '../fs/unless-missing.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { asNetworkError } from './network-error.ts';
+import { reportServerErrors } from './report-server-errors.ts';
 
 /** A socket file of this process. */
 export interface ClaimedSocketFile {
@@ -32,6 +33,7 @@ export async function claimSocketFile(server: Server, { socketPath, mode }: Sock
     const hidden = join(folder, 's');
     await listen(server, hidden);
     await chmod(hidden, mode);
+    reportServerErrors(server, socketPath);
     const { ino } = await lstat(hidden);
     await linkOrReplaceStale(hidden, socketPath);
     const release = (): Promise<void> => withFolderLock(parent, () => removeIfStill(socketPath, ino));

@@ -21,7 +21,7 @@ async function start({ program, args, env }: ConnectedProgram): Promise<Connecte
   child.once('exit', (code, killedBy) => resolve({ exitCode: exitCodeOf(code, killedBy) }));
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error) => reject(asProcessStartError(program, error)));
+    child.on('error', (error) => reject(asProcessStartError(program, error)));
   });
   const socket = child.stdio[3];
   if (!(socket instanceof Socket)) throw new ProcessStartError('EBADF', program);

@@ -75,7 +75,7 @@ async function spawnDaemon({ program, args, env, logFile }: WithEnvironment<Daem
   const startTime = child.pid === undefined ? undefined : startTimeOf(child.pid);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error) => reject(asProcessStartError(program, error)));
+    child.on('error', (error) => reject(asProcessStartError(program, error)));
   });
   if (child.pid === undefined || startTime === undefined) throw new ProcessStartError('ESRCH', program);
   child.unref();

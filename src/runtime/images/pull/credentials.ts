@@ -38,9 +38,17 @@ function serverName(address: string): string {
 /** Decodes Docker's format: base64 of name and password, which an old tool padded with zero bytes. */
 function decodeDockerAuth(auth: string): Credentials {
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(auth);
-  const [, username, password] = /^([^:]*):(.*?)\0*$/s.exec(Buffer.from(auth, 'base64').toString()) ?? [];
-  if (!isBase64 || username === undefined || password === undefined) {
+  const pair = Buffer.from(auth, 'base64').toString();
+  const colon = pair.indexOf(':');
+  if (!isBase64 || colon < 0) {
     throw new CriError('InvalidArgument', 'auth.auth: is not a user name and password in base64');
   }
-  return { kind: 'password', username, password };
+  return { kind: 'password', username: pair.slice(0, colon), password: withoutZeros(pair.slice(colon + 1)) };
+}
+
+/** In linear time: the text is that of a pod's secret. */
+function withoutZeros(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 0) end--;
+  return text.slice(0, end);
 }

@@ -12,6 +12,7 @@ import type { HostClient } from './host-client.ts';
 import type { RepositoryFetcher } from './repository-fetcher.ts';
 
 export interface TransferDeps {
+  readonly registry: string;
   readonly source: RepositoryFetcher;
   readonly clock: Clock;
   readonly log: Log;
@@ -24,6 +25,7 @@ export interface TransferDeps {
  */
 export class LayerTransfer implements IncomingLayer {
   readonly digest: string;
+  readonly registry: string;
   readonly #layer: Descriptor;
   readonly #deps: TransferDeps;
   readonly #excluded = new Set<HostClient>();
@@ -33,6 +35,7 @@ export class LayerTransfer implements IncomingLayer {
 
   constructor(layer: Descriptor, deps: TransferDeps) {
     this.digest = layer.digest;
+    this.registry = deps.registry;
     this.#layer = layer;
     this.#deps = deps;
   }

@@ -2,7 +2,7 @@ import { errorText } from '../../../base/error-text.ts';
 import type { Clock } from '../../../host/clock.ts';
 import { DigestError } from '../../storage/digest.ts';
 import type { HostClient } from './host-client.ts';
-import { IdleTimeoutError, isTransient, isUnreachable, RegistryError } from './registry-error.ts';
+import { IdleTimeoutError, isTransient, isUnreachable, RegistryError, SlowTransferError } from './registry-error.ts';
 
 /** How many times all hosts may fail in a row. */
 const MAX_ROUNDS = 4;
@@ -78,8 +78,8 @@ export class MirrorFailover {
 
   #backoffMs(): number | undefined {
     const error = this.#failures.find(({ host }) => host === this.#registry)?.error;
-    const isFinal = this.#round >= MAX_ROUNDS || !isTransient(error) || error instanceof IdleTimeoutError;
-    if (isFinal) return undefined;
+    const isTooSlow = error instanceof IdleTimeoutError || error instanceof SlowTransferError;
+    if (this.#round >= MAX_ROUNDS || !isTransient(error) || isTooSlow) return undefined;
     const requested = error instanceof RegistryError ? (error.retryAfterMs ?? 0) : 0;
     return requested > MAX_RETRY_AFTER_MS
       ? undefined

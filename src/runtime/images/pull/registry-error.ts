@@ -23,6 +23,13 @@ export class IdleTimeoutError extends NetworkError {
   }
 }
 
+/** The host sent less than the minimum rate and is not retried. */
+export class SlowTransferError extends NetworkError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('ETIMEDOUT', message, options);
+  }
+}
+
 /** Whether a retry may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof RegistryError) return error.status === 408 || error.status === 429 || error.status >= 500;

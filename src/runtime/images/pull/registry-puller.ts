@@ -9,7 +9,7 @@ import type { FileSystem } from '../../../host/file-system.ts';
 import type { Network } from '../../../host/network.ts';
 import type { RuntimeSettings } from '../../settings/runtime-settings.ts';
 import type { ImageIngest } from '../image-ingest.ts';
-import type { ImagePuller } from '../image-puller.ts';
+import type { ImagePuller, LayerState } from '../image-puller.ts';
 import type { StoredImage } from '../image-store.ts';
 import { parseObject } from '../json-fields.ts';
 import { choosePlatform, type Descriptor, parsePlatform, platformsText } from '../manifest.ts';
@@ -89,10 +89,10 @@ async function pull(
     {
       references: [fullName(name), `${name.domain}/${name.path}@${named.digest}`],
       config,
-      layers: image.layers.map(
-        (layer) =>
-          new LayerTransfer(layer, { source, clock, log, report: (state) => tracker.layer(layer.digest, state) }),
-      ),
+      layers: image.layers.map((layer) => {
+        const report = (state: LayerState) => tracker.layer(layer.digest, state);
+        return new LayerTransfer(layer, { registry: name.domain, source, clock, log, report });
+      }),
       sizeBytes: image.layers.reduce((sum, layer) => sum + layer.size, image.config.size + image.size),
     },
     signal,

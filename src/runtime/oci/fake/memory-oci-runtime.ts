@@ -121,11 +121,13 @@ export class MemoryOciRuntime implements OciRuntime {
     signal.throwIfAborted();
     this.#running(container.id);
     const { exitCode, stdout = '', stderr = '', runsForMs = 0 } = this.onExec(container, exec.process);
-    const { timeoutMs = Number.POSITIVE_INFINITY, maxOutputBytes } = exec;
+    const { timeoutMs = Number.POSITIVE_INFINITY, maxOutputBytes, maxStreamBytes = maxOutputBytes } = exec;
     if (runsForMs > 0) await this.#clock.sleep(Math.min(runsForMs, timeoutMs), signal);
     if (runsForMs > timeoutMs) throw new ExecTimeoutError(`no end after ${timeoutMs} ms`);
-    const truncate = (text: string): Uint8Array => new TextEncoder().encode(text).subarray(0, maxOutputBytes);
-    return { exitCode, stdout: truncate(stdout), stderr: truncate(stderr) };
+    const truncate = (text: string, room: number): Uint8Array =>
+      new TextEncoder().encode(text).subarray(0, Math.min(room, maxStreamBytes));
+    const out = truncate(stdout, maxOutputBytes);
+    return { exitCode, stdout: out, stderr: truncate(stderr, maxOutputBytes - out.length) };
   }
 
   async exec(container: ContainerRef, process: OciProcess, signal: AbortSignal): Promise<ExecStreams> {
