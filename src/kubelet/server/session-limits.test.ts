@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
+import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { eventLoopTurn } from '../../host/linux/process/event-loop-turn.ts';
@@ -43,6 +44,7 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
   };
   const api = createKubeletApi({
     ...{ view, fs, network, clock, log: silentLog, ...limits },
+    unhandled: new UnhandledErrors({ clock, log: silentLog }),
     runtime: { exec: give, attach: give, portForward: give },
     authenticate: async ({ headers }) => ({ name: headers['x-user'] ?? 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
