@@ -5,6 +5,8 @@ const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
 const CONTENT = 'src/kubelet/volumes/content-plugins.ts';
 const WRITE = 'src/kubelet/volumes/write-content.ts';
 const VOLUMES = 'src/kubelet/volumes/pod-volumes.ts';
+const FS_GROUP = 'src/kubelet/volumes/fs-group.ts';
+const EMPTY_DIR = 'src/kubelet/volumes/empty-dir.ts';
 const ENVIRONMENT = 'src/kubelet/sync/config/environment.ts';
 const PRE_STOP = 'src/kubelet/hooks/pre-stop.ts';
 const POST_START = 'src/kubelet/sync/post-start.ts';
@@ -39,6 +41,13 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     WRITE,
     'versionName(clock.now(), random)',
     "'..2026_01_01_00_00_00.1'",
+  ),
+  mutation('volumes are not given to their group', FS_GROUP, 'await fs.setTreeGroup(', 'void ('),
+  mutation(
+    'a volume that could not be given to its group is used',
+    EMPTY_DIR,
+    'await setVolumeOwnership(fs, path, fsGroup);',
+    'await setVolumeOwnership(fs, path, fsGroup).catch(() => undefined);',
   ),
   mutation('volumes stay mounted', VOLUMES, 'await waitForAll(group.map((path) => mounts.unmount(path)));', ''),
   mutation(
