@@ -1,4 +1,4 @@
-import { type Mutation, mutation } from './mutation.ts';
+import { change, type Mutation, mutation } from './mutation.ts';
 
 const WATCHED = 'src/kubelet/objects/watched-object.ts';
 const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
@@ -22,6 +22,9 @@ const JUDGE_IMAGE = 'src/kubelet/images/image-access.ts';
 const PULL_SECRETS = 'src/kubelet/images/pull-secrets.ts';
 const ROTATE = 'src/kubelet/logs/rotate-log.ts';
 const ROTATION = 'src/kubelet/logs/log-rotation.ts';
+const LOG_LINKS = 'src/kubelet/logs/log-links.ts';
+const DEAD_CONTAINER = 'src/kubelet/gc/remove-dead-container.ts';
+const COLLECTOR = 'src/kubelet/gc/container-collector.ts';
 const STATUS_WRITER = 'src/kubelet/status/status-writer.ts';
 const MIRRORS = 'src/kubelet/sources/mirror-pods.ts';
 
@@ -133,6 +136,14 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'await runtime.reopenContainerLog({ containerId: id }, signal);\n  } catch',
     'void id;\n  } catch',
   ),
+  mutation('logs are not linked', LOG_LINKS, 'await this.#fs.symbolicLink(', 'void ('),
+  {
+    name: 'links to removed logs stay',
+    changes: [
+      change(DEAD_CONTAINER, 'await removeLogLink(pod, container, deps);', ''),
+      change(COLLECTOR, 'await removeDeadLogLinks(settings', 'void (settings'),
+    ],
+  },
   mutation('a missing log is not restored', ROTATION, 'await restoreLog(container, true, this.#deps, signal);', ''),
   mutation(
     'a failed status write is not retried',

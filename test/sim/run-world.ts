@@ -86,6 +86,7 @@ async function checkSample(world: World): Promise<void> {
   await checkEvents(world);
   await checkCertificate(world);
   for (const error of (await world.logs?.errors(isQuiet)) ?? []) world.fail(21, error);
+  for (const error of (await world.logs?.linkErrors(context.quietAt)) ?? []) world.fail(33, error);
 }
 
 /** The old agent has as many pending timers as a new one: none leaked. */

@@ -12,9 +12,15 @@ const WRITE_MS = 15_000;
 /** The longest duration of a rotation without faults: the file is renamed, and the runtime has not yet reopened it. */
 const REOPEN_MS = 1_000;
 
+/** The directory of links to the logs of all containers. */
+export const LOG_LINKS = '/var/log/containers';
+/** The time in which a started container gets its link. */
+const LINK_MS = 2_000;
+
 /** The open log file of a running container: the inode, independent of its current name. */
 interface OpenLog {
   readonly path: string;
+  readonly startedAt: number;
   file: FileInode;
   lines: number;
   /** When the agent began to reopen it; absent when it has been reopened. */
@@ -76,9 +82,24 @@ export class SimLogs {
     return errors.filter((error) => error !== undefined);
   }
 
+  /** A container that started without faults has a link to its log. */
+  async linkErrors(quietAt: number): Promise<string[]> {
+    const latest = this.#clock.monotonic() - LINK_MS;
+    const logs = [...this.#open].filter(([, { startedAt }]) => startedAt > quietAt && startedAt < latest);
+    if (logs.length === 0) return [];
+    const names = (await this.#fs.readDirectory(LOG_LINKS)).map(({ name }) => name);
+    const errors = logs.map(async ([id, { path }]) => {
+      const link = names.find((name) => name.endsWith(`-${id}.log`));
+      const target = link === undefined ? 'missing' : await this.#fs.readLink(`${LOG_LINKS}/${link}`);
+      return target === path ? [] : [`the link to ${path} is ${target}`];
+    });
+    return (await Promise.all(errors)).flat();
+  }
+
   async #begin(id: string, path: string): Promise<void> {
+    const startedAt = this.#clock.monotonic();
     await this.#fs.makeDirectory(dirname(path));
-    this.#open.set(id, { path, file: await this.#file(path), lines: 0 });
+    this.#open.set(id, { path, startedAt, file: await this.#file(path), lines: 0 });
   }
 
   async #file(path: string): Promise<FileInode> {
