@@ -188,9 +188,14 @@ function isFinished(uid: string, loop: SyncLoop, workers: PodWorkers): boolean {
   return worker ? worker.state.phase === 'finished' : loop.rejected.has(uid);
 }
 
-/** Full names of pods that left their source and still terminate: no mirror pod is created for them. */
+/**
+ * Full names of pods that left their source and still terminate: no mirror pod is created for them. A finished pod has
+ * released its name, even if its sandboxes cannot be removed yet.
+ */
 function terminatingNames(loop: SyncLoop, workers: PodWorkers): ReadonlySet<string> {
   const { podByUid } = loop.index;
-  const terminating = [...workers.all.values()].filter(({ uid }) => !podByUid.has(uid));
+  const terminating = [...workers.all.values()].filter(
+    ({ uid, state }) => !podByUid.has(uid) && state.phase !== 'finished',
+  );
   return new Set(terminating.map(({ pod }) => podFullName(pod)));
 }

@@ -122,3 +122,26 @@ test('a static pod has a mirror pod, which is deleted with it', async () => {
   assert.equal(await find(it, `web-${nodeName}`), undefined);
   assert.equal(it.runtime.sandboxes.size, 0);
 });
+
+test('the mirror of a replaced static pod is replaced with it, also while its sandbox cannot be removed', async () => {
+  const { world, it } = await start();
+  const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
+  const mirrored = async (): Promise<string | undefined> =>
+    (await find(world, `web-${nodeName}`))?.metadata.annotations?.['kubernetes.io/config.mirror'];
+  const version = (pod: Pod): Pod => toStaticPod({ ...pod, metadata: { ...pod.metadata, uid: '' } }, origin);
+  const versions = [version(podOf('web')), version(podOf('web', { hostNetwork: true }))];
+  for (const pod of versions) {
+    it.source.set(pod);
+    it.runtime.failures.next('removePodSandbox', { kind: 'delay', ms: 120_000 });
+    await it.host.clock.advance(5000);
+    assert.equal(await mirrored(), pod.metadata.uid);
+  }
+  assert.notEqual(versions[0]?.metadata.uid, versions[1]?.metadata.uid);
+
+  it.source.set();
+  await it.host.clock.advance(5000);
+  assert.equal(await mirrored(), undefined, 'deleted, although the sandbox of the first version is still there');
+  await it.host.clock.advance(300_000);
+  assert.equal(it.runtime.sandboxes.size, 0);
+  await it.stop();
+});

@@ -23,7 +23,7 @@ import { gatedHost } from './gated-host.ts';
 import { SHORT_PERCENT } from './inject-fault.ts';
 import type { PendingFaults } from './pending-faults.ts';
 import type { SimSource, WorldPlan } from './plan-world.ts';
-import type { SimLogs } from './sim-logs.ts';
+import { LOG_LINKS, type SimLogs } from './sim-logs.ts';
 import { processSources } from './sim-sources.ts';
 
 const ROTATION = { maxBytes: 2_000, maxFiles: 3, maxWorkers: 1, monitorIntervalMs: 60_000 };
@@ -104,7 +104,7 @@ export class AgentProcess {
       runtimeEvents: events === 'none' ? undefined : unreliableEvents(criEvents(cri.runtime), events, gate, faults),
       sources: processSources({ host, api, gate, log, delaysMs: sourceDelaysMs, onSnapshot }),
       ...(api && { apiServer: api, node: NODE_SETTINGS }),
-      settings: logs ? { ...SETTINGS, containerLogs: ROTATION } : SETTINGS,
+      settings: logs ? { ...SETTINGS, containerLogs: ROTATION, containerLogsDir: LOG_LINKS } : SETTINGS,
       log,
       unhandled: this.#unhandledErrors(),
     };

@@ -1,10 +1,12 @@
-import { type Mutation, mutation } from './mutation.ts';
+import { change, type Mutation, mutation } from './mutation.ts';
 
 const WATCHED = 'src/kubelet/objects/watched-object.ts';
 const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
 const CONTENT = 'src/kubelet/volumes/content-plugins.ts';
 const WRITE = 'src/kubelet/volumes/write-content.ts';
 const VOLUMES = 'src/kubelet/volumes/pod-volumes.ts';
+const FS_GROUP = 'src/kubelet/volumes/fs-group.ts';
+const EMPTY_DIR = 'src/kubelet/volumes/empty-dir.ts';
 const ENVIRONMENT = 'src/kubelet/sync/config/environment.ts';
 const PRE_STOP = 'src/kubelet/hooks/pre-stop.ts';
 const POST_START = 'src/kubelet/sync/post-start.ts';
@@ -20,6 +22,9 @@ const JUDGE_IMAGE = 'src/kubelet/images/image-access.ts';
 const PULL_SECRETS = 'src/kubelet/images/pull-secrets.ts';
 const ROTATE = 'src/kubelet/logs/rotate-log.ts';
 const ROTATION = 'src/kubelet/logs/log-rotation.ts';
+const LOG_LINKS = 'src/kubelet/logs/log-links.ts';
+const DEAD_CONTAINER = 'src/kubelet/gc/remove-dead-container.ts';
+const COLLECTOR = 'src/kubelet/gc/container-collector.ts';
 const STATUS_WRITER = 'src/kubelet/status/status-writer.ts';
 const MIRRORS = 'src/kubelet/sources/mirror-pods.ts';
 
@@ -39,6 +44,13 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     WRITE,
     'versionName(clock.now(), random)',
     "'..2026_01_01_00_00_00.1'",
+  ),
+  mutation('volumes are not given to their group', FS_GROUP, 'await fs.setTreeGroup(', 'void ('),
+  mutation(
+    'a volume that could not be given to its group is used',
+    EMPTY_DIR,
+    'await setVolumeOwnership(fs, path, fsGroup);',
+    'await setVolumeOwnership(fs, path, fsGroup).catch(() => undefined);',
   ),
   mutation('volumes stay mounted', VOLUMES, 'await waitForAll(group.map((path) => mounts.unmount(path)));', ''),
   mutation(
@@ -124,6 +136,14 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'await runtime.reopenContainerLog({ containerId: id }, signal);\n  } catch',
     'void id;\n  } catch',
   ),
+  mutation('logs are not linked', LOG_LINKS, 'await this.#fs.symbolicLink(', 'void ('),
+  {
+    name: 'links to removed logs stay',
+    changes: [
+      change(DEAD_CONTAINER, 'await removeLogLink(pod, container, deps);', ''),
+      change(COLLECTOR, 'await removeDeadLogLinks(settings', 'void (settings'),
+    ],
+  },
   mutation('a missing log is not restored', ROTATION, 'await restoreLog(container, true, this.#deps, signal);', ''),
   mutation(
     'a failed status write is not retried',

@@ -5,6 +5,7 @@ import { isMissingInputs, isMissingVolumes } from './invariants-of-objects.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { LATE_IMAGE, MISSING_IMAGE } from './plan-pods.ts';
 import type { PodRecord } from './pod-records.ts';
+import { LOG_LINKS } from './sim-logs.ts';
 import type { World } from './world.ts';
 
 /** The longest back-off, a retry of the pod worker, and some time to act. */
@@ -202,7 +203,7 @@ export async function checkNothingLeft(world: World): Promise<void> {
   const fail = (text: string): void => world.fail(14, text);
   if (runtime.containers.size > 0) fail(`${runtime.containers.size} containers are left`);
   if (runtime.sandboxes.size > 0) fail(`${runtime.sandboxes.size} sandboxes are left`);
-  for (const folder of ['/var/lib/kubelet/pods', '/var/log/pods']) {
+  for (const folder of ['/var/lib/kubelet/pods', '/var/log/pods', LOG_LINKS]) {
     const entries = (await host.fs.stat(folder)) ? await host.fs.readDirectory(folder) : [];
     if (entries.length > 0) fail(`${folder} holds ${entries.map(({ name }) => name)}`);
   }

@@ -22,7 +22,7 @@ export function noteHook(
 ): void {
   if (kind !== 'postStart') return;
   const endsAt = now() + (answer.afterMs ?? 0);
-  record.postStart = { processNumber: processNumber(), endsAt, fails: answer.exitCode !== 0, stopRequested: false };
+  record.postStart = { processNumber: processNumber(), endsAt, fails: answer.exitCode !== 0, stops: [] };
 }
 
 /** Checks that a preStop hook runs once, unless the agent has received a change of the pod since. */
@@ -43,9 +43,13 @@ function stateKnownToAgent({ reported, requestedGraces }: PodRecord): string {
 }
 
 /** Records a StopContainer call. */
-export function noteStop(pod: PodRecord | undefined, record: ContainerRecord, { now }: CheckContext): void {
+export function noteStop(
+  pod: PodRecord | undefined,
+  record: ContainerRecord,
+  { now, processNumber }: CheckContext,
+): void {
   if (pod) pod.lastStopAt = now();
-  if (record.postStart) record.postStart.stopRequested = true;
+  record.postStart?.stops.push(processNumber());
 }
 
 /** The preStop hook runs before the container is terminated. */
@@ -90,7 +94,7 @@ export function checkFailedHooks({ records, now, processNumber, fail }: CheckCon
     if (
       endedAt !== undefined ||
       !postStart?.fails ||
-      postStart.stopRequested ||
+      postStart.stops.length > 0 ||
       postStart.processNumber !== processNumber()
     )
       continue;

@@ -1,7 +1,8 @@
 import type { Container, Pod, Volume } from '../../src/api/generated/core-v1.ts';
 import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
-import { volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
+import { EMPTY_DIR_PLUGIN, volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
+import { currentDataPath } from '../../src/kubelet/volumes/write-content.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { CheckContext } from './check-context.ts';
 import { isInPostStart } from './invariants-of-hooks.ts';
@@ -108,10 +109,11 @@ const PLUGINS = [
   ['secret', 'kubernetes.io/secret'],
   ['projected', 'kubernetes.io/projected'],
 ] as const;
+const ALL_PLUGINS = [...PLUGINS, ['emptyDir', EMPTY_DIR_PLUGIN]] as const;
 
 /** A volume always shows one complete version of its object. */
 export async function checkVolumesComplete(world: World): Promise<void> {
-  for (const { pod, volume, path } of mountedContent(world)) {
+  for (const { pod, volume, path } of mountedVolumes(world, PLUGINS)) {
     const shown = await contentOf(path, world.host.fs);
     if (!shown || volume.projected) continue;
     const first = [...shown.values()][0];
@@ -122,10 +124,33 @@ export async function checkVolumesComplete(world: World): Promise<void> {
   }
 }
 
+/** The volumes of a running pod belong to its `fsGroup`, with all their files. */
+export async function checkVolumeGroups(world: World): Promise<void> {
+  const { fs } = world.host;
+  for (const { pod, path } of mountedVolumes(world, ALL_PLUGINS)) {
+    const group = pod.versions.at(-1)?.spec.securityContext?.fsGroup;
+    if (group === undefined) continue;
+    for (const each of [path, ...(await filesAt(currentDataPath(path), fs))]) {
+      const { gid } = (await fs.stat(each)) ?? {};
+      if (gid !== undefined && gid !== group)
+        world.fail(32, `${each} of ${pod.uid} belongs to group ${gid}, not ${group}`);
+    }
+  }
+}
+
+/** The files below a folder, which may be missing, and the folder itself. */
+async function filesAt(folder: string, fs: MemoryFileSystem): Promise<string[]> {
+  if ((await fs.stat(folder))?.kind !== 'directory') return [];
+  const entries = (await fs.readDirectory(folder)).map(async ({ name, kind }) =>
+    kind === 'directory' ? filesAt(`${folder}/${name}`, fs) : [`${folder}/${name}`],
+  );
+  return [folder, ...(await Promise.all(entries)).flat()];
+}
+
 /** Without faults, all files of a volume show the newest versions. */
 export async function checkVolumesUpToDate(world: World): Promise<void> {
   const { context, host } = world;
-  for (const { pod, volume, path } of mountedContent(world)) {
+  for (const { pod, volume, path } of mountedVolumes(world, PLUGINS)) {
     const since = context.now() - IDLE_MS;
     if (pod.changedAt > since || isInPostStart(pod, since)) continue;
     const { namespace } = pod.versions.at(-1)?.metadata ?? { namespace: '' };
@@ -152,19 +177,22 @@ function expectedFiles(volume: Volume, resource: ObjectResource, name: string, v
   return resource === 'configmaps' ? [['settings/a', texts.get('a') ?? '']] : [['keys/b', texts.get('b') ?? '']];
 }
 
-interface MountedContent {
+interface MountedVolume {
   readonly pod: PodRecord;
   readonly volume: Volume;
   readonly path: string;
 }
 
-/** Volumes of running pods. */
-function mountedContent({ context, runtime }: World): MountedContent[] {
+/** Volumes of running pods, of the types of these plugins. */
+function mountedVolumes(
+  { context, runtime }: World,
+  plugins: readonly (typeof ALL_PLUGINS)[number][],
+): MountedVolume[] {
   const running = [...runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
   const pods = new Set(running.map((each) => context.records.podOf(each)).filter((pod) => pod?.isWanted));
   return [...pods].flatMap((pod) =>
     (pod?.versions.at(-1)?.spec.volumes ?? []).flatMap((volume) => {
-      const [, plugin] = PLUGINS.find(([type]) => volume[type] !== undefined) ?? [];
+      const [, plugin] = plugins.find(([type]) => volume[type] !== undefined) ?? [];
       if (!pod || plugin === undefined) return [];
       return [{ pod, volume, path: volumePath(SETTINGS.rootDir, pod.uid, plugin, volume.name) }];
     }),

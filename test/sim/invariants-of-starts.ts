@@ -54,11 +54,9 @@ export function checkBackoff(
   { processNumber, now, jumpedAt, fail }: CheckContext,
 ): void {
   const last = earlier(pod, started).at(-1);
-  // A container that is stopped after a failed hook counts as failed.
-  const stopRequestedAt = last?.preStop?.at ?? last?.stopRequestedAt;
-  const hasFailed =
-    stopRequestedAt === undefined || (last?.postStart?.fails && stopRequestedAt >= last.postStart.endsAt);
-  if (last?.endedAt === undefined || !hasFailed || last.image !== started.image) return;
+  if (last?.endedAt === undefined || last.image !== started.image) return;
+  const stopRequestedAt = last.preStop?.at ?? last.stopRequestedAt;
+  if (stopRequestedAt !== undefined && !wasStoppedByHook(last, stopRequestedAt)) return;
   // The agent believes that it killed the container.
   if (last.exitedBeforeStop) return;
   // In a new sandbox the back-off of init containers starts again.
@@ -82,6 +80,17 @@ export function checkBackoff(
   }
   known.count++;
   known.lastAt = now();
+}
+
+/**
+ * The container was stopped because its `postStart` hook had failed: this counts as a failure. The agent requests that
+ * stop once. When the call fails, the container keeps running, and a later stop has a different cause, such as a failed
+ * liveness probe. That restart has no back-off, as in kubelet: a container that was killed in the same pass counts as
+ * running.
+ */
+function wasStoppedByHook({ postStart }: ContainerRecord, stopRequestedAt: number): boolean {
+  if (!postStart?.fails || stopRequestedAt < postStart.endsAt) return false;
+  return postStart.stops.length === 1 && postStart.stops[0] === postStart.processNumber;
 }
 
 /** Previous containers of the same name and incarnation, oldest first. */

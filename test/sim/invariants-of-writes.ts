@@ -46,6 +46,7 @@ export function checkWrite(write: ApiWrite, context: CheckContext): void {
     case 'pods':
       if (write.verb === 'delete' && write.before) return checkPodDeletion(write.before, write.uid, context);
       if (write.before && write.after) checkPodWrite(write.before, write.after, context);
+      if (write.after) noteWrittenPhase(write.after, context);
       return;
     default:
       return;
@@ -95,6 +96,11 @@ function checkPodWrite(before: Pod, after: Pod, context: CheckContext): void {
     POD_CONDITIONS,
     context,
   );
+}
+
+function noteWrittenPhase({ metadata, status }: Pod, { records }: CheckContext): void {
+  const record = records.pods.get(metadata.uid);
+  if (record) record.writtenPhase = status?.phase;
 }
 
 type Texts = Readonly<Record<string, string>>;

@@ -82,7 +82,7 @@ export class Invariants {
     if (isOver) pod.overAt ??= now();
     pod.phase = status.phase;
     pod.statusAt = now();
-    pod.isForgotten = status.reason !== undefined && pod.reported.source === 'file';
+    pod.hasReason = status.reason !== undefined;
     for (const { name, restartCount } of [
       ...(status.initContainerStatuses ?? []),
       ...(status.containerStatuses ?? []),

@@ -166,6 +166,13 @@ export function drawMoreFaults(draw: Draw, untilMs: number): PlannedFault[] {
   ];
 }
 
+/** Draws faults of giving volumes to their group. */
+export function drawGroupFaults(draw: Draw, untilMs: number): PlannedFault[] {
+  return draw.several(0, 4, (): PlannedFault => {
+    return { at: draw.int(0, untilMs), kind: 'file', operation: 'setTreeGroup', code: 'EIO' };
+  });
+}
+
 function drawKill(draw: Draw, at: number): PlannedFault {
   const calls = draw.chance(0.2) ? 0 : draw.int(1, 60);
   const downMs = draw.pick([100, 1_000, draw.int(1_000, 60_000), draw.int(1_000, 300_000)]);

@@ -8,7 +8,7 @@ import {
   drawExternalChanges,
   type PlannedChange,
 } from './plan-cluster.ts';
-import { drawFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
+import { drawFaults, drawGroupFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
 import { addPodFeatures } from './pod-features.ts';
@@ -102,6 +102,7 @@ function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number
   const faults = [
     ...drawFaults(new Draw(seed, 'faults'), calm),
     ...drawMoreFaults(new Draw(seed, 'more faults'), calm),
+    ...drawGroupFaults(new Draw(seed, 'group faults'), calm),
     ...(sources === IN_A_CLUSTER ? drawClusterFaults(new Draw(seed, 'cluster faults'), calm) : []),
   ];
   return faults.sort((a, b) => a.at - b.at);

@@ -22,11 +22,17 @@ const FIRST_PORT = 8_000;
  * plan, so that an edited pod keeps its features.
  */
 export function addPodFeatures(seed: number, pod: Pod, features: PodFeatures): Pod {
-  const extended = withHooksAndObjects(seed, pod, features);
+  const extended = withGroup(new Draw(seed, `group ${pod.metadata.uid}`), withHooksAndObjects(seed, pod, features));
   return features.tokens ? withToken(new Draw(seed, `token ${pod.metadata.uid}`), extended) : extended;
 }
 
 export const TOKEN_VOLUME = 'kube-api-access';
+
+/** Some pods have a group that all their volumes belong to. */
+function withGroup(draw: Draw, pod: Pod): Pod {
+  if (!draw.chance(0.3)) return pod;
+  return { ...pod, spec: { ...pod.spec, securityContext: { fsGroup: draw.int(2_000, 2_009) } } };
+}
 
 /** As the ServiceAccount admission plugin of the API server does. */
 function withToken(draw: Draw, pod: Pod): Pod {

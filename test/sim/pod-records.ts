@@ -28,7 +28,8 @@ export interface ContainerRecord {
     readonly processNumber: number;
     readonly endsAt: number;
     readonly fails: boolean;
-    stopRequested: boolean;
+    /** The numbers of the agent processes that have requested a stop of the container since, one entry per call. */
+    readonly stops: number[];
   };
   /** The last run of its preStop hook; `knownState` is the state of the pod that the agent knew then. */
   preStop?: {
@@ -69,8 +70,10 @@ export interface PodRecord {
   /** When this incarnation was first shown with a terminal phase. */
   overAt: number | undefined;
   phase: string | undefined;
-  /** The failure reason of a static pod is only in the agent's memory: a new process does not know it. */
-  isForgotten: boolean;
+  /** The status that was last shown has a reason, such as that of a rejection. */
+  hasReason: boolean;
+  /** The phase that the API server has; a static pod has none there. */
+  writtenPhase: string | undefined;
   readonly restartCounts: Map<string, number>;
   /** When the agent last asked for one of its containers to be stopped. */
   lastStopAt: number | undefined;
@@ -112,15 +115,15 @@ export class PodRecords {
   forgetReports(): void {
     this.#reports.clear();
     for (const record of this.pods.values()) {
+      if (isPhaseLost(record)) {
+        record.overAt = undefined;
+        record.phase = undefined;
+      }
       record.reported = undefined;
       record.requestedGraces.length = 0;
       record.endsBy = Number.POSITIVE_INFINITY;
       record.restartCounts.clear();
       if (record.drop) record.drop = 'dropped';
-      if (record.isForgotten) {
-        record.overAt = undefined;
-        record.phase = undefined;
-      }
     }
   }
 
@@ -172,7 +175,8 @@ export class PodRecords {
       drop: undefined,
       overAt: undefined,
       phase: undefined,
-      isForgotten: false,
+      hasReason: false,
+      writtenPhase: undefined,
       restartCounts: new Map(),
       lastStopAt: undefined,
       statusAt: 0,
@@ -210,6 +214,17 @@ export class PodRecords {
     const as = isDeleted ? 'deleted' : 'wanted';
     record.reported = { as, at: record.reported?.as === as ? record.reported.at : this.#now(), source, pod };
   }
+}
+
+/**
+ * Only the memory of the agent process has the phase: it is not at the API server, and does not follow from containers. It
+ * is that of a static pod with a reason, or of a pod that was rejected, or deleted before its first container was created,
+ * and whose status could not be written in time.
+ */
+function isPhaseLost({ phase, writtenPhase, hasReason, reported, incarnation, containers }: PodRecord): boolean {
+  if (phase === writtenPhase) return false;
+  if (hasReason) return true;
+  return reported?.source === 'api' && !containers.some((each) => each.incarnation === incarnation);
 }
 
 /** The history of the previous incarnation no longer counts. */

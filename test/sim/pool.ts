@@ -4,7 +4,7 @@ import type { PlanOptions } from './plan-world.ts';
 import type { WorldResult } from './run-world.ts';
 
 /** At least two threads, otherwise one per core. */
-const THREADS = Math.max(2, availableParallelism());
+export const THREADS = Math.max(2, availableParallelism());
 
 export interface PoolOptions extends PlanOptions {
   /** The mutation that the agent is loaded with. */
@@ -14,15 +14,16 @@ export interface PoolOptions extends PlanOptions {
 /** The result that a thread returns for each world, without the trace. */
 export type SeedResult = Omit<WorldResult, 'lines'>;
 
-/** Runs the worlds of these seeds on all cores; `onResult` returns whether to continue. */
+/** Runs the worlds of these seeds in `threads` threads; `onResult` returns whether to continue. */
 export async function runSeeds(
   seeds: readonly number[],
   options: PoolOptions,
   onResult: (result: SeedResult) => boolean,
+  threads = THREADS,
 ): Promise<void> {
   const waiting = [...seeds];
-  const threads = Math.min(THREADS, waiting.length);
-  await Promise.all(Array.from({ length: threads }, () => runThread(waiting, options, onResult)));
+  const count = Math.min(threads, waiting.length);
+  await Promise.all(Array.from({ length: count }, () => runThread(waiting, options, onResult)));
 }
 
 function runThread(waiting: number[], options: PoolOptions, onResult: (result: SeedResult) => boolean): Promise<void> {

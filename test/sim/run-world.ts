@@ -5,7 +5,7 @@ import { checkEvents } from './invariants-of-events.ts';
 import { checkHealth } from './invariants-of-health.ts';
 import { checkFailedHooks } from './invariants-of-hooks.ts';
 import { checkNode, checkNodeAtRest } from './invariants-of-node.ts';
-import { checkVolumesComplete, checkVolumesUpToDate } from './invariants-of-objects.ts';
+import { checkVolumeGroups, checkVolumesComplete, checkVolumesUpToDate } from './invariants-of-objects.ts';
 import { checkMirrors, checkMirrorsSoon, checkStatusesWritten } from './invariants-of-statuses.ts';
 import { checkTokens } from './invariants-of-tokens.ts';
 import type { WorldPlan } from './plan-world.ts';
@@ -80,11 +80,13 @@ async function checkSample(world: World): Promise<void> {
   const isQuiet = context.now() - Math.max(context.agentStartedAt(), context.quietAt) > LOG_MS;
   if (world.agentProcess) checkFailedHooks(context);
   await checkVolumesComplete(world);
+  await checkVolumeGroups(world);
   await checkTokens(world);
   await checkMirrorsSoon(world);
   await checkEvents(world);
   await checkCertificate(world);
   for (const error of (await world.logs?.errors(isQuiet)) ?? []) world.fail(21, error);
+  for (const error of (await world.logs?.linkErrors(context.quietAt)) ?? []) world.fail(33, error);
 }
 
 /** The old agent has as many pending timers as a new one: none leaked. */

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { MUTATIONS } from './mutations.ts';
 import { type PlanOptions, planWorld } from './plan-world.ts';
-import { runSeeds, type SeedResult } from './pool.ts';
+import { runSeeds, type SeedResult, THREADS } from './pool.ts';
 import { runWorld, type WorldResult } from './run-world.ts';
 import { type Selection, selectAll, selectFromPlan, shrink } from './shrink.ts';
 
@@ -84,24 +84,34 @@ async function replay(seed: number): Promise<number> {
   return violation ? 1 : 0;
 }
 
-/** Runs every mutation; each must be found. */
+/** Runs every mutation; each must be found. One thread per mutation: most are found in one of the first worlds. */
 async function runMutations(names: readonly string[] = MUTATIONS.map(({ name }) => name)): Promise<number> {
-  let missed = 0;
   const began = Date.now();
-  for (const mutation of names) {
-    let caught: SeedResult | undefined;
-    const seeds = Array.from({ length: SEEDS_PER_MUTATION }, (_, index) => index + 1);
-    await runSeeds(seeds, { ...options, mutation }, (result) => {
-      if (result.violation) caught ??= result;
-      return caught === undefined;
-    });
-    if (!caught) missed++;
-    const how = caught?.violation ? `seed ${caught.seed}, invariant ${caught.violation.invariant}` : 'NOT FOUND';
-    console.log(`${mutation}: ${how}`);
-  }
+  const waiting = [...names];
+  let missed = 0;
+  const runNext = async (): Promise<void> => {
+    for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
+      const caught = await firstViolation(mutation);
+      if (!caught) missed++;
+      const how = caught?.violation ? `seed ${caught.seed}, invariant ${caught.violation.invariant}` : 'NOT FOUND';
+      console.log(`${mutation}: ${how}`);
+    }
+  };
+  await Promise.all(Array.from({ length: THREADS }, runNext));
   const seconds = Math.round((Date.now() - began) / 1000);
   console.log(`mutations: ${names.length - missed} of ${names.length} found, ${seconds} s`);
   return missed === 0 ? 0 : 1;
+}
+
+async function firstViolation(mutation: string): Promise<SeedResult | undefined> {
+  let caught: SeedResult | undefined;
+  const seeds = Array.from({ length: SEEDS_PER_MUTATION }, (_, index) => index + 1);
+  const onResult = (result: SeedResult): boolean => {
+    if (result.violation) caught = result;
+    return caught === undefined;
+  };
+  await runSeeds(seeds, { ...options, mutation }, onResult, 1);
+  return caught;
 }
 
 /** Prints the end of the trace, without lines of other pods. */

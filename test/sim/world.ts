@@ -179,7 +179,10 @@ export class World {
       sourceDelaysMs: { file: delay(), api: delay() },
       seed: draw.int(1, 2 ** 30),
       log: this.#log(),
-      onCall: (method, request) => this.#invariants.call(method, request),
+      onCall: (method, request) => {
+        this.#logs?.called(method, request);
+        this.#invariants.call(method, request);
+      },
       onKill: (downMs) => this.#planKill({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs }),
       onSnapshot: (source, pods) => this.#records.report(source, pods),
       onAgentEvent: (event) => this.#agentEvent(event),
