@@ -7,7 +7,7 @@ import { checkRuntimeVersion } from '../cri/version-check.ts';
 import type { FileSystem } from '../host/file-system.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { DEFAULT_RUNTIME_CONFIG } from './embedded/embedded-settings.ts';
-import { endpointProblem } from './embedded/path-owner.ts';
+import { endpointError } from './embedded/path-owner.ts';
 import { startEmbedded } from './embedded/start-embedded.ts';
 
 /** A connection to a runtime behind a socket or in this process. */
@@ -40,8 +40,8 @@ export async function externalRuntime(
   fs: Pick<FileSystem, 'stat'>,
   log: Log,
 ): Promise<StartedRuntime> {
-  const problem = await endpointProblem(fs, endpoint);
-  if (problem !== undefined) log.warn('other users can control the container runtime', { problem });
+  const error = await endpointError(fs, endpoint);
+  if (error !== undefined) log.warn('other users can control the container runtime', { error });
   return {
     connect: (options) => connectEndpoint(endpoint, options),
     prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),
