@@ -71,6 +71,15 @@ for (const [verbosity, levels] of Object.entries(shown)) {
   });
 }
 
+test('long texts of images, pods and registries are cut, in every kind of field', () => {
+  const { log, lines } = logged({ format: 'json' });
+  const long = 'x'.repeat(1_000_000);
+  log.warn('x', { path: long, error: new Error(long), list: [long], [long]: 1 });
+  const line = lines.join('');
+  assert.ok(line.length < 50_000, `${line.length} characters`);
+  assert.equal(line.match(/x… \(991808 more characters\)/g)?.length, 4);
+});
+
 test('a field that refers to itself does not end the program', () => {
   const { log, lines } = logged({ format: 'human' });
   const loop: Record<string, unknown> = {};

@@ -6,6 +6,8 @@ const SECRET_NAMES = /token|password|passwd|secret|authorization|credential|priv
 /** Deeper values and longer lists are cut. */
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 32;
+/** The names and paths of images, pods and registries may have any length; the stack of an error has at most 4,000. */
+const MAX_CHARACTERS = 8_192;
 
 const REDACTED = '[redacted]';
 
@@ -17,13 +19,14 @@ export function loggedFields(fields: Readonly<Record<string, unknown>>): Record<
 function loggedRecord(fields: object, depth: number): Record<string, unknown> {
   const shown = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, SECRET_NAMES.test(name) ? REDACTED : loggedValue(value, depth + 1)]);
+    .map(([name, value]) => [cutText(name), SECRET_NAMES.test(name) ? REDACTED : loggedValue(value, depth + 1)]);
   return Object.fromEntries(shown);
 }
 
 function loggedValue(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint') return value.toString();
-  if (value instanceof Error) return errorChainText(value);
+  if (value instanceof Error) return cutText(errorChainText(value));
+  if (typeof value === 'string') return cutText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   if (depth > MAX_DEPTH) return '…';
@@ -32,6 +35,12 @@ function loggedValue(value: unknown, depth: number): unknown {
   return isList
     ? [...value].slice(0, MAX_ITEMS).map((item) => loggedValue(item, depth + 1))
     : loggedRecord(value, depth);
+}
+
+/** The start of a text, with the number of characters that are left out. */
+function cutText(text: string): string {
+  if (text.length <= MAX_CHARACTERS) return text;
+  return `${text.slice(0, MAX_CHARACTERS)}… (${text.length - MAX_CHARACTERS} more characters)`;
 }
 
 /** An error with its causes, outermost first; a cause whose text the outer error contains is not repeated. */

@@ -124,10 +124,10 @@ test('a static pod has a mirror pod, which is deleted with it', async () => {
 });
 
 test('the mirror of a replaced static pod is replaced with it, also while its sandbox cannot be removed', async () => {
-  const { world, it } = await start();
+  await using it = await startClusterAgent();
   const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
   const mirrored = async (): Promise<string | undefined> =>
-    (await find(world, `web-${nodeName}`))?.metadata.annotations?.['kubernetes.io/config.mirror'];
+    (await find(it, `web-${nodeName}`))?.metadata.annotations?.['kubernetes.io/config.mirror'];
   const version = (pod: Pod): Pod => toStaticPod({ ...pod, metadata: { ...pod.metadata, uid: '' } }, origin);
   const versions = [version(podOf('web')), version(podOf('web', { hostNetwork: true }))];
   for (const pod of versions) {
@@ -143,5 +143,4 @@ test('the mirror of a replaced static pod is replaced with it, also while its sa
   assert.equal(await mirrored(), undefined, 'deleted, although the sandbox of the first version is still there');
   await it.host.clock.advance(300_000);
   assert.equal(it.runtime.sandboxes.size, 0);
-  await it.stop();
 });

@@ -59,5 +59,6 @@ export function missingHandler(error: string): string | undefined {
 
 /** Returns the quoted path of a seccomp profile that the runtime did not find. */
 export function missingSeccompProfile(error: string): string | undefined {
-  return /cannot load seccomp profile ("[^"]*"): .*no such file or directory$/.exec(error)?.[1];
+  if (!error.endsWith('no such file or directory')) return undefined;
+  return /cannot load seccomp profile ("[^"]*"): /.exec(error)?.[1];
 }

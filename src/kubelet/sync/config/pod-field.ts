@@ -11,8 +11,10 @@ export interface PodFieldContext {
 /** The value of a downward API field. Throws kubelet's message for unsupported paths. */
 export function podFieldText(path: string, { pod, podIPs, hostIPs }: PodFieldContext): string {
   const { metadata, spec } = pod;
-  const subscripted = /^(.+?)\['(.*)'\]$/s.exec(path);
-  if (subscripted) return subscriptedText(path, subscripted[1] ?? '', subscripted[2] ?? '', pod);
+  const open = path.indexOf("['", 1);
+  if (open > 0 && path.endsWith("']") && open + 4 <= path.length) {
+    return subscriptedText(path, path.slice(0, open), path.slice(open + 2, -2), pod);
+  }
   switch (path) {
     case 'metadata.name':
       return metadata.name;
