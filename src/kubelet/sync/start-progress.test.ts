@@ -61,6 +61,33 @@ test('containers from before the sync are always published', () => {
   assert.deepEqual(shown, ['probe a1 b1', 'show a1 b1']);
 });
 
+test('a container that the sync stops to start it again is published as it was before, and not probed so', () => {
+  const shown: unknown[] = [];
+  const at = (state: object): ObservedPod => ({
+    ...pod.metadata,
+    sandboxes: [],
+    containers: [{ id: 'a1', name: 'a', ...state } as ObservedContainer], // no other fields are read
+    inspectedAt: 0,
+  });
+  const [running, exited] = [at({ state: 'running', startedAt: 1n }), at({ state: 'exited', startedAt: 1n })];
+  let seen = running;
+  const starting = new StartProgress({
+    observed: { get: () => seen, refresh: async () => seen },
+    probes: { follow: (_, given) => void shown.push(['probe', given]) },
+    publisher: { recordStartResult: () => {}, publishInterim: (_, given) => void shown.push(['show', given]) },
+  });
+  starting.begin(pod, { kind: 'adjust', kill: [], start }, new AbortController().signal);
+  seen = exited;
+  starting.onPodObserved('u');
+  starting.onStartAttempt(pod, 'a', new PodError('ErrImagePull', 'no'));
+  assert.deepEqual(shown, [
+    ['probe', exited],
+    ['show', running],
+    ['probe', exited],
+    ['show', exited],
+  ]);
+});
+
 test('nothing is published for an aborted sync', () => {
   const { starting, shown, life, appear } = watched('a1', 'b1');
   starting.begin(pod, FIRST, life.signal);

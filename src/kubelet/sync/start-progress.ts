@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { findContainer } from '../pod/find-container.ts';
-import type { ObservedPod } from '../pod/observed-pod.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import type { PodError } from '../pod/pod-error.ts';
 import type { Probes } from '../probes/probes.ts';
 import type { PodPlan } from './pod-plan.ts';
@@ -16,8 +16,8 @@ export interface StartProgressDeps {
 /** A sync in progress that starts containers. */
 interface PodStart {
   readonly pod: Pod;
-  /** Ids of all containers from before the sync. */
-  readonly before: ReadonlySet<string>;
+  /** All containers from before the sync, by id. */
+  readonly before: ReadonlyMap<string, ObservedContainer>;
   /** Names of containers that have neither started nor failed yet. */
   readonly left: Set<string>;
   readonly signal: AbortSignal;
@@ -27,7 +27,9 @@ interface PodStart {
  * Publishes and probes started containers while the pod's worker still starts others: pulling an image may take long.
  *
  * 1. A container is not shown before its start has completed, its postStart hook included.
- * 2. Nothing is published for an aborted sync.
+ * 2. A container that the sync stops to start it again is shown as before until then, as kubelet does: where its pod's
+ *    restart policy is not Always, the API server accepts no other state after a terminated one.
+ * 3. Nothing is published for an aborted sync.
  */
 export class StartProgress {
   readonly #deps: StartProgressDeps;
@@ -41,7 +43,7 @@ export class StartProgress {
   begin(pod: Pod, plan: PodPlan, signal: AbortSignal): void {
     const { uid } = pod.metadata;
     if (plan.kind !== 'adjust' && !(plan.kind === 'newSandbox' && plan.attempt === 0)) return;
-    const before = new Set(this.#deps.observed.get(uid)?.containers.map(({ id }) => id));
+    const before = new Map(this.#deps.observed.get(uid)?.containers.map((container) => [container.id, container]));
     this.#pods.set(uid, { pod, before, left: new Set(plan.start.map(({ name }) => name)), signal });
   }
 
@@ -71,7 +73,7 @@ export class StartProgress {
     const { pod } = starting;
     const seen = withoutUnfinished(this.#deps.observed.get(uid), starting);
     this.#deps.probes.follow(pod, seen);
-    this.#deps.publisher.publishInterim(pod, seen);
+    this.#deps.publisher.publishInterim(pod, asBeforeRestart(seen, starting));
   }
 
   /** The worker publishes the final status itself. */
@@ -82,4 +84,10 @@ export class StartProgress {
 
 function withoutUnfinished(seen: ObservedPod | undefined, { before, left }: PodStart): ObservedPod | undefined {
   return seen && { ...seen, containers: seen.containers.filter(({ id, name }) => before.has(id) || !left.has(name)) };
+}
+
+function asBeforeRestart(seen: ObservedPod | undefined, { before, left }: PodStart): ObservedPod | undefined {
+  const shown = (container: ObservedContainer): ObservedContainer =>
+    (left.has(container.name) && before.get(container.id)) || container;
+  return seen && { ...seen, containers: seen.containers.map(shown) };
 }
