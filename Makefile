@@ -4,7 +4,7 @@ BIOME := scripts/biome
 SETUP := scripts/setup.sh
 RUN_PARTS := scripts/run-parts.sh
 TEST := $(NODE) --import ./test/setup.ts --test --test-reporter=spec
-UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/fuzz/**/*.test.ts' 'test/runtime/**/*.test.ts' 'test/critest/**/*.test.ts'
+UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/fuzz/**/*.test.ts' 'test/runtime/**/*.test.ts' 'test/critest/**/*.test.ts' 'test/conformance/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
 # Those that know no runtime by name: they run on containerd with all the others, then on the embedded one.
 AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collection hooks image-credentials image-pulls \
@@ -13,7 +13,8 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collec
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-embedded validation cluster-tools critest sim fuzz generate generated fmt dist clean
+  integration-embedded validation conformance conformance-groups cluster-tools critest sim fuzz generate generated fmt \
+  dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -28,7 +29,7 @@ run: setup ## Run examples/hello.yaml on this machine (ARGS="--once" ends it by 
 	@exec bin/nodelet run $(ARGS) examples/hello.yaml
 
 test: testsetup ## Run every check; each part runs and reports, whatever the others do
-	+@$(RUN_PARTS) check unit integration-containerd integration-embedded validation
+	+@$(RUN_PARTS) check unit integration-containerd integration-embedded validation conformance-groups
 
 check: types lint boundaries words generated ## Types, lint, import directions, words, generated files
 
@@ -65,6 +66,13 @@ cluster-tools: ## Build a control plane, kubelet, kubectl, crictl and critest fo
 critest: testsetup ## Run critest, the validation suite of CRI, on the embedded runtime (builds it when needed)
 	@scripts/cluster-tools.sh critest
 	@$(NODE) test/critest/critest.ts
+
+conformance: testsetup ## Run Kubernetes' node conformance tests on kubelet and on Nodelet; write docs/conformance.md (ARGS to choose)
+	@scripts/cluster-tools.sh --conformance kubelet
+	@$(NODE) test/conformance/conformance.ts $(ARGS)
+
+conformance-groups:
+	@$(NODE) test/conformance/conformance.ts --groups
 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300

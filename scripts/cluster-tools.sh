@@ -1,34 +1,40 @@
 #!/usr/bin/env bash
 # Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
-# real kubelet, kubectl, crictl and critest. They go to a cache outside the checkout, nothing is built twice, and two
-# runs at once build once.
+# real kubelet, kubectl, crictl and critest; with a flag also the node conformance tests (e2e_node.test), the program that
+# runs them (ginkgo) and the one of their images (agnhost). They go to a cache outside the checkout, nothing is built
+# twice, and two runs at once build once.
 #
-#   scripts/cluster-tools.sh              build what is missing; fail when that is impossible
-#   scripts/cluster-tools.sh --optional   the same, but say why it is impossible, note it for the tests, and succeed
-#   scripts/cluster-tools.sh --where      print the folder
-#   scripts/cluster-tools.sh NAME…        only these programs
+#   scripts/cluster-tools.sh                build what is missing; fail when that is impossible
+#   scripts/cluster-tools.sh --optional     the same, but say why it is impossible, note it for the tests, and succeed
+#   scripts/cluster-tools.sh --conformance  also what node conformance tests need
+#   scripts/cluster-tools.sh --where        print the folder
+#   scripts/cluster-tools.sh NAME…          only these programs
 set -euo pipefail
 
 readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0
 readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest)
+readonly CONFORMANCE=(e2e_node.test ginkgo agnhost) # no other test needs them
 readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
 readonly FOLDER=$ROOT/$KUBERNETES
 readonly REASON=$FOLDER/unavailable # read by test/integration/cluster-tools.ts
 
-optional=
+optional= more=
 names=()
 for argument in "$@"; do
   case $argument in
     --where) printf '%s\n' "$FOLDER" && exit ;;
     --optional) optional=yes ;;
+    --conformance) more=yes ;;
     -*) printf 'cluster-tools: unknown flag %s\n' "$argument" >&2 && exit 2 ;;
     *)
-      [[ " ${ALL[*]} " == *" $argument "* ]] || { printf 'cluster-tools: unknown program %s\n' "$argument" >&2 && exit 2; }
+      [[ " ${ALL[*]} ${CONFORMANCE[*]} " == *" $argument "* ]] ||
+        { printf 'cluster-tools: unknown program %s\n' "$argument" >&2 && exit 2; }
       names+=("$argument")
       ;;
   esac
 done
 ((${#names[@]})) || names=("${ALL[@]}")
+[[ ! $more ]] || names+=("${CONFORMANCE[@]}")
 
 say() {
   printf 'cluster-tools: %s\n' "$*" >&2
@@ -86,7 +92,7 @@ module() {
 compile() {
   local name=$1 stamp
   case $name in
-    critest) set -- test -c ;;
+    critest | e2e_node.test) set -- test -c -vet=off ;;
     *) set -- build ;;
   esac
   case $name in
@@ -100,6 +106,9 @@ package() {
   case $1 in
     etcd) printf 'go.etcd.io/etcd/server/v3\n' ;;
     crictl | critest) printf 'sigs.k8s.io/cri-tools/cmd/%s\n' "$1" ;;
+    e2e_node.test) printf 'k8s.io/kubernetes/test/e2e_node\n' ;;
+    ginkgo) printf 'github.com/onsi/ginkgo/v2/ginkgo\n' ;;
+    agnhost) printf 'k8s.io/kubernetes/test/images/agnhost\n' ;;
     *) printf 'k8s.io/kubernetes/cmd/%s\n' "$1" ;;
   esac
 }

@@ -5,7 +5,7 @@
 //   --handler NAME      the OCI runtime: crun, runc (default: the runtime's default)
 //   --logs FOLDER       directory for logs and reports
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ import { CRITEST_HOSTS, critestImages } from './critest-images.ts';
 import { debianRoot } from './debian-root.ts';
 import { acquireMachineLock } from './machine-lock.ts';
 import { ImagePusher } from './push-image.ts';
+import { writeRegistryHosts } from './registry-hosts.ts';
 import { runCritest, STAGES } from './run-critest.ts';
 import { printSummary, type RunResult } from './summary.ts';
 
@@ -49,7 +50,7 @@ async function critest(): Promise<boolean> {
 /** Runs the whole suite against one runtime, which is stopped afterwards. */
 async function runStages(registry: string, logs: string): Promise<readonly RunResult[]> {
   const hosts = mkdtempSync(join(tmpdir(), 'nodelet-critest-hosts-'));
-  writeHosts(hosts, registry);
+  writeRegistryHosts(hosts, CRITEST_HOSTS, registry);
   const command = options.nodelet ? { command: [options.nodelet] } : {};
   const runtime = await startEmbedded({ ...command, flags: ['--registry-config-dir', hosts], hostPorts: true });
   const { endpoint } = runtime;
@@ -80,14 +81,4 @@ function sharedMemory(): string[] {
     const [, id = '', , , creator, , users] = line.trim().split(/\s+/);
     return users === '0' && !existsSync(`/proc/${creator}`) ? [id] : [];
   });
-}
-
-/** Writes containerd's hosts.toml files, which redirect the hosts of critest's images to the registry. */
-function writeHosts(folder: string, registry: string): void {
-  const url = `http://${registry}`;
-  const content = `server = "${url}"\n\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`;
-  for (const host of CRITEST_HOSTS) {
-    mkdirSync(join(folder, host), { recursive: true });
-    writeFileSync(join(folder, host, 'hosts.toml'), content);
-  }
 }

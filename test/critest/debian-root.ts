@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from 'node:path';
 import type { ImageFile } from '../../src/app/images/oci-archive.ts';
 
-const PACKAGES = [
+/** The packages of critest's images. */
+const PACKAGES: readonly string[] = [
   'apache2-bin',
   'bash',
   'busybox',
@@ -26,10 +27,11 @@ export interface DebianRoot {
   run(path: string, ...args: string[]): string;
 }
 
-/** Uses the packages in the cache, or downloads them. */
-export function debianRoot(cache: string): DebianRoot {
-  const folder = join(cache, `debian-${createHash('sha256').update(PACKAGES.join()).digest('hex').slice(0, 12)}`);
-  if (!existsSync(folder)) fetchInto(folder);
+/** Uses the packages in the cache, or downloads them. `more` packages are added to those of critest's images. */
+export function debianRoot(cache: string, more: readonly string[] = []): DebianRoot {
+  const packages = [...PACKAGES, ...more];
+  const folder = join(cache, `debian-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 12)}`);
+  if (!existsSync(folder)) fetchInto(folder, packages);
   return openRoot(folder);
 }
 
@@ -52,13 +54,13 @@ function openRoot(folder: string): DebianRoot {
 }
 
 /** Renames the directory only when it is complete. */
-function fetchInto(folder: string): void {
+function fetchInto(folder: string, packages: readonly string[]): void {
   const part = `${folder}.part-${process.pid}`;
   const archives = join(part, 'archives');
   const root = join(part, 'root');
   try {
     mkdirSync(join(archives, 'partial'), { recursive: true });
-    download(archives);
+    download(archives, packages);
     for (const name of ['bin', 'sbin', 'lib', 'lib64']) {
       mkdirSync(join(root, 'usr', name), { recursive: true });
       symlinkSync(`usr/${name}`, join(root, name));
@@ -74,10 +76,10 @@ function fetchInto(folder: string): void {
 }
 
 /** Downloads the packages with all dependencies: apt sees an empty list of installed packages. */
-function download(archives: string): void {
+function download(archives: string, packages: readonly string[]): void {
   const options = [`Dir::Cache::archives=${archives}`, 'Dir::State::status=/dev/null', 'APT::Sandbox::User=root'];
   const flags = [...options, 'Debug::NoLocking=1'].flatMap((option) => ['-o', option]);
-  const install = ['--yes', '--quiet=2', '--download-only', '--no-install-recommends', 'install', ...PACKAGES];
+  const install = ['--yes', '--quiet=2', '--download-only', '--no-install-recommends', 'install', ...packages];
   const fetch = (): Buffer => execFileSync('apt-get', [...flags, ...install], { stdio: ['ignore', 'pipe', 'pipe'] });
   try {
     fetch();

@@ -5,7 +5,7 @@ import { tarArchive } from '../../src/app/images/tar.ts';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { descriptorOf, encodeDocument } from '../../src/runtime/images/image-documents.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
-import type { CritestImage } from './critest-images.ts';
+import type { TestImage } from './image-files.ts';
 
 const DOCKER = 'application/vnd.docker';
 const TYPES = {
@@ -16,6 +16,15 @@ const TYPES = {
 } as const;
 
 const compress = promisify(gzip);
+
+/** An image as a registry stores it. */
+export interface PackedImage {
+  /** Its layers and its configuration. */
+  readonly blobs: readonly Uint8Array[];
+  readonly manifest: Uint8Array;
+  /** The manifest list, to which tags refer. */
+  readonly list: Uint8Array;
+}
 
 interface Layer {
   readonly diffId: string;
@@ -34,25 +43,11 @@ export class ImagePusher {
     this.#registry = `http://${address}`;
   }
 
-  async push({ repository, tags, layers: trees, config }: CritestImage): Promise<void> {
-    const layers: Layer[] = [];
-    for (const tree of trees) layers.push(await this.#layer(tree));
-    const platform = { architecture: goArchitecture(), os: 'linux' } as const;
-    const imageConfig = encodeDocument({
-      ...platform,
-      config,
-      rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
-    });
-    for (const data of [...layers.map((layer) => layer.data), imageConfig]) await this.#pushBlob(repository, data);
-    const manifest = encodeDocument({
-      schemaVersion: 2,
-      mediaType: TYPES.manifest,
-      config: descriptorOf(TYPES.config, imageConfig),
-      layers: layers.map(({ data }) => descriptorOf(TYPES.layer, data)),
-    });
+  async push(image: TestImage): Promise<void> {
+    const { repository, tags } = image;
+    const { blobs, manifest, list } = await packImage(image, (tree) => this.#layer(tree));
+    for (const data of blobs) await this.#pushBlob(repository, data);
     await this.#pushManifest(repository, digestOf(manifest), TYPES.manifest, manifest);
-    const manifests = [{ ...descriptorOf(TYPES.manifest, manifest), platform }];
-    const list = encodeDocument({ schemaVersion: 2, mediaType: TYPES.list, manifests });
     for (const tag of tags) await this.#pushManifest(repository, tag, TYPES.list, list);
   }
 
@@ -79,6 +74,29 @@ export class ImagePusher {
     const headers = { 'content-type': type };
     await expectCreated(fetch(url, { method: 'PUT', headers, body: Uint8Array.from(data) }));
   }
+}
+
+export async function packImage(
+  { layers: trees, config }: TestImage,
+  pack: (tree: readonly ImageFile[]) => Promise<Layer> = packLayer,
+): Promise<PackedImage> {
+  const layers: Layer[] = [];
+  for (const tree of trees) layers.push(await pack(tree));
+  const platform = { architecture: goArchitecture(), os: 'linux' } as const;
+  const imageConfig = encodeDocument({
+    ...platform,
+    config,
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+  });
+  const manifest = encodeDocument({
+    schemaVersion: 2,
+    mediaType: TYPES.manifest,
+    config: descriptorOf(TYPES.config, imageConfig),
+    layers: layers.map(({ data }) => descriptorOf(TYPES.layer, data)),
+  });
+  const manifests = [{ ...descriptorOf(TYPES.manifest, manifest), platform }];
+  const list = encodeDocument({ schemaVersion: 2, mediaType: TYPES.list, manifests });
+  return { blobs: [...layers.map(({ data }) => data), imageConfig], manifest, list };
 }
 
 async function packLayer(tree: readonly ImageFile[]): Promise<Layer> {

@@ -2,15 +2,27 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Kubernetes programs that tests run beside Nodelet; `make cluster-tools` builds them. */
-export type ClusterTool = 'crictl' | 'critest' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'kubelet';
+/** Kubernetes programs that tests run beside Nodelet; `scripts/cluster-tools.sh` builds them. */
+export type ClusterTool =
+  | 'agnhost'
+  | 'crictl'
+  | 'critest'
+  | 'e2e_node.test'
+  | 'etcd'
+  | 'ginkgo'
+  | 'kube-apiserver'
+  | 'kubectl'
+  | 'kubelet';
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
 /** The required version output of a program on the search path: another version is another reference. */
 const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[]; readonly wanted: RegExp }>> = {
+  agnhost: { args: ['--version'], wanted: /2\.63\./ },
   crictl: { args: ['--version'], wanted: /1\.36\./ },
   critest: { args: ['--version'], wanted: /1\.36\./ },
+  'e2e_node.test': { args: ['--version'], wanted: /v1\.36\./ },
   etcd: { args: ['--version'], wanted: /etcd Version: 3\.[56]\./ },
+  ginkgo: { args: ['version'], wanted: /2\.28\./ },
   'kube-apiserver': { args: ['--version'], wanted: /v1\.36\./ },
   kubectl: { args: ['version', '--client'], wanted: /v1\.36\./ },
   kubelet: { args: ['--version'], wanted: /v1\.36\./ },
@@ -32,7 +44,7 @@ export function findClusterTool(name: ClusterTool): string | undefined {
 /** The path of a program that `clusterToolsSkipReason` has found. */
 export function clusterTool(name: ClusterTool): string {
   const path = findClusterTool(name);
-  if (path === undefined) throw new Error(`there is no ${name}; \`make cluster-tools\` builds it`);
+  if (path === undefined) throw new Error(`there is no ${name}; \`scripts/cluster-tools.sh ${name}\` builds it`);
   return path;
 }
 
@@ -42,7 +54,7 @@ export function clusterToolsSkipReason(...names: readonly ClusterTool[]): string
   if (missing.length === 0) return false;
   const noted = join(clusterToolsFolder(), 'unavailable');
   if (existsSync(noted)) return readFileSync(noted, 'utf8').trim();
-  return `not built: ${missing.join(', ')} (\`make cluster-tools\` builds them)`;
+  return `not built: ${missing.join(', ')} (\`scripts/cluster-tools.sh ${missing.join(' ')}\` builds them)`;
 }
 
 function isWanted(name: ClusterTool, path: string): boolean {

@@ -41,12 +41,25 @@ export function cgroupSkipReason(): string | false {
   return false;
 }
 
-export async function startContainerd(): Promise<TestContainerd> {
+export interface ContainerdOptions {
+  /** Names of runtime handlers beside the default one; all of them are runc. */
+  readonly handlers?: readonly string[];
+  /** Whether its network maps host ports to pods. */
+  readonly hostPorts?: boolean;
+  /** Its directory of hosts.toml files; absent: `certs.d` of its own directory. */
+  readonly hosts?: string;
+}
+
+export async function startContainerd({
+  handlers = ['other'],
+  hostPorts = false,
+  hosts,
+}: ContainerdOptions = {}): Promise<TestContainerd> {
   const footprint = newFootprint('containerd');
   const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
-  writeNetwork(footprint);
-  writeConfiguration(footprint);
+  writeNetwork(footprint, hostPorts);
+  writeConfiguration(footprint, ['runc', ...handlers], hosts ?? join(folder, 'certs.d'));
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const start = (): Promise<ChildProcess> => {
     const logPath = join(folder, 'containerd.log');
@@ -78,7 +91,13 @@ export async function startContainerd(): Promise<TestContainerd> {
   };
 }
 
-function writeConfiguration({ folder, socketPath }: RuntimeFootprint): void {
+function writeConfiguration(
+  { folder, socketPath }: RuntimeFootprint,
+  handlers: readonly string[],
+  hosts: string,
+): void {
+  const table = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes';
+  const runtimes = handlers.map((name) => `  ${table}.${name}]\n    runtime_type = "io.containerd.runc.v2"\n`);
   writeFileSync(
     join(folder, 'config.toml'),
     `version = 2
@@ -95,12 +114,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
     bin_dir = "/usr/lib/cni"
     conf_dir = "${folder}/cni"
   [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = "${folder}/certs.d"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.other]
-    runtime_type = "io.containerd.runc.v2"
-`,
+    config_path = "${hosts}"
+${runtimes.join('')}`,
   );
 }
 

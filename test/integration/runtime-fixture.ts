@@ -78,6 +78,8 @@ export interface EmbeddedOptions {
   readonly flags?: readonly string[];
   /** Whether its network maps host ports to pods. */
   readonly hostPorts?: boolean;
+  /** Names of runtime handlers beside `runc`; all of them are runc. */
+  readonly handlers?: readonly string[];
 }
 
 /** `nodelet cri` as a separate process. */
@@ -85,6 +87,7 @@ export async function startEmbedded({
   command = [BIN],
   flags = [],
   hostPorts = false,
+  handlers: names = ['other'],
 }: EmbeddedOptions = {}): Promise<EmbeddedTestRuntime> {
   const footprint = newFootprint('embedded');
   const { folder, socketPath, cgroupParent, bridge } = footprint;
@@ -94,7 +97,7 @@ export async function startEmbedded({
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const [program = BIN, ...first] = command;
   const network = ['--cni-conf-dir', join(folder, 'cni')];
-  const handlers = ['--runtime-handler', `runc=${RUNC}`, `other=${RUNC}`];
+  const handlers = ['--runtime-handler', ...['runc', ...names].map((name) => `${name}=${RUNC}`)];
   const serve = [...first, 'cri', '--listen', endpoint, ...places, ...network, ...handlers, ...flags];
   const logPath = join(folder, 'nodelet-cri.log');
   const begin = (): ChildProcess => launch([program, ...serve], logPath);

@@ -1,0 +1,55 @@
+import type { SubjectName } from './subjects.ts';
+
+/** One run of the node conformance tests. */
+export interface RunPlan {
+  readonly subject: SubjectName;
+  /** Scratch directory of the node. */
+  readonly folder: string;
+  /** Where ginkgo's report and the logs go. */
+  readonly reports: string;
+  /** A regular expression of the specs to run; empty: all of them. */
+  readonly focus: string;
+  /** Processes that run specs in parallel. */
+  readonly procs: number;
+  /** Runs of a spec that fails before it counts as failed. */
+  readonly attempts: number;
+  /** Of the whole run: `45m`. */
+  readonly timeout: string;
+  /** Its report: `report-1.json`. */
+  readonly report: string;
+}
+
+/** NodeConformance without the specs that must run alone, take long or are unreliable. */
+export const LABELS = 'NodeConformance && !Serial && !Slow && !Flaky';
+
+/** Reports of a subject, in its directory: the first run, then runs of the specs that had failed. */
+const REPORT = /^report-(\d+)\.json$/;
+
+export function ginkgoFlags({ focus, procs, attempts, timeout, reports, report }: RunPlan): readonly string[] {
+  return [
+    `--label-filter=${LABELS}`,
+    ...(focus ? [`--focus=${focus}`] : []),
+    `--procs=${procs}`,
+    `--flake-attempts=${attempts}`,
+    `--timeout=${timeout}`,
+    '--no-color',
+    '--silence-skips',
+    `--output-dir=${reports}`,
+    `--json-report=${report}`,
+  ];
+}
+
+/** The reports among the files of a subject's directory, first one first. */
+export function reportFiles(names: readonly string[]): readonly string[] {
+  const numbers = names.flatMap((name) => REPORT.exec(name)?.[1] ?? []).map(Number);
+  return numbers.sort((a, b) => a - b).map(reportFile);
+}
+
+export function reportFile(number: number): string {
+  return `report-${number}.json`;
+}
+
+/** A regular expression of these specs. ginkgo matches it with the name of the suite before the text of a spec. */
+export function focusOn(texts: readonly string[]): string {
+  return texts.map((text) => `Suite ${text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`).join('|');
+}
