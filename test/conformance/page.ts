@@ -50,7 +50,7 @@ export function renderPage({ reference, subjects, machine, reasons, machineReaso
 
 const INTRODUCTION = `# Node conformance
 
-Kubernetes' node conformance tests ([NodeConformance] of \`test/e2e_node\`, v1.36.4) against kubelet and against Nodelet. This
+Kubernetes' node conformance tests ([NodeConformance] of \`k8s.io/kubernetes/test/e2e_node\`, v1.36.4) against kubelet and against Nodelet. This
 page is written by \`make conformance\` out of ginkgo's reports; nothing in it is typed by hand but the reasons.
 
 \`\`\`

@@ -125,7 +125,7 @@ export const CLUSTER_MUTATIONS: readonly Mutation[] = [
     '!isMirrorOf(mirror, pod)',
   ),
   mutation('mirror pods are recreated in every pass', MIRRORS, 'mirror && isOutdated(mirror, pod)', 'mirror'),
-  mutation('failed mirror pod writes are not retried', MIRROR_WRITER, 'changes.notify();\n      await', 'await'),
+  mutation('failed mirror pod writes are not retried', MIRROR_WRITER, 'changes.notify();\n      log', 'log'),
   mutation(
     'an outage empties the watched objects',
     FOLLOW,

@@ -148,8 +148,8 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'a failed status write is not retried',
     STATUS_WRITER,
-    'this.#due.add(uid);\n        const asked',
-    'const asked',
+    "this.#due.add(uid);\n          log.warn('cannot write",
+    "log.warn('cannot write",
   ),
   mutation('statuses are not written', STATUS_WRITER, 'return api.patch(', 'return pod ?? api.patch('),
   mutation('terminated pods are not deleted', STATUS_WRITER, 'await this.#deps.api.delete(', 'void ('),
