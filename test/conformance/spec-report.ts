@@ -1,3 +1,5 @@
+import type { GinkgoSpec } from '../critest/spec-report.ts';
+
 /** The result of one spec on one subject. */
 export interface SpecResult {
   /** The texts of the spec without labels such as `[NodeConformance]`, joined. */
@@ -12,19 +14,12 @@ export interface SpecResult {
   readonly attempts: number;
 }
 
-/** The parts of ginkgo's JSON report that we read. */
-interface GinkgoSpec {
-  readonly ContainerHierarchyTexts: readonly string[] | null;
-  readonly LeafNodeType: string;
-  readonly LeafNodeText: string;
-  readonly State: string;
-  readonly RunTime: number;
+interface RepeatedSpec extends GinkgoSpec {
   readonly NumAttempts?: number;
-  readonly Failure?: { readonly Message?: string };
 }
 
 interface GinkgoSuite {
-  readonly SpecReports: readonly GinkgoSpec[] | null;
+  readonly SpecReports: readonly RepeatedSpec[] | null;
 }
 
 /** The results in ginkgo's JSON report: specs that ran or skipped themselves; no specs that a filter left out. */
@@ -47,7 +42,7 @@ export function mergeResults(reports: readonly (readonly SpecResult[])[]): reado
   return [...last.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function specResult(spec: GinkgoSpec): SpecResult {
+function specResult(spec: RepeatedSpec): SpecResult {
   const texts = [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText || `[${spec.LeafNodeType}]`];
   return {
     name: withoutLabels(texts.join(' ')),
@@ -60,7 +55,7 @@ function specResult(spec: GinkgoSpec): SpecResult {
 }
 
 /** A spec left out by a filter is skipped without a message. */
-function isSelected({ State, Failure }: GinkgoSpec): boolean {
+function isSelected({ State, Failure }: RepeatedSpec): boolean {
   return State !== 'pending' && (State !== 'skipped' || Boolean(Failure?.Message));
 }
 

@@ -12,7 +12,7 @@ export interface SpecResult {
 }
 
 /** The parts of ginkgo's JSON report that we read. */
-interface GinkgoSpec {
+export interface GinkgoSpec {
   readonly ContainerHierarchyTexts: readonly string[] | null;
   readonly LeafNodeType: string;
   readonly LeafNodeText: string;

@@ -40,29 +40,23 @@ const NOT_SUPPORTED = `${FIELD}: apparmor is not supported`;
 const NOT_LOADED = `${FIELD}: ${REASON}`;
 
 /** The profile, `none`, or the message of the error. */
-const expected: Record<keyof typeof states, Record<keyof typeof requests, string>> = {
-  loaded: {
-    unset: 'nodelet-default',
-    explicit: 'nodelet-default',
-    older: 'nodelet-default',
-    unconfined: 'none',
-    mine: 'mine',
-    absent: NOT_FOUND,
-    privileged: 'none',
-    privilegedExplicit: 'none',
-    privilegedMine: 'mine',
-  },
-  other: {
-    unset: 'docker-default',
-    explicit: 'docker-default',
-    older: 'docker-default',
-    unconfined: 'none',
-    mine: 'mine',
-    absent: NOT_FOUND,
-    privileged: 'none',
-    privilegedExplicit: 'none',
-    privilegedMine: 'mine',
-  },
+type Outcomes = Record<keyof typeof requests, string>;
+
+const confinedBy = (profile: string): Outcomes => ({
+  unset: profile,
+  explicit: profile,
+  older: profile,
+  unconfined: 'none',
+  mine: 'mine',
+  absent: NOT_FOUND,
+  privileged: 'none',
+  privilegedExplicit: 'none',
+  privilegedMine: 'mine',
+});
+
+const expected: Record<keyof typeof states, Outcomes> = {
+  loaded: confinedBy('nodelet-default'),
+  other: confinedBy('docker-default'),
   missing: {
     unset: 'none',
     explicit: NOT_LOADED,
