@@ -5,7 +5,7 @@
 //   --focus REGEXP   only specs whose text matches
 //   --failed         only specs that failed in the last run; their new results replace the old ones
 //   --groups         only the groups that `make test` runs; fails when one of their specs fails
-//   --procs N        specs at a time (default 6)
+//   --procs N        specs at a time (default 8)
 //   --attempts N     runs of a spec until it counts as failed (default 2)
 //   --timeout TIME   of the run of one subject (default 60m)
 //   --reports DIR    where reports and logs go (default: /tmp/conformance, or /tmp/conformance-part for chosen specs)
@@ -99,11 +99,12 @@ async function runSubject(name: SubjectName): Promise<number> {
     folder: footprint.folder,
     reports: own,
     focus,
-    procs: Number(options.procs ?? 6),
+    procs: Number(options.procs ?? 8),
     attempts: Number(options.attempts ?? 2),
     timeout: options.timeout ?? '60m',
     report: reportFile(reportFiles(readdirSync(own)).length + 1),
   };
+  const nodelet = isWhole ? currentCommit() : ''; // before the run, which loads what the checkout has now
   const started = performance.now();
   try {
     await enterNode(plan, footprint);
@@ -111,7 +112,8 @@ async function runSubject(name: SubjectName): Promise<number> {
     removeNode(footprint);
   }
   const seconds = Math.round((performance.now() - started) / 1000);
-  if (!options.failed) writeFileSync(join(own, 'run.json'), JSON.stringify(runRecord(plan, seconds)));
+  if (isWhole && !options.failed)
+    writeFileSync(join(own, 'run.json'), JSON.stringify(runRecord(plan, nodelet, seconds)));
   if (!existsSync(join(own, plan.report))) throw new Error(`${name}: no report; see ${join(own, 'ginkgo.log')}`);
   return printResults(name, own, seconds);
 }
@@ -127,11 +129,13 @@ async function enterNode(plan: RunPlan, { folder, cgroup }: NodeFootprint): Prom
   await once(child, 'exit');
 }
 
-function runRecord({ procs, attempts }: RunPlan, seconds: number): RunRecord {
-  const nodelet = execFileSync('git', ['-C', import.meta.dirname, 'rev-parse', '--short', 'HEAD'], {
-    encoding: 'utf8',
-  });
-  return { seconds, procs, attempts, cores: cpus().length, nodelet: nodelet.trim(), date: new Date().toISOString() };
+function runRecord({ procs, attempts }: RunPlan, nodelet: string, seconds: number): RunRecord {
+  return { seconds, procs, attempts, cores: cpus().length, nodelet, date: new Date().toISOString() };
+}
+
+function currentCommit(): string {
+  const args = ['-C', import.meta.dirname, 'rev-parse', '--short', 'HEAD'];
+  return execFileSync('git', args, { encoding: 'utf8' }).trim();
 }
 
 function failedSpecs(own: string): readonly string[] {

@@ -14,7 +14,7 @@ const spec = (name: string, state: SpecResult['state'], message = ''): SpecResul
 });
 const run = (title: string, ...specs: readonly SpecResult[]): RunOfSubject => ({ title, specs, record, reruns: 1 });
 
-const page = renderPage({
+const rendered = renderPage({
   reference: run(
     'kubelet',
     spec('a', 'passed'),
@@ -31,6 +31,9 @@ const page = renderPage({
   machineReasons: [{ spec: /^d$/, reason: 'the kernel has no dummy devices' }],
 });
 
+/** Without the padding of tables. */
+const page = rendered.replaceAll(/ {2,}/g, ' ');
+
 const cases: Record<string, string> = {
   'counts each subject': '| Nodelet | 1 | 0 | 2 | 0 | 1 | 25 | 2026-01-02 | abc1234 |',
   'has the known reason of a difference': '| a | failed | volumes of CSI |',
@@ -46,3 +49,9 @@ const cases: Record<string, string> = {
 for (const [name, want] of Object.entries(cases)) {
   test(`renderPage() ${name}`, () => assert.ok(page.includes(want), page));
 }
+
+test('renderPage() pads the columns of a table', () => {
+  const lines = rendered.split('\n').filter((line) => line.startsWith('| ') || line.startsWith('| -'));
+  const [head = '', rule = '', ...rows] = lines;
+  assert.deepEqual([rule.length, ...rows.slice(0, 2).map((row) => row.length)], Array(3).fill(head.length));
+});

@@ -156,8 +156,12 @@ function shortened(message: string): string {
   return line.length > 160 ? `${line.slice(0, 160)}…` : line;
 }
 
+/** With padded columns, as the formatter of this repository writes them. */
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cell = (value: string | number): string => String(value).replaceAll('|', '\\|');
-  const line = (cells: readonly (string | number)[]): string => `| ${cells.map(cell).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  const cells = [head, ...rows].map((row) => row.map((value) => String(value).replaceAll('|', '\\|')));
+  const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [first = [], ...others] = cells;
+  return [line(first), line(widths.map((width) => '-'.repeat(width))), ...others.map(line)].join('\n');
 }
