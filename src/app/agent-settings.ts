@@ -2,6 +2,7 @@ import { resolve } from 'node:path/posix';
 import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
+import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -15,13 +16,15 @@ export interface ProcessFacts {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The addresses of the node; absent: the machine's first address. */
   readonly hostIPs?: readonly string[];
+  /** Absent: cgroupfs. */
+  readonly cgroupDriver?: CgroupDriver;
 }
 
 /** The slice of kubelet's configuration that the agent works with. */
 export function agentSettings(
   settings: KubeletSettings,
   machine: MachineFacts,
-  { env = {}, hostIPs = [] }: ProcessFacts = {},
+  { env = {}, hostIPs = [], cgroupDriver }: ProcessFacts = {},
 ): AgentSettings {
   const { config, parsed, flags, featureGates, nodeName } = settings;
   return {
@@ -31,6 +34,7 @@ export function agentSettings(
     podLogsDir: config.podLogsDir,
     containerLogsDir: CONTAINER_LOGS_DIR,
     cgroupRoot: config.cgroupRoot || '/',
+    cgroupDriver,
     clusterDns: config.clusterDNS ?? [],
     clusterDomain: config.clusterDomain ?? '',
     resolvConf: config.resolvConf,

@@ -12,6 +12,7 @@ import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
+import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
@@ -27,6 +28,8 @@ export interface AgentSettings {
   readonly containerLogsDir?: string;
   /** The parent cgroup of `kubepods`: `/` for kubelet's own layout. */
   readonly cgroupRoot: string;
+  /** Absent: cgroupfs. */
+  readonly cgroupDriver?: CgroupDriver | undefined;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
   readonly resolvConf: string;

@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.ts';
 import { chooseRuntimeEvents } from '../cri/choose-runtime-events.ts';
-import type { Cri, RuntimeService } from '../cri/services.ts';
+import type { RuntimeService } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/api-client/api-server.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
@@ -23,8 +23,6 @@ export interface ConnectedAgentOptions {
   readonly settings: AgentSettings;
   readonly log: Log;
   readonly unhandled?: AgentParts['unhandled'];
-  /** Prepares the runtime before the agent is built. */
-  prepare(cri: Cri): Promise<unknown>;
 }
 
 /** An agent that does not run yet, with its connection to the runtime. */
@@ -42,7 +40,6 @@ export async function buildConnectedAgent(options: ConnectedAgentOptions, signal
   const { host, connection, sources, cluster, node, ownNode, onNetworkChange, settings, log, unhandled } = options;
   const { endpoint, runtime } = connection;
   try {
-    await options.prepare(connection);
     const { clock, random } = host;
     const runtimeEvents = await chooseRuntimeEvents({ clock, random, endpoint, runtime }, signal);
     const agent = await buildAgent(

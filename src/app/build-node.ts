@@ -8,6 +8,7 @@ import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
+import { cgroupsOfDriver } from './cgroup-driver.ts';
 
 const CGROUP_V1 =
   'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
@@ -73,11 +74,12 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
 
 /** Limits the cgroup of all pods to the node's allocatable resources. A standalone agent sets no limit. */
 export function buildAllocatableEnforcement(
-  { node, host }: AgentParts,
+  { node, host, settings }: AgentParts,
   { machine }: AgentFacts,
   events: NodeEvents,
 ): { run(signal: AbortSignal): Promise<void> } {
-  const { cgroups, fs, clock } = host;
+  const { fs, clock } = host;
+  const cgroups = cgroupsOfDriver(settings, host);
   return {
     run: async (signal) => {
       if (node) await enforceAllocatable(node, machine, { cgroups, fs, clock, events }, signal);

@@ -14,6 +14,7 @@ import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
+import { cgroupsOfDriver } from './cgroup-driver.ts';
 
 export interface PodStepsDeps {
   readonly facts: AgentFacts;
@@ -42,7 +43,13 @@ export function buildPodSteps(
   const { objects, tokens } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
-  const cgroups = new PodCgroups({ cgroups: host.cgroups, processes, settings, hostFacts, actuated });
+  const cgroups = new PodCgroups({
+    cgroups: cgroupsOfDriver(settings, host),
+    processes,
+    settings,
+    hostFacts,
+    actuated,
+  });
   const tmpfsNoswap = kernelAtLeast(hostFacts.kernel, 6, 4);
   const volumes = new PodVolumes({
     fs,

@@ -7,6 +7,7 @@ import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
+import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
@@ -14,6 +15,7 @@ import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
+import { chooseCgroupDriver } from './cgroup-driver.ts';
 import { clientCertificateSettings } from './cluster/cluster-certificates.ts';
 import { connectCluster, type NodeCluster } from './cluster/connect-cluster.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
@@ -23,7 +25,13 @@ import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 import { shareRootDir } from './shared-root.ts';
 import type { AgentFactory } from './start-local-agent.ts';
-import { externalRuntime, type StartedRuntime, startEmbeddedRuntime } from './start-runtime.ts';
+import {
+  connectPrepared,
+  externalRuntime,
+  type RuntimeConnection,
+  type StartedRuntime,
+  startEmbeddedRuntime,
+} from './start-runtime.ts';
 
 /** Builds the agent of `nodelet kubelet` from kubelet's configuration. `build` rejects with a `KubeconfigError`. */
 export function createKubeletAgentFactory(
@@ -32,11 +40,12 @@ export function createKubeletAgentFactory(
   process: AgentProcess,
   log: Log,
 ): AgentFactory {
-  const endpoint = settings.config.containerRuntimeEndpoint;
+  const { containerRuntimeEndpoint: endpoint } = settings.config;
+  const cgroupDriver = settings.config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs';
   return {
     startRuntime: (signal) =>
       endpoint === EMBEDDED
-        ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir }, process, log, signal)
+        ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver }, process, log, signal)
         : externalRuntime(endpoint, process.host.fs, log),
     build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
   };
@@ -49,15 +58,41 @@ async function buildKubeletAgent(
   log: Log,
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
-  const { config, parsed } = settings;
+  const { config, parsed, flags } = settings;
+  const { fs, mounts, clock } = process.host;
+  await shareRootDir(flags.rootDir, { fs, mounts, log });
+  const { runtimeRequestTimeout: runtimeRequestTimeoutMs } = parsed.ms;
+  const connection = await connectPrepared(runtime, { clock, runtimeRequestTimeoutMs }, signal);
+  try {
+    const cgroupDriver = await chooseCgroupDriver(config.cgroupDriver, connection.runtime, log, signal);
+    const connected = { connection, cgroupDriver, onNetworkChange: runtime.onNetworkChange };
+    return await buildOnConnection(connected, settings, process, log, signal);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+interface Connected {
+  readonly connection: RuntimeConnection;
+  readonly cgroupDriver: CgroupDriver;
+  readonly onNetworkChange: StartedRuntime['onNetworkChange'];
+}
+
+async function buildOnConnection(
+  { connection, cgroupDriver, onNetworkChange }: Connected,
+  settings: KubeletSettings,
+  process: AgentProcess,
+  log: Log,
+  signal: AbortSignal,
+): Promise<BuiltAgent> {
+  const { config } = settings;
   const { host, machine, env, unhandled } = process;
-  const { fs, mounts, clock, network, addresses } = host;
-  await shareRootDir(settings.flags.rootDir, { fs, mounts, log });
-  const node = nodeSettings(settings);
+  const { clock, network, addresses } = host;
+  const node = nodeSettings(settings, cgroupDriver);
   const addressReader = new AddressReader(node, { addresses, network, clock });
   const ownNode = new NodeCache(node.nodeName);
   const [cluster, view] = await Promise.all([joinCluster(settings, process, log, signal), addressReader.read(signal)]);
-  const connection = runtime.connect({ clock, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout });
   const built = await buildConnectedAgent(
     {
       host,
@@ -66,11 +101,10 @@ async function buildKubeletAgent(
       ...(cluster && { cluster: apiServersOf(cluster) }),
       node,
       ownNode,
-      onNetworkChange: runtime.onNetworkChange,
-      settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view) }),
+      onNetworkChange,
+      settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view), cgroupDriver }),
       log,
       unhandled,
-      prepare: (cri) => runtime.prepare(cri, signal),
     },
     signal,
   );

@@ -13,7 +13,7 @@ import { BUSYBOX_IMAGE } from './images/local-images.ts';
 import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import { shareRootDir, unshareRootDir } from './shared-root.ts';
 import type { AgentFactory } from './start-local-agent.ts';
-import type { StartedRuntime } from './start-runtime.ts';
+import { connectPrepared, type StartedRuntime } from './start-runtime.ts';
 
 /**
  * The domain of pods with a `subdomain`: that of a cluster that kubeadm creates. kubelet has no default; there such a
@@ -87,7 +87,7 @@ async function buildLocalAgent(
   // Without links in /var/log/containers: the log collectors of the machine belong to a cluster.
   const { containerLogsDir: _, ...kubeletDefaults } = agentSettings(settings, machine, { env });
   const { runtimeRequestTimeout: runtimeRequestTimeoutMs } = settings.parsed.ms;
-  const connection = runtime.connect({ clock: host.clock, runtimeRequestTimeoutMs });
+  const connection = await connectPrepared(runtime, { clock: host.clock, runtimeRequestTimeoutMs }, signal);
   return buildConnectedAgent(
     {
       host,
@@ -101,7 +101,6 @@ async function buildLocalAgent(
       },
       log,
       unhandled,
-      prepare: (cri) => runtime.prepare(cri, signal),
     },
     signal,
   );

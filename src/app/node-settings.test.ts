@@ -14,7 +14,7 @@ const DECLARED = [
 async function settingsOf(...flags: string[]): Promise<NodeSettings> {
   const { fs } = createMemoryHost();
   const { settings } = await loadKubeletConfig(flags, { fs, hostname: 'Box' }, new AbortController().signal);
-  return nodeSettings(settings);
+  return nodeSettings(settings, 'cgroupfs');
 }
 
 test('nodeSettings() has kubelet’s defaults', async () => {

@@ -1,6 +1,6 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
-import { cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
+import { type CgroupDriver, cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { parseNodeIps } from './config/validate-flags.ts';
@@ -13,10 +13,13 @@ const DECLARED_FEATURES = [
 ];
 
 /** The slice of kubelet's configuration that the node object is built from. */
-export function nodeSettings({ config, parsed, flags, nodeName, featureGates }: KubeletSettings): NodeSettings {
+export function nodeSettings(
+  { config, parsed, flags, nodeName, featureGates }: KubeletSettings,
+  cgroupDriver: CgroupDriver,
+): NodeSettings {
   // Only the embedded runtime streams over WebSockets; for other runtimes the API server must use SPDY.
   const takesWebSockets = config.containerRuntimeEndpoint === EMBEDDED && featureGates.get('ExtendWebSocketsToKubelet');
-  const cgroups = { cgroupRoot: config.cgroupRoot || '/' };
+  const cgroups = { cgroupRoot: config.cgroupRoot || '/', cgroupDriver };
   return {
     nodeName,
     rootDir: flags.rootDir,

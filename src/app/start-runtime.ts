@@ -6,7 +6,7 @@ import { unstickContainers } from '../cri/unstick-containers.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
 import type { FileSystem } from '../host/file-system.ts';
 import type { AgentProcess } from './agent-process.ts';
-import { DEFAULT_RUNTIME_CONFIG } from './embedded/embedded-settings.ts';
+import { DEFAULT_RUNTIME_CONFIG, type EmbeddedRuntimeConfig } from './embedded/embedded-settings.ts';
 import { endpointError } from './embedded/path-owner.ts';
 import { startEmbedded } from './embedded/start-embedded.ts';
 
@@ -27,6 +27,22 @@ export interface StartedRuntime {
   onNetworkChange?(listener: () => void): () => void;
   /** Resolves to whether nothing is left behind. */
   stop(): Promise<boolean>;
+}
+
+/** Connects to the runtime and prepares it; the connection is closed if that fails. */
+export async function connectPrepared(
+  runtime: StartedRuntime,
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<RuntimeConnection> {
+  const connection = runtime.connect(options);
+  try {
+    await runtime.prepare(connection, signal);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 export function connectEndpoint(endpoint: string, options: ConnectOptions): RuntimeConnection {
@@ -50,21 +66,18 @@ export async function externalRuntime(
   };
 }
 
-export interface EmbeddedFolders {
-  readonly rootDir: string;
-  readonly stateDir: string;
-}
+export type EmbeddedOptions = Pick<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir' | 'cgroupDriver'>;
 
 /** The embedded runtime of `nodelet kubelet`: with the network of the cluster. Its containers outlive the process. */
 export async function startEmbeddedRuntime(
-  { rootDir, stateDir }: EmbeddedFolders,
+  { rootDir, stateDir, cgroupDriver }: EmbeddedOptions,
   { host, version, pid, env, unhandled }: AgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const onWaiting = (text: string): void => log.info(text);
   const runtime = await startEmbedded(
-    { ...DEFAULT_RUNTIME_CONFIG, rootDir, stateDir, host, version, pid, env, log, unhandled, onWaiting },
+    { ...DEFAULT_RUNTIME_CONFIG, rootDir, stateDir, cgroupDriver, host, version, pid, env, log, unhandled, onWaiting },
     signal,
   );
   return {

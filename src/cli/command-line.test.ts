@@ -39,6 +39,7 @@ const cri = {
   handlers: new Map(),
   nriSocket: undefined,
   registryConfigDirs,
+  cgroupDriver: 'cgroupfs',
   verbosity: 0,
 };
 const pull = {
@@ -107,7 +108,7 @@ const understood: Record<string, unknown[]> = {
   'kubelet --version': ['kubelet', ['--version']],
   kubelet: ['kubelet', []],
   cri: ['cri', cri],
-  'cri --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --v 4':
+  'cri --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --cgroup-driver systemd --v 4':
     [
       'cri',
       {
@@ -119,6 +120,7 @@ const understood: Record<string, unknown[]> = {
         handlers: new Map([['k', '/bin/k']]),
         nriSocket: '/n',
         registryConfigDirs: ['/d', '/e'],
+        cgroupDriver: 'systemd',
         verbosity: 4,
       },
     ],

@@ -15,6 +15,7 @@ import type { PacketSockets } from './packet-sockets.ts';
 import type { Processes } from './processes.ts';
 import type { Random } from './random.ts';
 import type { SigningKeys } from './signing-keys.ts';
+import type { Systemd } from './systemd.ts';
 
 /**
  * The ports to everything outside the process, except CRI (src/cri) and the API server (src/kubelet/api-client). Only the
@@ -34,6 +35,7 @@ export interface Host {
   readonly connectedPrograms: ConnectedPrograms;
   readonly cgroups: Cgroups;
   readonly cgroupStats: CgroupStats;
+  readonly systemd: Systemd;
   readonly network: Network;
   readonly addresses: MachineAddresses;
   readonly networkNamespaces: NetworkNamespaces;

@@ -77,6 +77,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   const { sandboxes, containers, events, nri } = createPods(parts, foundations, { paths, podNetwork });
   const streaming = createStreamingServer({ clock, random, network: host.network, log });
   const runtime = createRuntimeService({
+    cgroupDriver: settings.cgroupDriver,
     ...host,
     ...foundations,
     ...storage,
@@ -195,11 +196,11 @@ async function openFoundations(
   signal: AbortSignal,
 ) {
   const { fs } = host;
-  const { mayLowerOomScore } = settings;
+  const { mayLowerOomScore, cgroupDriver } = settings;
   const [storage, runtimes, machine, bootId, sandboxRecords, containerRecords] = await Promise.all([
     openStorage({ ...host, log, paths, settings, architecture }),
     probeRuntimes({ host, paths, settings, log }, signal),
-    readSpecMachine({ architecture, mayLowerOomScore }, fs),
+    readSpecMachine({ architecture, mayLowerOomScore, cgroupDriver }, fs),
     fs.readText('/proc/sys/kernel/random/boot_id').then((text) => text.trim()),
     openRecordStore({
       folder: paths.sandboxRecords,

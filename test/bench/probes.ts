@@ -262,7 +262,6 @@ try {
       sources: [source],
       settings: { ...SETTINGS, ...environment.settings, hostIPs: [TARGET_HOST] },
       log: silentLog,
-      prepare: async () => {},
     },
     life.signal,
   );

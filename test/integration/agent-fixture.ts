@@ -62,7 +62,6 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
         ...settings,
       },
       log: silentLog,
-      prepare: async () => {},
     },
     end.signal,
   );

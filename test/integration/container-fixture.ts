@@ -92,7 +92,10 @@ export class ContainerFixture {
       },
       nri: noNri,
       events: { publish: (happening) => void this.published.push(happening) },
-      machine: await readSpecMachine({ architecture: ARCHITECTURE, mayLowerOomScore: false }, host.fs),
+      machine: await readSpecMachine(
+        { architecture: ARCHITECTURE, mayLowerOomScore: false, cgroupDriver: 'cgroupfs' },
+        host.fs,
+      ),
       buildSpec: createSpecBuilder({ fs: host.fs, appArmor: noAppArmor, cdiSpecDirs: [] }),
       ociCommand: (program, args, signal) => runRuntime({ ...oci, program }, args, signal),
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),

@@ -65,7 +65,10 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
     });
     const programs = { program: RUNC, monitorProgram: '/usr/bin/conmon', stateRoot: `${paths.ociState}/runc` };
     const runtime = createOciRuntime({ ...host, ...programs, exits: paths.exits, sockets: paths.sockets });
-    const machine = await readSpecMachine({ architecture: 'amd64', mayLowerOomScore: false }, host.fs);
+    const machine = await readSpecMachine(
+      { architecture: 'amd64', mayLowerOomScore: false, cgroupDriver: 'cgroupfs' },
+      host.fs,
+    );
     const sandboxes = createSandboxes({
       ...host,
       log: silentLog,

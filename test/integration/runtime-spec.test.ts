@@ -56,7 +56,10 @@ before(async () => {
   if (isIdle) return;
   folder = mkdtempSync(join(tmpdir(), 'nodelet-spec-'));
   chmodSync(folder, 0o755); // root of a user namespace needs search permission
-  machine = await readSpecMachine({ architecture: 'amd64', mayLowerOomScore: false }, linuxFileSystem);
+  machine = await readSpecMachine(
+    { architecture: 'amd64', mayLowerOomScore: false, cgroupDriver: 'cgroupfs' },
+    linuxFileSystem,
+  );
   for (const name of ['hosts', 'hostname', 'resolv.conf'])
     writeFileSync(join(folder, name), `${name} of the sandbox\n`);
   mkdirSync(join(folder, 'shm'));

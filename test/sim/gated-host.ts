@@ -30,6 +30,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
       (code, name, target) => new MountError(code, name === 'mount' ? 'mount' : 'unmount', target),
     ),
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
+    systemd: plain(host.systemd),
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },
     namespaces: plain(host.namespaces),
     networkNamespaces: plain(host.networkNamespaces),

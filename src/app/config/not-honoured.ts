@@ -124,17 +124,10 @@ export function notHonoured(config: KubeletConfiguration): readonly ConfigDiagno
 }
 
 /** Containers would end up in other control groups than the runtime puts them into, or without any limits. */
-function impossible({
-  cgroupDriver,
-  cgroupsPerQOS,
-  allowedUnsafeSysctls = [],
-}: KubeletConfiguration): ConfigDiagnostic[] {
+function impossible({ cgroupsPerQOS, allowedUnsafeSysctls = [] }: KubeletConfiguration): ConfigDiagnostic[] {
   const sysctlErrors = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlError(pattern) ?? []);
   return [
     ...sysctlErrors.map((message) => errorAt('allowedUnsafeSysctls', message)),
-    ...(cgroupDriver === 'cgroupfs'
-      ? []
-      : [errorAt('cgroupDriver', `${cgroupDriver} is not supported yet, only cgroupfs`)]),
     ...(cgroupsPerQOS ? [] : [errorAt('cgroupsPerQOS', 'false is not supported yet')]),
   ];
 }

@@ -21,6 +21,7 @@ test('embeddedSettings() has the defaults of containerd', () => {
     pauseProgram: '/usr/bin/catatonit',
     registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
     pinnedImages: [],
+    cgroupDriver: 'cgroupfs',
     mayLowerOomScore: true,
   });
 });

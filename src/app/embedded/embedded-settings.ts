@@ -12,6 +12,7 @@ export interface EmbeddedRuntimeConfig {
   /** Folders of registry hosts.toml files; the first folder that has a registry decides. */
   readonly registryConfigDirs: readonly string[];
   readonly pinnedImages: readonly string[];
+  readonly cgroupDriver: RuntimeSettings['cgroupDriver'];
 }
 
 /** The defaults of kubelet and containerd. */
@@ -22,6 +23,7 @@ export const DEFAULT_RUNTIME_CONFIG: Omit<EmbeddedRuntimeConfig, 'rootDir' | 'st
   nriSocket: undefined,
   registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
   pinnedImages: [],
+  cgroupDriver: 'cgroupfs',
 };
 
 /** CDI's default specification folders. */
@@ -52,6 +54,7 @@ export function embeddedSettings(
     pauseProgram: PAUSE_PROGRAM,
     registryConfigDirs: config.registryConfigDirs,
     pinnedImages: config.pinnedImages,
+    cgroupDriver: config.cgroupDriver,
     mayLowerOomScore: machine.mayLowerOomScore,
   };
 }

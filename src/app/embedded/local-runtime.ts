@@ -92,6 +92,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
     handlers: new Map(),
     nriSocket: undefined,
     pinnedImages: [BUSYBOX_IMAGE],
+    cgroupDriver: 'cgroupfs',
     prepare,
   };
   const runtime = await startEmbedded(embedded, signal).catch(async (error: unknown) => {

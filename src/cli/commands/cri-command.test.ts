@@ -15,6 +15,7 @@ const OPTIONS: CriOptions = {
   handlers: new Map(),
   nriSocket: undefined,
   registryConfigDirs: [],
+  cgroupDriver: 'cgroupfs',
   verbosity: 0,
 };
 

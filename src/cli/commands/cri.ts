@@ -26,6 +26,7 @@ export interface CriOptions extends RuntimeFolders {
   /** Absent: no NRI. */
   readonly nriSocket: string | undefined;
   readonly registryConfigDirs: readonly string[];
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly verbosity: number;
 }
 
@@ -36,6 +37,7 @@ interface CriFlags extends FolderFlags {
   readonly runtimeHandler: ReadonlyMap<string, string>;
   readonly nriSocket?: string;
   readonly registryConfigDir: readonly string[];
+  readonly cgroupDriver: CriOptions['cgroupDriver'];
   readonly v: number;
 }
 
@@ -60,16 +62,34 @@ export const cri: CliCommand<CriOptions> = {
           .argParser(handlers)
           .default(new Map(), 'crun, or runc if crun does not work here'),
       )
+      .addOption(
+        new Option(
+          '--cgroup-driver <driver>',
+          'who creates the cgroups of containers: the runtime, or systemd as scopes',
+        )
+          .choices(['cgroupfs', 'systemd'])
+          .default('cgroupfs'),
+      )
       .option('--nri-socket <path>', 'let NRI plugins register here (off without it)', folder)
       .addOption(registryConfigDirs())
       .addOption(verbosity())
       .addHelpText('after', CRI_HELP)
       .action(async (flags: CriFlags) => {
         const { listen, root: rootDir, state: stateDir, cniConfDir, cniBinDir: cniBinDirs, nriSocket, v } = flags;
-        const { runtimeHandler: handlers, registryConfigDir: registryConfigDirs } = flags;
+        const { runtimeHandler: handlers, registryConfigDir: registryConfigDirs, cgroupDriver } = flags;
         const images = { registryConfigDirs };
         const network = { cniConfDir, cniBinDirs };
-        await run({ listen, rootDir, stateDir, ...network, ...images, handlers, nriSocket, verbosity: v });
+        await run({
+          listen,
+          rootDir,
+          stateDir,
+          ...network,
+          ...images,
+          handlers,
+          nriSocket,
+          cgroupDriver,
+          verbosity: v,
+        });
       });
   },
   execute: async (options, context) => (await import('./cri-command.ts')).criCommand(options, context),

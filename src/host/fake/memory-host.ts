@@ -14,6 +14,7 @@ import { MemoryNetworkNamespaces } from './memory-network-namespaces.ts';
 import { MemoryPacketSockets } from './memory-packet-sockets.ts';
 import { MemoryProcesses } from './memory-processes.ts';
 import { MemorySigningKeys } from './memory-signing-keys.ts';
+import { MemorySystemd } from './memory-systemd.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -32,6 +33,7 @@ export interface MemoryHost extends Host {
   readonly connectedPrograms: MemoryConnectedPrograms;
   readonly cgroups: MemoryCgroups;
   readonly cgroupStats: MemoryCgroupStats;
+  readonly systemd: MemorySystemd;
   readonly network: MemoryNetwork;
   readonly addresses: MemoryMachineAddresses;
   readonly networkNamespaces: MemoryNetworkNamespaces;
@@ -50,6 +52,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
   const clock = new VirtualClock(startMs === undefined ? {} : { startMs });
   const fs = new MemoryFileSystem(() => clock.now());
   const mounts = new MemoryMounts(fs);
+  const cgroups = new MemoryCgroups(cgroupVersion);
   return {
     clock,
     random: new SeededRandom(seed),
@@ -63,8 +66,9 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     namespaces: new MemoryNamespaces(fs, mounts),
     processes: new MemoryProcesses({ clock, fs }),
     connectedPrograms: new MemoryConnectedPrograms(),
-    cgroups: new MemoryCgroups(cgroupVersion),
+    cgroups,
     cgroupStats: new MemoryCgroupStats(cgroupVersion),
+    systemd: new MemorySystemd(cgroups),
     network: new MemoryNetwork(fs),
     addresses: new MemoryMachineAddresses(),
     networkNamespaces: new MemoryNetworkNamespaces(),

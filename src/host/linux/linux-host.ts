@@ -18,6 +18,7 @@ import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
 import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
 import type { Environment } from './process/run-command.ts';
+import { createLinuxSystemd } from './systemd/linux-systemd.ts';
 
 /** The ports to this machine. Cheap to create: expensive modules are loaded on first use. */
 export function createLinuxHost(env: Environment): Host {
@@ -37,6 +38,7 @@ export function createLinuxHost(env: Environment): Host {
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
+    systemd: createLinuxSystemd(),
     network: linuxNetwork,
     addresses: linuxMachineAddresses,
     networkNamespaces: createLinuxNetworkNamespaces(namespaceThread),

@@ -30,25 +30,31 @@ const cases: Record<string, { given: Partial<MonitoredContainer>; rest: string }
   },
 };
 
+const PLAIN = { hasOwnUsers: false, isScope: false };
+
 for (const [name, { given, rest }] of Object.entries(cases)) {
   test(`monitorArgs() ${name}`, () => {
-    assert.equal(monitorArgs({ ...plain, ...given }, paths, false).join(' '), `${BASE} ${rest}`);
+    assert.equal(monitorArgs({ ...plain, ...given }, paths, PLAIN).join(' '), `${BASE} ${rest}`);
   });
 }
 
 test('monitorArgs() does not give the /dev/null of the node to a container in a user namespace', () => {
-  const args = monitorArgs(plain, paths, true).join(' ');
+  const args = monitorArgs(plain, paths, { ...PLAIN, hasOwnUsers: true }).join(' ');
   const command = `-r /bin/sh --runtime-arg=-c --runtime-arg=: | "$0" "$@" --runtime-arg=/usr/bin/crun`;
   assert.ok(args.includes(`${command} --runtime-arg=--root=/s/oci/crun -b /b`), args);
   assert.ok(
-    monitorArgs({ ...plain, stdin: true }, paths, true)
+    monitorArgs({ ...plain, stdin: true }, paths, { ...PLAIN, hasOwnUsers: true })
       .join(' ')
       .startsWith(BASE),
   );
 });
 
+test('monitorArgs() lets systemd create the cgroup of a scope', () => {
+  assert.ok(monitorArgs(plain, paths, { ...PLAIN, isScope: true }).includes('-s'));
+});
+
 test('monitorLogPath() finds the path given by monitorArgs()', () => {
   const { logPath, ...silent } = plain;
-  assert.equal(monitorLogPath(monitorArgs(plain, paths, false)), logPath);
-  assert.equal(monitorLogPath(monitorArgs(silent, paths, false)), undefined);
+  assert.equal(monitorLogPath(monitorArgs(plain, paths, PLAIN)), logPath);
+  assert.equal(monitorLogPath(monitorArgs(silent, paths, PLAIN)), undefined);
 });

@@ -4,11 +4,22 @@ import type { MonitoredContainer } from './oci-runtime.ts';
 
 type Paths = Pick<OciDeps, 'program' | 'stateRoot' | 'exits' | 'sockets'>;
 
-/**
- * Returns conmon's arguments for a container. `hasOwnUsers`: it is in a user namespace. There crun changes the owner of
- * its streams to the container's user; with `/dev/null` as input, the container could take over the node's `/dev/null`.
- */
-export function monitorArgs(container: MonitoredContainer, paths: Paths, hasOwnUsers: boolean): readonly string[] {
+export interface MonitorTraits {
+  /**
+   * The container is in a user namespace. There crun changes the owner of its streams to the container's user; with
+   * `/dev/null` as input, the container could take over the node's `/dev/null`.
+   */
+  readonly hasOwnUsers: boolean;
+  /** systemd creates its cgroup. */
+  readonly isScope: boolean;
+}
+
+/** Returns conmon's arguments for a container. */
+export function monitorArgs(
+  container: MonitoredContainer,
+  paths: Paths,
+  { hasOwnUsers, isScope }: MonitorTraits,
+): readonly string[] {
   const { program, stateRoot, exits, sockets } = paths;
   const { id, bundle, logPath, terminal, stdin, stdinOnce } = container;
   const files = bundleFiles(container);
@@ -21,6 +32,7 @@ export function monitorArgs(container: MonitoredContainer, paths: Paths, hasOwnU
     ...['--exit-dir', exits, '--socket-dir-path', sockets, '--full-attach'],
     // The log need not be synced; conmon would wait for the disk at the container's exit.
     ...['-l', logPath === undefined ? 'none' : `k8s-file:${logPath}`, '--no-sync-log'],
+    ...(isScope ? ['-s'] : []),
     ...(terminal ? ['-t'] : []),
     ...(stdin ? ['-i'] : []),
     ...(stdin && !stdinOnce ? ['--leave-stdin-open'] : []),

@@ -48,6 +48,19 @@ test('a compiled filter is used for the next container, also by the next process
   assert.deepEqual(withoutCrunAnnotations(await written()), specWith(SECCOMP));
 });
 
+test('the processes of a scope are in the scope itself', async () => {
+  const { newProcess, write, written } = await world();
+  const plain = specWith(undefined);
+  const scope = (annotations: OciSpec['annotations']): OciSpec => ({
+    ...plain,
+    annotations,
+    linux: { ...plain.linux, cgroupsPath: 'kubepods-pod1.slice:cri-nodelet:c1' },
+  });
+  await write(scope({ 'run.oci.systemd.subgroup': 'other' }));
+  await prepareConfig(CONTAINER, newProcess());
+  assert.deepEqual(await written(), scope({ 'run.oci.systemd.subgroup': '' }));
+});
+
 const uncached: Record<string, { seccomp?: OciSeccomp; stamp?: string }> = {
   'another section': { seccomp: OTHER },
   'no section': {},

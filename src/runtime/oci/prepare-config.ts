@@ -4,6 +4,7 @@ import { readIfExists } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
 import type { ContainerRef } from './oci-runtime.ts';
 import type { OciSeccomp, OciSpec } from './oci-spec.ts';
+import { isScopePath } from './scope-path.ts';
 
 /**
  * Prefix of annotations that control crun. Some disable seccomp or run other programs: only this runtime may set them.
@@ -11,6 +12,8 @@ import type { OciSeccomp, OciSpec } from './oci-spec.ts';
 const CRUN_PREFIX = 'run.oci.';
 /** A compiled filter in base64: crun uses it instead of compiling `linux.seccomp`. */
 const COMPILED_FILTER = `${CRUN_PREFIX}seccomp_bpf_data`;
+/** The cgroup below a container's scope; empty: none. crun's default is `container`, other runtimes have none. */
+const SCOPE_SUBGROUP = `${CRUN_PREFIX}systemd.subgroup`;
 
 type ConfigDeps = Pick<OciDeps, 'fs' | 'crun'>;
 
@@ -27,22 +30,29 @@ export function withoutCrunAnnotations(spec: OciSpec): OciSpec {
   return { ...spec, annotations: Object.fromEntries(others) };
 }
 
-/** Adds the compiled filter to config.json if it is cached. The seccomp section stays, for use without the cache. */
+/**
+ * Adds crun's annotations to config.json: the compiled filter if it is cached (the seccomp section stays, for use without
+ * the cache), and that the processes of a scope are in the scope itself.
+ */
 export async function prepareConfig(container: ContainerRef, deps: ConfigDeps): Promise<OciSpec | undefined> {
   const found = await readSpec(container, deps);
   if (found === undefined) return undefined;
   const plain = withoutCrunAnnotations(found);
   const seccomp = cacheableSeccomp(plain);
   const filter = seccomp && (await deps.crun?.filters.get(seccomp));
-  const spec = filter ? withFilter(plain, filter) : plain;
+  const spec = withAnnotations(plain, {
+    ...(filter && { [COMPILED_FILTER]: Buffer.from(filter).toString('base64') }),
+    ...(isScopePath(plain.linux.cgroupsPath) && { [SCOPE_SUBGROUP]: '' }),
+  });
   if (spec !== found) {
     await deps.fs.writeReplacing(bundleFiles(container).config, JSON.stringify(spec), { mode: 0o600 });
   }
   return spec;
 }
 
-function withFilter(spec: OciSpec, filter: Uint8Array): OciSpec {
-  return { ...spec, annotations: { ...spec.annotations, [COMPILED_FILTER]: Buffer.from(filter).toString('base64') } };
+function withAnnotations(spec: OciSpec, added: OciSpec['annotations']): OciSpec {
+  if (Object.keys(added).length === 0) return spec;
+  return { ...spec, annotations: { ...spec.annotations, ...added } };
 }
 
 /** Caches the filter that crun compiled for a container, before the container can be removed. */

@@ -7,6 +7,7 @@ import { type ContainerRef, OciError } from './oci-runtime.ts';
 import type { OciSpec } from './oci-spec.ts';
 import { readSpec } from './prepare-config.ts';
 import { failureText } from './runtime-output.ts';
+import { cgroupFolder, isScopePath } from './scope-path.ts';
 
 /** How long a monitor may take to write its exit file once its container is gone. */
 const MONITOR_EXIT_MS = 2_000;
@@ -33,6 +34,7 @@ export async function removeContainer(container: ContainerRef, deps: OciDeps, si
 /** crun leaves only a cgroup and a directory of an exited container; the exceptions are listed here. */
 function needsRuntime(spec: OciSpec): boolean {
   const { hooks, linux } = spec;
+  if (isScopePath(linux.cgroupsPath)) return true; // its scope has to be stopped
   return (hooks?.poststop ?? []).length > 0 || linux.intelRdt !== undefined || cgroupPath(spec) === undefined;
 }
 
@@ -85,5 +87,6 @@ async function killAll(pids: readonly number[], { processes }: OciDeps, signal: 
 }
 
 function cgroupPath({ linux: { cgroupsPath } }: OciSpec): string | undefined {
+  if (isScopePath(cgroupsPath)) return cgroupFolder(cgroupsPath);
   return cgroupsPath.startsWith('/') && cgroupsPath !== '/' ? cgroupsPath : undefined;
 }

@@ -9,6 +9,7 @@ import { runPostStartHooks } from './post-start-hooks.ts';
 import { cacheFilter, prepareConfig } from './prepare-config.ts';
 import { removeContainer } from './remove-container.ts';
 import { failureText, parseMonitorReport } from './runtime-output.ts';
+import { isScopePath } from './scope-path.ts';
 
 const UNDO_TIMEOUT_MS = 20_000;
 /** The descriptors that the Processes port gives to a monitor. */
@@ -49,10 +50,13 @@ async function create(
   deps: OciDeps,
   signal: AbortSignal,
 ): Promise<number> {
-  const hasOwnUsers = spec?.linux.namespaces.some(({ type }) => type === 'user') ?? false;
+  const traits = {
+    hasOwnUsers: spec?.linux.namespaces.some(({ type }) => type === 'user') ?? false,
+    isScope: spec !== undefined && isScopePath(spec.linux.cgroupsPath),
+  };
   const command = {
     program: deps.monitorProgram,
-    args: monitorArgs(container, deps, hasOwnUsers),
+    args: monitorArgs(container, deps, traits),
     env: MONITOR_ENV,
     cwd: container.bundle, // where conmon creates the file that reports an OOM kill
   };

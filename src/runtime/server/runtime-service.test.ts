@@ -61,6 +61,7 @@ async function serviceWorld() {
   await host.fs.makeDirectory('/lib/storage');
   const podCidrs: string[] = [];
   const service = createRuntimeService({
+    cgroupDriver: 'cgroupfs',
     ...host,
     paths,
     snapshots,

@@ -1,6 +1,7 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
+import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import { type MetricsDeps, MetricsReader } from '../stats/metrics-reader.ts';
 import { type StatsDeps, StatsReader } from '../stats/stats-reader.ts';
 import { attach } from './attach.ts';
@@ -33,6 +34,7 @@ export interface RuntimeServiceDeps
     Pick<MetricsDeps, 'fs'> {
   readonly sandboxVerbs: SandboxVerbs;
   readonly containerVerbs: ContainerVerbs;
+  readonly cgroupDriver: RuntimeSettings['cgroupDriver'];
   /** The program's version. */
   readonly version: string;
   readonly podNetwork: Pick<PodNetwork, 'status' | 'setPodCidr'>;
@@ -61,7 +63,7 @@ export function createRuntimeService(deps: RuntimeServiceDeps): RuntimeService {
     ...streamCalls({ ...sandboxVerbs, ...containerVerbs, ...statistics }),
     version: version(deps.version),
     status: status({ ...deps, network: podNetwork }),
-    runtimeConfig: runtimeConfig(),
+    runtimeConfig: runtimeConfig(deps),
     updateRuntimeConfig: updateRuntimeConfig(podNetwork),
     updatePodSandboxResources: updatePodSandboxResources(deps),
     getContainerEvents: getContainerEvents(deps.events),

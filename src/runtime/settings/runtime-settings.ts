@@ -1,3 +1,6 @@
+/** Who creates the cgroups of containers: the runtime itself, or systemd as scopes. */
+export type CgroupDriver = 'cgroupfs' | 'systemd';
+
 /** Settings of the embedded runtime. src/app and src/cli parse and validate them. */
 export interface RuntimeSettings {
   /** Persistent: images, layers, records. */
@@ -16,6 +19,7 @@ export interface RuntimeSettings {
   readonly registryConfigDirs: readonly string[];
   /** Images that are reported as pinned, so that garbage collection keeps them. */
   readonly pinnedImages: readonly string[];
+  readonly cgroupDriver: CgroupDriver;
   /** Whether oom_score_adj may be lowered (CAP_SYS_RESOURCE); otherwise it is clamped to our own. */
   readonly mayLowerOomScore: boolean;
 }

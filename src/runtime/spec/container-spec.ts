@@ -79,7 +79,7 @@ function containerLinux(request: SpecRequest, facts: SpecFacts, { capabilities }
   return {
     ...containerNamespaces(request),
     devices,
-    cgroupsPath: cgroupPath(sandbox, id),
+    cgroupsPath: cgroupPath(sandbox, id, machine.cgroupDriver),
     resources: containerResources(container.linux?.resources, rules, machine),
     ...(facts.seccomp && { seccomp: applySeccompProfile(facts.seccomp, capabilities.bounding, machine) }),
     maskedPaths: context?.privileged ? [] : (context?.maskedPaths ?? []),

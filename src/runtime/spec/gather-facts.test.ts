@@ -179,20 +179,24 @@ test('readSpecMachine() reads the capabilities of the machine', async () => {
   await fs.writeFile('/proc/self/cgroup', '0::/\n');
   await fs.writeFile('/proc/sys/kernel/hostname', 'node-1\n');
   await fs.writeFile('/proc/sys/kernel/osrelease', '6.1.0\n');
-  assert.deepEqual(await readSpecMachine({ architecture: 'arm64', mayLowerOomScore: false }, fs), {
-    architecture: 'arm64',
-    mayLowerOomScore: false,
-    cgroupVersion: 'v2',
-    hugePages: true,
-    swapAccounting: true,
-    appArmor: false,
-    selinux: false,
-    seccomp: true,
-    ownOomScoreAdj: -5,
-    hostname: 'node-1',
-    kernel: '6.1.0',
-    capabilities: ['CAP_CHOWN'],
-  });
+  assert.deepEqual(
+    await readSpecMachine({ architecture: 'arm64', mayLowerOomScore: false, cgroupDriver: 'systemd' }, fs),
+    {
+      cgroupDriver: 'systemd',
+      architecture: 'arm64',
+      mayLowerOomScore: false,
+      cgroupVersion: 'v2',
+      hugePages: true,
+      swapAccounting: true,
+      appArmor: false,
+      selinux: false,
+      seccomp: true,
+      ownOomScoreAdj: -5,
+      hostname: 'node-1',
+      kernel: '6.1.0',
+      capabilities: ['CAP_CHOWN'],
+    },
+  );
 });
 
 test('gatherFacts() reads the accounts of an image once', async () => {

@@ -98,7 +98,7 @@ function pauseLinux({ sandboxId, config, pinned, machine, seccomp }: PauseReques
     // Sysctls of pinned namespaces are set when they are created.
     ...(users && { sysctl: config.linux?.sysctls ?? {} }),
     devices: [],
-    cgroupsPath: cgroupPath(config, sandboxId),
+    cgroupsPath: cgroupPath(config, sandboxId, machine.cgroupDriver),
     resources: { devices: [{ allow: false, access: 'rwm' }], cpu: { shares: CPU_SHARES } },
     ...(seccomp && { seccomp: applySeccompProfile(seccomp, [], machine) }),
     maskedPaths: ['/proc/acpi', '/proc/kcore', '/proc/keys', '/proc/timer_list', '/sys/firmware'],

@@ -6,7 +6,7 @@ const CGROUPS = '/sys/fs/cgroup';
 
 /** `architecture` is Go's name (`amd64`). SELinux is disabled, as in containerd's default configuration. */
 export async function readSpecMachine(
-  given: Pick<SpecMachine, 'architecture' | 'mayLowerOomScore'>,
+  given: Pick<SpecMachine, 'architecture' | 'mayLowerOomScore' | 'cgroupDriver'>,
   fs: FileSystem,
 ): Promise<SpecMachine> {
   const [controllers, status, oomScore, hostname, kernel, appArmor] = await Promise.all([

@@ -1,6 +1,7 @@
 import type { ContainerConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { ImageConfig } from '../images/image-store.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
+import type { CgroupDriver } from '../settings/runtime-settings.ts';
 import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
 /** Everything that the specification of a container is built from, except the facts of the machine (spec-facts.ts). */
@@ -39,6 +40,7 @@ export interface SpecRequest {
 /** The capabilities of the machine, read once. */
 export interface SpecMachine {
   readonly cgroupVersion: 'v1' | 'v2';
+  readonly cgroupDriver: CgroupDriver;
   readonly hugePages: boolean;
   readonly appArmor: boolean;
   readonly selinux: boolean;

@@ -9,6 +9,7 @@ import {
 import type { CgroupStats, CgroupUsage } from '../../host/cgroup-stats.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
+import { cgroupFolder, slicePath } from '../oci/scope-path.ts';
 import type { Snapshotter } from '../storage/snapshotter.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -130,13 +131,14 @@ function podUsage(used: CgroupUsage, nanoCores: bigint | undefined, timestamp: b
 
 /** The cgroup of a running container, as a list of at most one. */
 export function runningCgroup({ state, spec }: ContainerRecord): readonly string[] {
-  return state.phase === 'running' && spec ? [posix.join('/', spec.linux.cgroupsPath)] : [];
+  return state.phase === 'running' && spec ? [cgroupFolder(spec.linux.cgroupsPath)] : [];
 }
 
 /** The pod's cgroup, which kubelet creates; empty if the caller gave no parent. */
 export function podCgroup({ config }: SandboxRecord): readonly string[] {
   const parent = config.linux?.cgroupParent ?? '';
-  return parent === '' ? [] : [posix.join('/', parent)];
+  if (parent === '') return [];
+  return [parent.endsWith('.slice') && !parent.includes('/') ? slicePath(parent) : posix.join('/', parent)];
 }
 
 export function filterRunning(records: readonly ContainerRecord[] = []): readonly ContainerRecord[] {

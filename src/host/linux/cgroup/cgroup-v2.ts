@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { CgroupValues } from '../../cgroups.ts';
+import { type CgroupValues, cpuWeight } from '../../cgroups.ts';
 import type { FileSystem } from '../../file-system.ts';
 import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
@@ -42,7 +42,7 @@ async function update(fs: FileSystem, folder: string, values: CgroupValues): Pro
   const { cpuShares, cpuQuotaMicroseconds: quota, cpuPeriodMicroseconds: period, memoryLimitBytes, pidsLimit } = values;
   const write = (file: string, value: string): Promise<void> => fs.writeFile(join(folder, file), value);
 
-  if (cpuShares !== undefined) await write('cpu.weight', String(cpuWeightOf(cpuShares)));
+  if (cpuShares !== undefined) await write('cpu.weight', String(cpuWeight(cpuShares)));
   if (quota !== undefined || period !== undefined) {
     const [oldQuota = 'max', oldPeriod = '100000'] = (await fs.readText(join(folder, 'cpu.max'))).trim().split(' ');
     await write('cpu.max', `${quota === undefined ? oldQuota : limit(quota)} ${period ?? oldPeriod}`);
@@ -55,13 +55,4 @@ async function update(fs: FileSystem, folder: string, values: CgroupValues): Pro
 /** A negative value means unlimited in Kubernetes. */
 function limit(value: number): string {
   return value < 0 ? 'max' : String(value);
-}
-
-/**
- * Converts cgroup v1 shares (2 to 262144) to a v2 weight (1 to 10000) by the linear formula that kubelet uses for its own
- * cgroups. (Container runtimes use a newer one.)
- */
-export function cpuWeightOf(shares: number): number {
-  if (shares >= 262_144) return 10_000;
-  return 1 + Math.floor((Math.max(shares - 2, 0) * 9999) / 262_142);
 }

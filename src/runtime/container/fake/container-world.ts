@@ -40,6 +40,7 @@ export const IMAGE: StoredImage = {
 
 export const MACHINE: SpecMachine = {
   cgroupVersion: 'v2',
+  cgroupDriver: 'cgroupfs',
   hugePages: false,
   appArmor: false,
   selinux: false,

@@ -11,6 +11,7 @@ export type Sandbox = Parameters<typeof PodSandboxConfig.fromPartial>[0];
 
 export const MACHINE: SpecMachine = {
   cgroupVersion: 'v1',
+  cgroupDriver: 'cgroupfs',
   hugePages: true,
   appArmor: false,
   selinux: false,

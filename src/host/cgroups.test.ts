@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuWeightOf } from './cgroup-v2.ts';
+import { cpuWeight } from './cgroups.ts';
 
 const weights: Record<number, number> = {
   0: 1,
@@ -16,7 +16,7 @@ const weights: Record<number, number> = {
 };
 
 for (const [shares, weight] of Object.entries(weights)) {
-  test(`cpuWeightOf() makes ${weight} of ${shares} shares`, () => {
-    assert.equal(cpuWeightOf(Number(shares)), weight);
+  test(`cpuWeight() makes ${weight} of ${shares} shares`, () => {
+    assert.equal(cpuWeight(Number(shares)), weight);
   });
 }

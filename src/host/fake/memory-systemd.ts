@@ -1,0 +1,55 @@
+import { type Systemd, SystemdError, type UnitProperties } from '../systemd.ts';
+import { ErrorInjector } from './error-injector.ts';
+import type { MemoryCgroups } from './memory-cgroups.ts';
+
+/** systemd in memory, as far as slices go. Starting and stopping a slice creates and removes its cgroup, as systemd does. */
+export class MemorySystemd implements Systemd {
+  /** `errors.failNext('start', 'timed out', unit?)`. */
+  readonly errors = new ErrorInjector<'start' | 'change' | 'stop'>();
+  readonly #cgroups: MemoryCgroups;
+  readonly #units = new Map<string, UnitProperties>();
+
+  constructor(cgroups: MemoryCgroups) {
+    this.#cgroups = cgroups;
+  }
+
+  async startTransientUnit(name: string, properties: UnitProperties): Promise<void> {
+    this.#throwInjected('start', name);
+    if (this.#units.has(name)) return;
+    for (const parent of slicePath(name)) if (!this.#units.has(parent)) this.#units.set(parent, {});
+    this.#units.set(name, properties);
+    await this.#cgroups.create(`/${slicePath(name).join('/')}`);
+  }
+
+  async setUnitProperties(name: string, properties: UnitProperties): Promise<void> {
+    this.#throwInjected('change', name);
+    // A slice without a file need not be started for that.
+    this.#units.set(name, { ...this.#units.get(name), ...properties });
+  }
+
+  /** Stops the slices below it too. */
+  async stopUnit(name: string): Promise<void> {
+    this.#throwInjected('stop', name);
+    const prefix = name.replace(/\.slice$/, '-');
+    for (const unit of [...this.#units.keys()].filter((each) => each === name || each.startsWith(prefix))) {
+      this.#units.delete(unit);
+    }
+    await this.#cgroups.remove(`/${slicePath(name).join('/')}`);
+  }
+
+  /** The unit's properties; `undefined` when it does not exist. */
+  propertiesOf(name: string): UnitProperties | undefined {
+    return this.#units.get(name);
+  }
+
+  #throwInjected(operation: 'start' | 'change' | 'stop', unit: string): void {
+    const reason = this.errors.take(operation, unit);
+    if (reason !== undefined) throw new SystemdError(operation, unit, reason);
+  }
+}
+
+/** `a-b.slice` is below `a.slice`. */
+function slicePath(name: string): readonly string[] {
+  const parts = name.replace(/\.slice$/, '').split('-');
+  return parts.map((_, index) => `${parts.slice(0, index + 1).join('-')}.slice`);
+}

@@ -1,0 +1,51 @@
+/**
+ * systemd, the machine's service manager: it owns the cgroups that it creates for its units, and reverts changes that it does
+ * not know of. So a cgroup of a unit is created, limited and removed through it.
+ */
+export interface Systemd {
+  /**
+   * Starts a unit that has no file. Resolves when it is active; a unit of this name that exists already is not an error.
+   */
+  startTransientUnit(name: string, properties: UnitProperties, signal?: AbortSignal): Promise<void>;
+
+  /** Changes a unit until the next boot. A slice need not be active: it has the properties when it starts. */
+  setUnitProperties(name: string, properties: UnitProperties, signal?: AbortSignal): Promise<void>;
+
+  /** Stops a unit and waits for it; a missing one is not an error. A failed unit is forgotten, so that its name is free. */
+  stopUnit(name: string, signal?: AbortSignal): Promise<void>;
+}
+
+/** The properties in use, with systemd's names; see systemd.resource-control(5). */
+export interface UnitProperties {
+  readonly Description?: string;
+  readonly Wants?: readonly string[];
+  readonly DefaultDependencies?: boolean;
+  readonly CPUAccounting?: boolean;
+  readonly MemoryAccounting?: boolean;
+  readonly IOAccounting?: boolean;
+  readonly TasksAccounting?: boolean;
+  readonly CPUWeight?: bigint;
+  /** Of cgroup v1. */
+  readonly CPUShares?: bigint;
+  /** Microseconds of CPU time per second. */
+  readonly CPUQuotaPerSecUSec?: bigint;
+  readonly CPUQuotaPeriodUSec?: bigint;
+  readonly MemoryMax?: bigint;
+  /** Of cgroup v1. */
+  readonly MemoryLimit?: bigint;
+  readonly TasksMax?: bigint;
+}
+
+/** `infinity` of any amount. */
+export const UNLIMITED = 2n ** 64n - 1n;
+
+/** systemd rejected a request, or cannot be reached. */
+export class SystemdError extends Error {
+  override readonly name = 'SystemdError';
+  readonly unit: string;
+
+  constructor(doing: string, unit: string, reason: string, options?: ErrorOptions) {
+    super(`cannot ${doing} unit ${unit}: ${reason}`, options);
+    this.unit = unit;
+  }
+}
