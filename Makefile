@@ -13,7 +13,7 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collec
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-embedded validation conformance conformance-groups cluster-tools critest sim fuzz generate generated fmt \
+  integration-embedded validation conformance conformance-groups cluster-tools critest vm sim fuzz generate generated fmt \
   dist clean
 
 help: ## Show this list
@@ -73,6 +73,9 @@ conformance: testsetup ## Run Kubernetes' node conformance tests on kubelet and 
 
 conformance-groups:
 	@$(NODE) test/conformance/conformance.ts --groups
+vm: testsetup ## Run the tests that need systemd, cgroup v2 and AppArmor, in a virtual machine if this machine has none
+	@scripts/vm-image.sh
+	@$(NODE) test/vm/run-in-vm.ts $(ARGS)
 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300
