@@ -9,7 +9,7 @@ import { qemuArguments, qemuEnvironment, qemuProgram } from './qemu.ts';
 import type { VmFiles } from './vm-files.ts';
 
 /** Under emulation; a boot takes some 35 s on an idle machine. */
-const BOOT_SECONDS = 900;
+const BOOT_SECONDS = 600;
 
 export interface Finished {
   readonly code: number | null;
@@ -61,7 +61,8 @@ export class VirtualMachine implements AsyncDisposable {
     });
     while (!(await this.#connect())) {
       const seconds = (performance.now() - started) / 1000;
-      if (this.#qemu.exitCode !== null || seconds > BOOT_SECONDS) {
+      const hasEnded = this.#qemu.exitCode !== null || this.#qemu.signalCode !== null;
+      if (hasEnded || seconds > BOOT_SECONDS) {
         const text = existsSync(console) ? readFileSync(console, 'utf8').slice(-2000) : '';
         throw new Error(`the virtual machine does not answer after ${Math.round(seconds)} s: ${output}\n${text}`);
       }
