@@ -38,7 +38,7 @@ function nodeletOn(t: TestContext, mebibytes: number): TestNodelet {
     execFileSync('mount', ['-o', 'loop', image, nodelet.rootDir], { stdio: 'pipe' });
   } catch (error) {
     t.diagnostic(`no loop device, a tmpfs instead: ${error}`);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', nodelet.rootDir]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=755`, 'tmpfs', nodelet.rootDir]);
   }
   t.after(async () => {
     // Its shutdown needs the disk, and removes the directory.

@@ -38,7 +38,7 @@ function besideHungMount(t: TestContext, folder: string, command: readonly strin
   const script = [
     'exec 9<>/dev/fuse',
     `mount -i -t fuse hung ${folder}/hung -o fd=9,rootmode=40000,user_id=0,group_id=0`,
-    'mkdir -p /run/nodelet && mount -t tmpfs own /run/nodelet',
+    'mkdir -p /run/nodelet && mount -t tmpfs -o mode=755 own /run/nodelet',
     'exec "$@"',
   ].join(' && ');
   const args = ['--mount', '--propagation', 'private', 'bash', '-c', script, 'bash', ...command];
