@@ -1,8 +1,8 @@
 import { resolve } from 'node:path/posix';
+import type { CgroupDriver } from '../host/cgroups.ts';
 import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
-import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';

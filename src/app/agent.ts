@@ -3,6 +3,7 @@ import type { RateLimit } from '../base/token-bucket.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
+import type { CgroupDriver } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/api-client/api-server.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
@@ -12,7 +13,6 @@ import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
-import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 

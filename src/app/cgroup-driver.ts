@@ -2,9 +2,8 @@ import type { Log } from '../base/log.ts';
 import { CriError } from '../cri/cri-error.ts';
 import { CgroupDriver as CriCgroupDriver } from '../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../cri/services.ts';
-import type { Cgroups } from '../host/cgroups.ts';
+import type { CgroupDriver, Cgroups } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
-import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import { createSystemdCgroups } from '../kubelet/resources/systemd-cgroups.ts';
 
 /**
@@ -17,7 +16,7 @@ export async function chooseCgroupDriver(
   log: Log,
   signal: AbortSignal,
 ): Promise<CgroupDriver> {
-  const fallback = configured === 'systemd' ? 'systemd' : 'cgroupfs';
+  const fallback = configuredCgroupDriver(configured);
   try {
     const { linux } = await runtime.runtimeConfig({}, signal);
     if (linux === undefined) return fallback;
@@ -29,6 +28,11 @@ export async function chooseCgroupDriver(
     log.info('the runtime does not report its cgroup driver: using the configured one', { driver: fallback });
     return fallback;
   }
+}
+
+/** Validation rejects other values than these two. */
+export function configuredCgroupDriver(cgroupDriver: string): CgroupDriver {
+  return cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs';
 }
 
 /** The cgroups that the agent creates. */

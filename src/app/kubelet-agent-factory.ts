@@ -2,12 +2,12 @@ import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
 import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import { type Part, supervise } from '../base/supervise.ts';
+import type { CgroupDriver } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
 import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
-import type { CgroupDriver } from '../kubelet/resources/cgroup-names.ts';
 import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
@@ -15,7 +15,7 @@ import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
-import { chooseCgroupDriver } from './cgroup-driver.ts';
+import { chooseCgroupDriver, configuredCgroupDriver } from './cgroup-driver.ts';
 import { clientCertificateSettings } from './cluster/cluster-certificates.ts';
 import { connectCluster, type NodeCluster } from './cluster/connect-cluster.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
@@ -41,7 +41,7 @@ export function createKubeletAgentFactory(
   log: Log,
 ): AgentFactory {
   const { containerRuntimeEndpoint: endpoint } = settings.config;
-  const cgroupDriver = settings.config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs';
+  const cgroupDriver = configuredCgroupDriver(settings.config.cgroupDriver);
   return {
     startRuntime: (signal) =>
       endpoint === EMBEDDED

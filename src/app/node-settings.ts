@@ -1,6 +1,7 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
+import type { CgroupDriver } from '../host/cgroups.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
-import { type CgroupDriver, cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
+import { cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { parseNodeIps } from './config/validate-flags.ts';

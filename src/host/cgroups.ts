@@ -1,3 +1,6 @@
+/** Who manages cgroups: the program itself in the cgroup file system, or systemd as units. */
+export type CgroupDriver = 'cgroupfs' | 'systemd';
+
 /**
  * Control groups of the cgroupfs driver. A path is the same for every controller and starts with a slash:
  * `/kubepods/besteffort/pod<uid>`. Version 1 has one tree per controller, version 2 a single one; callers see one tree.

@@ -39,6 +39,14 @@ export interface UnitProperties {
 /** `infinity` of any amount. */
 export const UNLIMITED = 2n ** 64n - 1n;
 
+/** The path of a slice in the cgroup file system: `a-b.slice` is below `a.slice`. The root slice has the empty path. */
+export function slicePath(slice: string): string {
+  const name = slice.replace(/\.slice$/, '');
+  if (name === '-') return '';
+  const parts = name.split('-');
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('-')}.slice`).join('');
+}
+
 /** systemd rejected a request, or cannot be reached. */
 export class SystemdError extends Error {
   override readonly name = 'SystemdError';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Of `node_modules`: only needed to check and build, and larger than all the others together. */
+/** Of `node_modules` and `dist`: the guest does not need them, and they are larger than all the others together. */
 const BUILD_PACKAGES = [
   'nodelet',
   'library.mjs',

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { CgroupDriver } from '../../host/cgroups.ts';
 import { folder, folders, wholeNumber } from '../options/option-values.ts';
 import {
   type FolderFlags,
@@ -26,7 +27,7 @@ export interface CriOptions extends RuntimeFolders {
   /** Absent: no NRI. */
   readonly nriSocket: string | undefined;
   readonly registryConfigDirs: readonly string[];
-  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly cgroupDriver: CgroupDriver;
   readonly verbosity: number;
 }
 

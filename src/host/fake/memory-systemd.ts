@@ -1,4 +1,4 @@
-import { type Systemd, SystemdError, type UnitProperties } from '../systemd.ts';
+import { type Systemd, SystemdError, slicePath, type UnitProperties } from '../systemd.ts';
 import { ErrorInjector } from './error-injector.ts';
 import type { MemoryCgroups } from './memory-cgroups.ts';
 
@@ -16,9 +16,9 @@ export class MemorySystemd implements Systemd {
   async startTransientUnit(name: string, properties: UnitProperties): Promise<void> {
     this.#throwInjected('start', name);
     if (this.#units.has(name)) return;
-    for (const parent of slicePath(name)) if (!this.#units.has(parent)) this.#units.set(parent, {});
+    for (const parent of slicePath(name).split('/').slice(1)) if (!this.#units.has(parent)) this.#units.set(parent, {});
     this.#units.set(name, properties);
-    await this.#cgroups.create(`/${slicePath(name).join('/')}`);
+    await this.#cgroups.create(slicePath(name));
   }
 
   async setUnitProperties(name: string, properties: UnitProperties): Promise<void> {
@@ -34,7 +34,7 @@ export class MemorySystemd implements Systemd {
     for (const unit of [...this.#units.keys()].filter((each) => each === name || each.startsWith(prefix))) {
       this.#units.delete(unit);
     }
-    await this.#cgroups.remove(`/${slicePath(name).join('/')}`);
+    await this.#cgroups.remove(slicePath(name));
   }
 
   /** The unit's properties; `undefined` when it does not exist. */
@@ -46,10 +46,4 @@ export class MemorySystemd implements Systemd {
     const reason = this.errors.take(operation, unit);
     if (reason !== undefined) throw new SystemdError(operation, unit, reason);
   }
-}
-
-/** `a-b.slice` is below `a.slice`. */
-function slicePath(name: string): readonly string[] {
-  const parts = name.replace(/\.slice$/, '').split('-');
-  return parts.map((_, index) => `${parts.slice(0, index + 1).join('-')}.slice`);
 }

@@ -1,8 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
+import type { CgroupDriver } from '../../host/cgroups.ts';
 import { pathSafeUid } from '../pod/pod-paths.ts';
-
-export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 export interface CgroupSettings {
   /** The parent of `kubepods`: `/` for kubelet's own layout. */

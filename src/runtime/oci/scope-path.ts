@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { slicePath } from '../../host/systemd.ts';
 
 /** Of the names of scopes: `cri-nodelet-<id>.scope`. */
 const PREFIX = 'cri-nodelet';
@@ -18,12 +19,4 @@ export function cgroupFolder(cgroupsPath: string): string {
   if (!isScopePath(cgroupsPath)) return posix.join('/', cgroupsPath);
   const [slice = '', prefix, id] = cgroupsPath.split(':');
   return `${slicePath(slice)}/${prefix}-${id}.scope`;
-}
-
-/** `a-b.slice` is below `a.slice`: `/a.slice/a-b.slice`. */
-export function slicePath(slice: string): string {
-  const name = slice.replace(/\.slice$/, '');
-  if (name === '-') return '';
-  const parts = name.split('-');
-  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('-')}.slice`).join('');
 }

@@ -1,5 +1,4 @@
-/** Who creates the cgroups of containers: the runtime itself, or systemd as scopes. */
-export type CgroupDriver = 'cgroupfs' | 'systemd';
+import type { CgroupDriver } from '../../host/cgroups.ts';
 
 /** Settings of the embedded runtime. src/app and src/cli parse and validate them. */
 export interface RuntimeSettings {

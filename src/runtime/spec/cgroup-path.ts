@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { invalidField } from '../../cri/field-error.ts';
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { CgroupDriver } from '../../host/cgroups.ts';
 import { scopePath } from '../oci/scope-path.ts';
-import type { CgroupDriver } from '../settings/runtime-settings.ts';
 
 /** The slice of scopes whose sandbox has no parent, as with runc. */
 const DEFAULT_SLICE = 'system.slice';

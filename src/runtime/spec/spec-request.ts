@@ -1,7 +1,7 @@
 import type { ContainerConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { CgroupDriver } from '../../host/cgroups.ts';
 import type { ImageConfig } from '../images/image-store.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
-import type { CgroupDriver } from '../settings/runtime-settings.ts';
 import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
 /** Everything that the specification of a container is built from, except the facts of the machine (spec-facts.ts). */

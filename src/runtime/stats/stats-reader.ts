@@ -9,7 +9,8 @@ import {
 import type { CgroupStats, CgroupUsage } from '../../host/cgroup-stats.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
-import { cgroupFolder, slicePath } from '../oci/scope-path.ts';
+import { slicePath } from '../../host/systemd.ts';
+import { cgroupFolder } from '../oci/scope-path.ts';
 import type { Snapshotter } from '../storage/snapshotter.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
