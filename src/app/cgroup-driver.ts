@@ -30,7 +30,7 @@ export async function chooseCgroupDriver(
   }
 }
 
-/** Validation rejects other values than these two. */
+/** `notHonoured` rejects other values than these two. */
 export function configuredCgroupDriver(cgroupDriver: string): CgroupDriver {
   return cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs';
 }

@@ -56,8 +56,11 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     expected: ['warning featureGates["MemoryQoS"]: has no effect in this version of Nodelet'],
   },
   'refuses what containers cannot be run with': {
-    file: { cgroupsPerQOS: false },
-    expected: ['error cgroupsPerQOS: false is not supported yet'],
+    file: { cgroupDriver: 'docker', cgroupsPerQOS: false },
+    expected: [
+      'error cgroupDriver: docker is unknown: it is cgroupfs or systemd',
+      'error cgroupsPerQOS: false is not supported yet',
+    ],
   },
 };
 

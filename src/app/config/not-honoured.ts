@@ -124,10 +124,17 @@ export function notHonoured(config: KubeletConfiguration): readonly ConfigDiagno
 }
 
 /** Containers would end up in other control groups than the runtime puts them into, or without any limits. */
-function impossible({ cgroupsPerQOS, allowedUnsafeSysctls = [] }: KubeletConfiguration): ConfigDiagnostic[] {
+function impossible({
+  cgroupDriver,
+  cgroupsPerQOS,
+  allowedUnsafeSysctls = [],
+}: KubeletConfiguration): ConfigDiagnostic[] {
   const sysctlErrors = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlError(pattern) ?? []);
   return [
     ...sysctlErrors.map((message) => errorAt('allowedUnsafeSysctls', message)),
+    ...(['cgroupfs', 'systemd'].includes(cgroupDriver)
+      ? []
+      : [errorAt('cgroupDriver', `${cgroupDriver} is unknown: it is cgroupfs or systemd`)]),
     ...(cgroupsPerQOS ? [] : [errorAt('cgroupsPerQOS', 'false is not supported yet')]),
   ];
 }
