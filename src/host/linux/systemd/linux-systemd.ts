@@ -13,6 +13,7 @@ const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 const JOB_MS = 30_000;
 /** Jobs of other clients end as well: only the last few results can belong to a call whose reply is on its way. */
 const KEPT_RESULTS = 1000;
+const SCOPE_ATTEMPTS = 5;
 
 export interface LinuxSystemdOptions {
   /** The socket of the system bus. */
@@ -70,6 +71,29 @@ export function createLinuxSystemd({ socket = SYSTEM_BUS, jobMs = JOB_MS }: Linu
           if (!isError(error, 'NoSuchUnit')) throw error;
         }
         await resetFailed(name).catch(() => undefined); // most often it is not there any more
+      });
+    },
+    async moveToScope(name, pids, properties, signal) {
+      await attempt('move processes to', name, async ({ call, startJob }) => {
+        const move = () =>
+          call({ member: 'AttachProcessesToUnit', signature: 'ssau', body: [name, '/', pids] }, signal);
+        const start = () => {
+          const body = [name, 'fail', encodeProperties({ ...properties, PIDs: pids }), []];
+          return startJob({ member: 'StartTransientUnit', signature: 'ssa(sv)a(sa(sv))', body }, signal);
+        };
+        // Between two calls, the scope may be created for other processes, or end with its last one.
+        for (let attempts = 1; ; attempts++) {
+          try {
+            return await move();
+          } catch (error) {
+            if (!isError(error, 'NoSuchUnit') || attempts === SCOPE_ATTEMPTS) throw error;
+          }
+          try {
+            return await start();
+          } catch (error) {
+            if (!isError(error, 'UnitExists')) throw error;
+          }
+        }
       });
     },
   };
