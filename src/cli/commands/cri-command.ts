@@ -11,6 +11,7 @@ import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import type { CriOptions } from './cri.ts';
+import { reportService } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -54,6 +55,10 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
     const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
     log.info('serving CRI', { endpoint: options.listen });
     surviveErrors(context, unhandled);
+    // As long as the event loop works, so does the runtime: its parts are restarted.
+    const { serviceManager, clock } = host;
+    const service = { serviceManager, clock, log, unhealthyReason: () => undefined };
+    using _ = reportService(`serving CRI at ${options.listen}`, service, signal);
     await aborted(signal);
     log.info('ending; containers are left running');
     await server.close();

@@ -19,6 +19,7 @@ import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import { holdLockFile } from './hold-lock-file.ts';
+import { reportService } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -71,7 +72,11 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
   if (local === undefined) return EXIT.ok;
   surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
+  const { serviceManager, clock } = context.host;
+  const unhealthyReason = (): string | undefined => local.agent.syncLoopUnhealthyReason();
   try {
+    const service = { serviceManager, clock, log, unhealthyReason };
+    using _ = reportService(`node ${settings.nodeName}`, service, ending.requested);
     await Promise.race([local.finished, aborted(ending.requested)]);
     return EXIT.ok;
   } finally {

@@ -17,6 +17,7 @@ import { agentLog } from './agent-log.ts';
 import { firstDesiredPods, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
+import { reportService } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import type { RunOptions } from './run.ts';
 import { Shutdown } from './shutdown.ts';
@@ -47,6 +48,7 @@ interface Run {
   readonly context: CommandContext;
   readonly wanted: SourceSnapshot;
   readonly screen: RunScreen;
+  readonly log: Log;
   readonly ending: Shutdown;
   /** Folders that were not there before: what is empty of them at the end is removed. */
   readonly made: readonly string[];
@@ -75,16 +77,16 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
     onClosed: closed,
   });
   for (const { location, message } of wanted.errors) screen.manifestError(location, message);
-  if (wanted.pods.length === 0) {
+  if (wanted.pods.length === 0 && !options.allowEmpty) {
     if (wanted.errors.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
     await screen.flush();
     return EXIT.badInput;
   }
   requireRootOnLinux(context);
   const made = await findMissingFolders([options.rootDir, options.stateDir], fs);
-  const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNewError(pod, error));
+  const run: Run = { options, context, wanted, screen, log, ending, made };
   const unhandled = createUnhandledErrors(context, log);
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
@@ -102,6 +104,7 @@ async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledError
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
   surviveErrors(context, unhandled);
+  using _ = reportRun(run, local);
   const failure = local.finished.then(
     () => new Error('its work ended by itself'),
     (error: unknown) => error,
@@ -122,6 +125,13 @@ async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledError
     return EXIT.failed;
   }
   return end(run, local, exitCode);
+}
+
+function reportRun({ context, log, ending }: Run, { agent }: LocalAgent): Disposable {
+  const { serviceManager, clock } = context.host;
+  const unhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
+  const service = { serviceManager, clock, log, unhealthyReason };
+  return reportService(`node ${agent.nodeName}`, service, ending.requested);
 }
 
 /** `undefined` when the user ended it before it had started. */
