@@ -11,7 +11,7 @@ import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import type { CriOptions } from './cri.ts';
-import { reportService } from './report-service.ts';
+import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -44,6 +44,7 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
 
 async function serve(options: CriOptions, context: CommandContext, log: Log, signal: AbortSignal): Promise<number> {
   const { host, version, pid, env } = context;
+  using service = new ServiceReport({ ...host, log }, signal);
   const socketPath = parseEndpoint(options.listen);
   await refuseTakenSocket(host, socketPath);
   const onWaiting = (text: string): void => log.info(text);
@@ -56,9 +57,7 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
     log.info('serving CRI', { endpoint: options.listen });
     surviveErrors(context, unhandled);
     // As long as the event loop works, so does the runtime: its parts are restarted.
-    const { serviceManager, clock } = host;
-    const service = { serviceManager, clock, log, unhealthyReason: () => undefined };
-    using _ = reportService(`serving CRI at ${options.listen}`, service, signal);
+    service.ready(`serving CRI at ${options.listen}`, () => undefined);
     await aborted(signal);
     log.info('ending; containers are left running');
     await server.close();

@@ -19,7 +19,7 @@ import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import { holdLockFile } from './hold-lock-file.ts';
-import { reportService } from './report-service.ts';
+import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -57,7 +57,8 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
 }
 
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
-  const { lockFiles } = context.host;
+  const { lockFiles, serviceManager, clock } = context.host;
+  using service = new ServiceReport({ serviceManager, clock, log }, ending.requested);
   const onContention = (): void => void ending.request(); // never resolves: pods are left running
   const lockDeps = { lockFiles, log, onContention };
   const lock = await holdLockFile(settings.flags, lockDeps, ending.requested).catch((error: unknown) => {
@@ -72,11 +73,8 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
   if (local === undefined) return EXIT.ok;
   surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
-  const { serviceManager, clock } = context.host;
-  const unhealthyReason = (): string | undefined => local.agent.syncLoopUnhealthyReason();
+  service.ready(`node ${settings.nodeName}`, () => local.agent.syncLoopUnhealthyReason());
   try {
-    const service = { serviceManager, clock, log, unhealthyReason };
-    using _ = reportService(`node ${settings.nodeName}`, service, ending.requested);
     await Promise.race([local.finished, aborted(ending.requested)]);
     return EXIT.ok;
   } finally {

@@ -5,67 +5,82 @@ import { CommandError } from '../options/command-error.ts';
 
 /** The shortest watchdog time that kubelet accepts, exclusively. */
 const MIN_WATCHDOG_MS = 1_000;
-/** While the service stops, it asks for this time again and again, as long as its event loop works. */
-const STOP_EXTENSION_MS = 30_000;
-const STOP_EXTENSION_INTERVAL_MS = 10_000;
+/** While the service starts or stops, it asks for this time again and again, as long as its event loop works. */
+const EXTENSION_MS = 30_000;
+const EXTENSION_INTERVAL_MS = 10_000;
 
 export interface ServiceDeps {
   readonly serviceManager: ServiceManager;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Log;
-  /** Why the process does not do its work; asked before each `watchdog` notification. */
-  unhealthyReason(): string | undefined;
 }
 
 /**
- * Reports to the service manager, if there is one: that the service has started; that it works, as long as it does (kubelet's
- * systemd watchdog); and that it is stopping, from `ending` on. Dispose of it at the end. Throws a `CommandError` for a
- * watchdog time that is too short.
+ * Reports the process to the service manager that started it, if there is one: that it is starting, has started (`ready`),
+ * works, and is stopping (from `ending` on). A start may wait for a slow disk or a certificate, and a stop for the grace
+ * periods of pods, so neither is given up as long as the event loop works. Dispose of it at the end.
  */
-export function reportService(status: string, deps: ServiceDeps, ending: AbortSignal): Disposable {
-  const watchdogMs = deps.serviceManager.watchdogMs();
-  if (watchdogMs !== undefined && watchdogMs <= MIN_WATCHDOG_MS) {
-    throw new CommandError(`configure watchdog timeout too small: ${watchdogMs / 1000}s`);
-  }
-  const over = new AbortController();
-  const started = notify({ ready: true, status }, deps);
-  if (watchdogMs !== undefined) void started.then(() => reportHealth(watchdogMs / 2, deps, over.signal));
-  const onEnding = (): void => void started.then(() => reportStop(deps, over.signal));
-  if (ending.aborted) onEnding();
-  else ending.addEventListener('abort', onEnding, { once: true });
-  return {
-    [Symbol.dispose]() {
-      ending.removeEventListener('abort', onEnding);
-      over.abort();
-    },
-  };
-}
+export class ServiceReport implements Disposable {
+  readonly #deps: ServiceDeps;
+  readonly #ending: AbortSignal;
+  readonly #watchdogMs: number | undefined;
+  readonly #started = new AbortController();
+  readonly #over = new AbortController();
+  readonly #onEnding = (): void => void this.#reportStop();
 
-async function reportHealth(intervalMs: number, deps: ServiceDeps, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const reason = deps.unhealthyReason();
-    if (reason === undefined) await notify({ watchdog: true }, deps);
-    else deps.log.error('not healthy: the watchdog of the service manager is not notified', { reason });
-    await deps.clock.sleep(intervalMs, signal).catch(() => undefined);
-    if (signal.aborted) return;
+  /** Throws a `CommandError` for a watchdog time that is too short. */
+  constructor(deps: ServiceDeps, ending: AbortSignal) {
+    this.#deps = deps;
+    this.#ending = ending;
+    this.#watchdogMs = deps.serviceManager.watchdogMs();
+    if (this.#watchdogMs !== undefined && this.#watchdogMs <= MIN_WATCHDOG_MS) {
+      throw new CommandError(`configure watchdog timeout too small: ${this.#watchdogMs / 1000}s`);
+    }
+    void this.#extend(AbortSignal.any([this.#started.signal, this.#over.signal, ending]));
+    ending.addEventListener('abort', this.#onEnding, { once: true });
   }
-}
 
-/** Pods may have any grace period, so the stop takes as long as they do. */
-async function reportStop(deps: ServiceDeps, signal: AbortSignal): Promise<void> {
-  await notify({ stopping: true, status: 'stopping' }, deps);
-  while (!signal.aborted) {
-    await notify({ extendTimeoutMs: STOP_EXTENSION_MS }, deps);
-    await deps.clock.sleep(STOP_EXTENSION_INTERVAL_MS, signal).catch(() => undefined);
+  /** `unhealthyReason`: why the process does not do its work; asked before each notification of the watchdog. */
+  ready(status: string, unhealthyReason: () => string | undefined): void {
+    if (this.#started.signal.aborted || this.#ending.aborted) return;
+    this.#started.abort();
+    void this.#notify({ ready: true, status });
+    if (this.#watchdogMs !== undefined) void this.#reportHealth(this.#watchdogMs / 2, unhealthyReason);
   }
-}
 
-/** Never rejects: the service works without its manager. */
-async function notify(
-  notification: ServiceNotification,
-  { serviceManager, log }: Pick<ServiceDeps, 'serviceManager' | 'log'>,
-): Promise<void> {
-  await serviceManager.notify(notification).catch((error: unknown) => {
-    log.warn('the service manager cannot be notified', { error });
-  });
+  [Symbol.dispose](): void {
+    this.#ending.removeEventListener('abort', this.#onEnding);
+    this.#over.abort();
+  }
+
+  /** kubelet's systemd watchdog: a sync loop that hangs is restarted by the service manager. */
+  async #reportHealth(intervalMs: number, unhealthyReason: () => string | undefined): Promise<void> {
+    const { clock, log } = this.#deps;
+    while (!this.#over.signal.aborted) {
+      const reason = unhealthyReason();
+      if (reason === undefined) await this.#notify({ watchdog: true });
+      else log.error('not healthy: the watchdog of the service manager is not notified', { reason });
+      await clock.sleep(intervalMs, this.#over.signal).catch(() => undefined);
+    }
+  }
+
+  async #reportStop(): Promise<void> {
+    await this.#notify({ stopping: true, status: 'stopping' });
+    await this.#extend(this.#over.signal);
+  }
+
+  async #extend(until: AbortSignal): Promise<void> {
+    while (!until.aborted) {
+      await this.#notify({ extendTimeoutMs: EXTENSION_MS });
+      await this.#deps.clock.sleep(EXTENSION_INTERVAL_MS, until).catch(() => undefined);
+    }
+  }
+
+  /** Never rejects: the service works without its manager. */
+  async #notify(notification: ServiceNotification): Promise<void> {
+    const { serviceManager, log } = this.#deps;
+    await serviceManager.notify(notification).catch((error: unknown) => {
+      log.warn('the service manager cannot be notified', { error });
+    });
+  }
 }

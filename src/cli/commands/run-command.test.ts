@@ -337,8 +337,8 @@ test('run with --allow-empty goes on without pods, and reports its start and its
   agent.drained.resolve();
   interrupt('SIGTERM');
   assert.equal(await exitCode, 0);
-  const [ready, stopping] = host.serviceManager.received;
-  assert.deepEqual([ready?.ready, stopping?.stopping], [true, true]);
+  const { received } = host.serviceManager;
+  assert.ok(received.findIndex(({ ready }) => ready) < received.findIndex(({ stopping }) => stopping));
 });
 
 test('run refuses to be the second agent of a state folder', async () => {

@@ -17,7 +17,7 @@ import { agentLog } from './agent-log.ts';
 import { firstDesiredPods, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
-import { reportService } from './report-service.ts';
+import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import type { RunOptions } from './run.ts';
 import { Shutdown } from './shutdown.ts';
@@ -100,11 +100,12 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
 }
 
 async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledErrors): Promise<number> {
-  const { ending, screen, context } = run;
+  const { ending, screen, context, log } = run;
+  using service = new ServiceReport({ ...context.host, log }, ending.requested);
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
   surviveErrors(context, unhandled);
-  using _ = reportRun(run, local);
+  service.ready(`node ${local.agent.nodeName}`, () => local.agent.syncLoopUnhealthyReason());
   const failure = local.finished.then(
     () => new Error('its work ended by itself'),
     (error: unknown) => error,
@@ -125,13 +126,6 @@ async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledError
     return EXIT.failed;
   }
   return end(run, local, exitCode);
-}
-
-function reportRun({ context, log, ending }: Run, { agent }: LocalAgent): Disposable {
-  const { serviceManager, clock } = context.host;
-  const unhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
-  const service = { serviceManager, clock, log, unhealthyReason };
-  return reportService(`node ${agent.nodeName}`, service, ending.requested);
 }
 
 /** `undefined` when the user ended it before it had started. */
