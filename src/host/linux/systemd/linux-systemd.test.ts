@@ -1,6 +1,7 @@
 /** The client on a real bus, with a stand-in for systemd. `make vm` tests it with systemd itself. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -136,4 +137,20 @@ test('systemd over D-Bus: the first process creates a scope, further ones join i
     ['start', 'a.scope', 'fail', properties],
     ['attach', 'a.scope', '/', [12]],
   ]);
+});
+
+test('systemd over D-Bus: a bus that accepts connections and never answers is an error', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodelet-bus-'));
+  const socket = join(folder, 'bus');
+  const accepted: Socket[] = [];
+  const server = createServer((connection) => void accepted.push(connection)).listen(socket);
+  t.after(() => {
+    for (const connection of accepted) connection.destroy();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const systemd = createLinuxSystemd({ socket, connectMs: 50 });
+  const failure = { message: `cannot stop unit a.slice: the system bus (${socket}) did not answer within 0.05 s` };
+  await assert.rejects(systemd.stopUnit('a.slice'), failure);
+  await assert.rejects(systemd.stopUnit('a.slice'), failure); // by a new connection
 });

@@ -11,6 +11,8 @@ const ERRORS = 'org.freedesktop.systemd1.';
 const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 /** As libcontainer waits for the job of a unit. */
 const JOB_MS = 30_000;
+/** For the bus to accept a client. Calls have the library's own limit, which is that of D-Bus: 25 s. */
+const CONNECT_MS = 10_000;
 /** Jobs of other clients end as well: only the last few results can belong to a call whose reply is on its way. */
 const KEPT_RESULTS = 1000;
 const SCOPE_ATTEMPTS = 5;
@@ -19,13 +21,15 @@ export interface LinuxSystemdOptions {
   /** The socket of the system bus. */
   readonly socket?: string;
   readonly jobMs?: number;
+  readonly connectMs?: number;
 }
 
 /** systemd by D-Bus. The connection is opened by the first call, and again by the next one after it was lost. */
-export function createLinuxSystemd({ socket = SYSTEM_BUS, jobMs = JOB_MS }: LinuxSystemdOptions = {}): Systemd {
+export function createLinuxSystemd(options: LinuxSystemdOptions = {}): Systemd {
+  const settings = { socket: SYSTEM_BUS, jobMs: JOB_MS, connectMs: CONNECT_MS, ...options };
   let connected: Promise<Manager> | undefined;
   const manager = (): Promise<Manager> => {
-    connected ??= connectManager(socket, jobMs, () => {
+    connected ??= connectManager(settings, () => {
       connected = undefined;
     }).catch((error) => {
       connected = undefined;
@@ -114,8 +118,9 @@ interface Manager {
   resetFailed(unit: string): Promise<unknown>;
 }
 
-async function connectManager(socket: string, jobMs: number, onClosed: () => void): Promise<Manager> {
-  const bus = await openBus(socket, onClosed);
+async function connectManager(settings: Required<LinuxSystemdOptions>, onClosed: () => void): Promise<Manager> {
+  const { jobMs } = settings;
+  const bus = await openBus(settings, onClosed);
   const jobs = await watchJobs(bus);
 
   const call: Manager['call'] = async ({ member, signature, body }, signal) => {
@@ -153,7 +158,10 @@ function holder(stream: Duplex): () => Disposable {
 }
 
 /** Loads the library at the first use: most machines of tests, and machines with the driver cgroupfs, never need it. */
-async function openBus(socket: string, onClosed: () => void): Promise<MessageBus> {
+async function openBus(
+  { socket, connectMs }: Required<LinuxSystemdOptions>,
+  onClosed: () => void,
+): Promise<MessageBus> {
   const { default: dbus } = await import('dbus-native');
   const bus = dbus.createClient({ socket });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -163,8 +171,16 @@ async function openBus(socket: string, onClosed: () => void): Promise<MessageBus
     onClosed();
     reject(cause ?? new Error('the system bus closed the connection'));
   });
-  await promise;
-  return bus;
+  const late = setTimeout(() => {
+    reject(new Error(`the system bus (${socket}) did not answer within ${connectMs / 1000} s`));
+    bus.connection.end();
+  }, connectMs);
+  try {
+    await promise;
+    return bus;
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 interface Jobs {
