@@ -3,7 +3,7 @@ import { podFullName } from '../../api/pod-names.ts';
 import { InvariantError } from '../../base/invariant-error.ts';
 import { deletionGracePeriod } from '../pod/grace-period.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
-import { isKnownTerminated, isTerminationRequested, type PodStateQuery } from './pod-state-queries.ts';
+import type { PodStateQuery } from './pod-state-queries.ts';
 import type { KillPodOptions } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 
@@ -96,13 +96,6 @@ export class PodWorkers {
 
   query(question: PodStateQuery, uid: string): boolean {
     return question(this.#workers.get(uid), this.#synced);
-  }
-
-  /** Whether the pod with this full name is terminating, so that no mirror pod is created for it. */
-  isTerminatingByFullName(fullName: string): boolean {
-    const uid = this.#names.get(fullName)?.[0];
-    if (uid === undefined) return false;
-    return this.query(isTerminationRequested, uid) && !this.query(isKnownTerminated, uid);
   }
 
   async settled(): Promise<void> {

@@ -56,6 +56,7 @@ async function waitForCommands(
     } catch {
       signal.throwIfAborted();
       await processes.killTree(command);
+      await processes.waitForExit(command, signal);
     }
   }
 }

@@ -2,8 +2,8 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Systemd } from '../../host/systemd.ts';
 
-/** systemd moves a process in milliseconds; a start does not wait longer for one that hangs. */
-const MOVE_TIMEOUT_MS = 5_000;
+/** systemd moves a process in milliseconds; on a busy machine it may take longer, and a bus that hangs must not stop a pod. */
+const MOVE_TIMEOUT_MS = 20_000;
 
 /**
  * As runc does with containers: without the default dependencies, systemd does not stop the scope at a shutdown before the

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assertNever } from '../../base/assert-never.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
@@ -79,7 +80,7 @@ export class AppArmorLoader implements AppArmor {
 
   async #refresh(): Promise<AppArmorState> {
     const { loaded, reason } = await this.#load().catch(
-      (error: unknown): LoadResult => ({ loaded: new Set(), reason: reasonOf(error) }),
+      (error: unknown): LoadResult => ({ loaded: new Set(), reason: errorText(error) }),
     );
     const byDefault = chooseDefaultProfile(loaded, reason);
     if (!isDeepStrictEqual(byDefault, this.#byDefault)) logChange(byDefault, this.#deps.log);
@@ -140,7 +141,7 @@ async function runParser(
     const words = new TextDecoder().decode(stderr).trim();
     if (exitCode !== 0) return `${parser} ended with exit code ${exitCode}: ${words}`;
   } catch (error) {
-    return reasonOf(error);
+    return errorText(error);
   }
   try {
     await fs.writeReplacing(recordPath, text, { mode: 0o600 });
@@ -194,8 +195,4 @@ async function readIfPossible(path: string, fs: AppArmorDeps['fs']): Promise<str
     if (error instanceof FileSystemError) return undefined;
     throw error;
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
