@@ -24,11 +24,14 @@ const BENCHMARKS = {
   imageListingBenchmarkImages: [1, 2, 3].map((number) => `gcr.io/k8s-staging-cri-tools/test-image-${number}:latest`),
 } as const;
 
+/** Stages of lanes of runs. */
+export type Stages = readonly (readonly (readonly CritestRun[])[])[];
+
 /**
  * Stages run in sequence, and so do the runs of a lane. The lanes of a stage run concurrently, because the suite mostly
  * waits. Image specs and benchmarks run alone: the former remove images, the latter measure time.
  */
-export const STAGES: readonly (readonly (readonly CritestRun[])[])[] = [
+export const STAGES: Stages = [
   [
     [{ name: 'security', focus: 'Security Context' }],
     [
