@@ -31,6 +31,7 @@ import { MACHINE_REASONS, REASONS } from './reasons.ts';
 import { focusOn, type RunPlan, reportFile, reportFiles } from './run-plan.ts';
 import { mergeResults, parseReport, type SpecResult } from './spec-report.ts';
 import { isSubjectName, SUBJECT_NAMES, SUBJECTS, type SubjectName } from './subjects.ts';
+import { keepVmSection } from './vm-section.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/conformance.md');
 const NODELET = join(import.meta.dirname, '../../bin/nodelet');
@@ -153,10 +154,8 @@ function results(own: string): readonly SpecResult[] {
 function writePage(): void {
   const [reference, ...subjects] = SUBJECT_NAMES.map(runOfSubject);
   if (reference === undefined) throw new Error('no subject is the reference');
-  writeFileSync(
-    PAGE,
-    renderPage({ reference, subjects, machine: machine(), reasons: REASONS, machineReasons: MACHINE_REASONS }),
-  );
+  const input = { reference, subjects, machine: machine(), reasons: REASONS, machineReasons: MACHINE_REASONS };
+  writeFileSync(PAGE, keepVmSection(readFileSync(PAGE, 'utf8'), renderPage(input)));
   console.log(`conformance: wrote ${PAGE}`);
 }
 

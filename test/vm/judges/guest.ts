@@ -6,7 +6,7 @@ const HOST = '10.0.2.2';
 /** Of the guest's network device, given by QEMU. */
 export const GUEST_ADDRESS = '10.0.2.15';
 /** The program under test. */
-const NODELET = '/usr/local/bin/nodelet';
+export const NODELET = '/usr/local/bin/nodelet';
 
 /** Directories on the guest's disk: its `/tmp` is in memory. */
 const ENVIRONMENT = { NODELET_TOOLS: '/tools', TMPDIR: '/var/tmp', NODE_COMPILE_CACHE: '/var/cache/nodelet' };

@@ -11,7 +11,7 @@ import { registryMissingReason } from '../../integration/registry-fixture.ts';
 import { withVirtualMachine } from '../booted-vm.ts';
 import { systemdSkipReason } from '../systemd-skip.ts';
 import { findVmFiles, type VmFiles } from '../vm-files.ts';
-import { addressInGuest, guestCommand, prepareGuest } from './guest.ts';
+import { addressInGuest, guestCommand, NODELET, prepareGuest } from './guest.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
 const CRITEST = 'test/critest/critest.ts';
@@ -39,7 +39,7 @@ async function runInVm(files: VmFiles): Promise<number> {
   try {
     return await withVirtualMachine({ files, tools: ['critest'] }, async (vm) => {
       await prepareGuest(vm);
-      const program = ['--nodelet', 'nodelet', '--logs', '/var/tmp/critest', '--serial'];
+      const program = ['--nodelet', NODELET, '--logs', '/var/tmp/critest', '--serial'];
       const command = guestCommand(CRITEST, [...program, '--registry', addressInGuest(registry), ...args]);
       const { code } = await vm.run(command, SECONDS, (text) => process.stdout.write(text));
       return code ?? 1;
