@@ -7,6 +7,7 @@
 //   --logs FOLDER            directory for logs and reports
 //   --focus REGEXP           only these specs; repeatable
 //   --serial                 one spec after the other, for a slow machine
+//   --attempts N             runs of a spec until it counts as failed (default 1), for a slow machine
 //   --registry ADDRESS       a registry that has the images, in place of one that is started and filled here
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -35,6 +36,7 @@ const { values: options } = parseArgs({
     logs: text,
     focus: texts,
     serial: flag,
+    attempts: text,
     registry: text,
   },
 });
@@ -70,6 +72,7 @@ async function runStages(registry: string, logs: string): Promise<readonly RunRe
   const flags = ['--registry-config-dir', hosts, ...driver];
   const runtime = await startEmbedded({ ...command, flags, hostPorts: true });
   const { endpoint } = runtime;
+  const attempts = Number(options.attempts ?? 1);
   const before = new Set(sharedMemory());
   try {
     const results: RunResult[] = [];
@@ -77,7 +80,7 @@ async function runStages(registry: string, logs: string): Promise<readonly RunRe
       await Promise.all(
         lanes.map(async (runs) => {
           for (const run of runs)
-            results.push(await runCritest(run, { endpoint, handler: options.handler ?? '' }, logs));
+            results.push(await runCritest(run, { endpoint, handler: options.handler ?? '', attempts }, logs));
         }),
       );
     }

@@ -39,7 +39,7 @@ async function runInVm(files: VmFiles): Promise<number> {
   try {
     return await withVirtualMachine({ files, tools: ['critest'] }, async (vm) => {
       await prepareGuest(vm);
-      const program = ['--nodelet', NODELET, '--logs', '/var/tmp/critest', '--serial'];
+      const program = ['--nodelet', NODELET, '--logs', '/var/tmp/critest', '--serial', '--attempts', '2'];
       const command = guestCommand(CRITEST, [...program, '--registry', addressInGuest(registry), ...args]);
       const { code } = await vm.run(command, SECONDS, (text) => process.stdout.write(text));
       return code ?? 1;
