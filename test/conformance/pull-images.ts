@@ -6,10 +6,9 @@ import { CONFORMANCE_HOSTS } from './conformance-images.ts';
 /** Of one image, on a slow machine. */
 const PULL_MS = 20 * 60_000;
 
-/** Pulls every image of the registry into the runtime, by the names that specs use. */
-export async function pullImages(endpoint: string, registry: string): Promise<void> {
+/** Pulls all images of some repositories into the runtime, by the names that specs use. */
+export async function pullImages(endpoint: string, registry: string, repositories: readonly string[]): Promise<void> {
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: PULL_MS });
-  const { repositories } = await get<{ repositories: readonly string[] }>(`http://${registry}/v2/_catalog`);
   for (const repository of repositories) {
     const { tags } = await get<{ tags: readonly string[] }>(`http://${registry}/v2/${repository}/tags/list`);
     for (const tag of tags) {

@@ -28,7 +28,7 @@ async function run(subject: Subject): Promise<number> {
   const hosts = join(plan.folder, 'hosts');
   writeRegistryHosts(hosts, CONFORMANCE_HOSTS, registry);
   const runtime = await subject.startRuntime({ ...plan.node, hosts });
-  if (plan.node.pullsFirst) await pullImages(runtime.endpoint, registry);
+  await pullImages(runtime.endpoint, registry, plan.node.pullsFirst);
   // A spec looks up the handlers of the runtime here.
   mkdirSync('/etc/containerd', { recursive: true });
   writeFileSync('/etc/containerd/config.toml', 'runtimes.test-handler\n');

@@ -30,8 +30,8 @@ export interface NodeSettings {
   readonly nodelet: string;
   /** The address of a registry that has the images; absent: one is started and filled. */
   readonly registry?: string;
-  /** Whether it pulls all images before the specs, whose time limits are fixed: for a slow machine. */
-  readonly pullsFirst: boolean;
+  /** Repositories whose images are pulled before the specs, which have fixed time limits: for a slow machine. */
+  readonly pullsFirst: readonly string[];
 }
 
 /** NodeConformance without the specs that must run alone, take long or are unreliable. */

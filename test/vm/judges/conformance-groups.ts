@@ -13,5 +13,10 @@ export const VM_GROUPS: readonly string[] = [
   'Pods should support remote command execution',
 ];
 
+/** Repositories of the images of their specs. */
+export const VM_GROUPS_IMAGES: readonly string[] = ['agnhost', 'busybox', 'nonewprivs', 'nonroot'].map(
+  (name) => `e2e-test-images/${name}`,
+);
+
 /** A regular expression of their specs: labels, such as `[sig-node]`, come first. */
 export const VM_GROUPS_FOCUS = VM_GROUPS.map((group) => `\\] ${group}`).join('|');

@@ -23,7 +23,7 @@ import { registryMissingReason, type TestRegistry } from '../../integration/regi
 import { withVirtualMachine } from '../booted-vm.ts';
 import type { VirtualMachine } from '../virtual-machine.ts';
 import { findVmFiles, type VmFiles } from '../vm-files.ts';
-import { VM_GROUPS, VM_GROUPS_FOCUS } from './conformance-groups.ts';
+import { VM_GROUPS, VM_GROUPS_FOCUS, VM_GROUPS_IMAGES } from './conformance-groups.ts';
 import { addressInGuest, GUEST_ADDRESS, guestCommand, NODELET, prepareGuest } from './guest.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
@@ -109,7 +109,7 @@ function planOf(subject: SubjectName, registry: TestRegistry): RunPlan {
       cgroupDriver: 'systemd',
       nodelet: NODELET,
       registry: addressInGuest(registry),
-      pullsFirst: true,
+      pullsFirst: VM_GROUPS_IMAGES,
     },
   };
 }
