@@ -13,8 +13,8 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collec
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-embedded validation conformance conformance-groups cluster-tools critest vm sim fuzz generate generated fmt \
-  dist clean
+  integration-embedded validation conformance conformance-groups cluster-tools critest vm vm-critest vm-conformance sim fuzz \
+  generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -73,9 +73,20 @@ conformance: testsetup ## Run Kubernetes' node conformance tests on kubelet and 
 
 conformance-groups:
 	@$(NODE) test/conformance/conformance.ts --groups
+
 vm: testsetup ## Run the tests that need systemd, cgroup v2 and AppArmor, in a virtual machine if this machine has none
 	@scripts/vm-image.sh
 	@$(NODE) test/vm/run-in-vm.ts $(ARGS)
+
+vm-critest: testsetup ## Run critest with the systemd cgroup driver and AppArmor, in the virtual machine (hours; ARGS="--focus AppArmor")
+	@scripts/vm-image.sh
+	@scripts/cluster-tools.sh critest
+	@$(NODE) test/vm/judges/vm-critest.ts $(ARGS)
+
+vm-conformance: testsetup ## Run node conformance tests there; write their section of docs/conformance.md (an hour; ARGS to choose)
+	@scripts/vm-image.sh
+	@scripts/cluster-tools.sh --conformance kubelet
+	@$(NODE) test/vm/judges/vm-conformance.ts $(ARGS)
 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300

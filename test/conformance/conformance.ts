@@ -22,17 +22,20 @@ import { clusterToolsFolder, clusterToolsSkipReason } from '../integration/clust
 import { skipReason as containerdSkipReason } from '../integration/containerd-fixture.ts';
 import { registryMissingReason } from '../integration/registry-fixture.ts';
 import { embeddedSkipReason } from '../integration/runtime-fixture.ts';
-import { countStates } from './comparison.ts';
 import { CONFORMANCE_PACKAGES } from './conformance-images.ts';
 import { GROUPS_FOCUS } from './groups.ts';
 import { type NodeFootprint, newNodeFootprint, removeNode } from './node-cleanup.ts';
 import { type RunOfSubject, type RunRecord, renderPage } from './page.ts';
+import { printResults } from './print-results.ts';
 import { MACHINE_REASONS, REASONS } from './reasons.ts';
 import { focusOn, type RunPlan, reportFile, reportFiles } from './run-plan.ts';
 import { mergeResults, parseReport, type SpecResult } from './spec-report.ts';
 import { isSubjectName, SUBJECT_NAMES, SUBJECTS, type SubjectName } from './subjects.ts';
+import { keepVmSection } from './vm-section.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/conformance.md');
+const NODELET = join(import.meta.dirname, '../../bin/nodelet');
+const NODE_ADDRESS = '10.200.0.2'; // of enter-node.sh
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean', default: false } as const;
 const { values: options } = parseArgs({
@@ -103,6 +106,7 @@ async function runSubject(name: SubjectName): Promise<number> {
     attempts: Number(options.attempts ?? 2),
     timeout: options.timeout ?? '60m',
     report: reportFile(reportFiles(readdirSync(own)).length + 1),
+    node: { address: NODE_ADDRESS, cgroupDriver: 'cgroupfs', nodelet: NODELET, pullsFirst: [] },
   };
   const nodelet = isWhole ? currentCommit() : ''; // before the run, which loads what the checkout has now
   const started = performance.now();
@@ -115,7 +119,7 @@ async function runSubject(name: SubjectName): Promise<number> {
   if (isWhole && !options.failed)
     writeFileSync(join(own, 'run.json'), JSON.stringify(runRecord(plan, nodelet, seconds)));
   if (!existsSync(join(own, plan.report))) throw new Error(`${name}: no report; see ${join(own, 'ginkgo.log')}`);
-  return printResults(name, own, seconds);
+  return printResults(SUBJECTS[name].title, results(own), { seconds, logs: own });
 }
 
 async function enterNode(plan: RunPlan, { folder, cgroup }: NodeFootprint): Promise<void> {
@@ -147,23 +151,11 @@ function results(own: string): readonly SpecResult[] {
   return mergeResults(files.map((file) => parseReport(readFileSync(join(own, file), 'utf8'))));
 }
 
-function printResults(subject: SubjectName, own: string, seconds: number): number {
-  const specs = results(own);
-  const { passed, failed, skipped } = countStates(specs);
-  const { title } = SUBJECTS[subject];
-  console.log(`${title}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s; logs in ${own}`);
-  for (const { name, state, message } of specs)
-    if (state === 'failed') console.log(`\nFAILED: ${name}\n${message.split('\n').slice(0, 4).join('\n')}`);
-  return specs.length === 0 ? 1 : failed;
-}
-
 function writePage(): void {
   const [reference, ...subjects] = SUBJECT_NAMES.map(runOfSubject);
   if (reference === undefined) throw new Error('no subject is the reference');
-  writeFileSync(
-    PAGE,
-    renderPage({ reference, subjects, machine: machine(), reasons: REASONS, machineReasons: MACHINE_REASONS }),
-  );
+  const input = { reference, subjects, machine: machine(), reasons: REASONS, machineReasons: MACHINE_REASONS };
+  writeFileSync(PAGE, keepVmSection(readFileSync(PAGE, 'utf8'), renderPage(input)));
   console.log(`conformance: wrote ${PAGE}`);
 }
 

@@ -1,8 +1,7 @@
-/** That of Kubernetes' own jobs (test/e2e_node/jenkins/default-kubelet-config.yaml), on a machine with cgroup v1. */
+/** That of Kubernetes' own jobs (test/e2e_node/jenkins/default-kubelet-config.yaml), also on a machine with cgroup v1. */
 export const KUBELET_CONFIG = {
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
-  cgroupDriver: 'cgroupfs',
   cgroupRoot: '/',
   podCIDR: '10.100.0.0/24',
   volumeStatsAggPeriod: '10s',

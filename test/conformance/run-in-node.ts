@@ -1,22 +1,22 @@
-// Runs the node conformance tests against one subject, inside the node that enter-node.sh has made. Started by
-// conformance.ts; everything that it starts ends with the node.
+// Runs the node conformance tests against one subject, inside the node that enter-node.sh has made (started by
+// conformance.ts), or in a virtual machine. Everything that it starts ends with this process or the node.
 //
 //   run-in-node.ts PLAN      a JSON file, see RunPlan
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { debianRoot } from '../critest/debian-root.ts';
-import { ImagePusher } from '../critest/push-image.ts';
+import { join } from 'node:path';
 import { writeRegistryHosts } from '../critest/registry-hosts.ts';
-import { clusterTool, clusterToolsFolder } from '../integration/cluster-tools.ts';
-import { makeCertificate, startRegistry } from '../integration/registry-fixture.ts';
-import { CONFORMANCE_HOSTS, CONFORMANCE_PACKAGES, conformanceImages } from './conformance-images.ts';
+import { clusterTool } from '../integration/cluster-tools.ts';
+import { CONFORMANCE_HOSTS } from './conformance-images.ts';
 import { KUBELET_CONFIG } from './kubelet-config.ts';
+import { pullImages } from './pull-images.ts';
 import { ginkgoFlags, type RunPlan } from './run-plan.ts';
+import { serveConformanceImages } from './serve-images.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
 
-const NODE_ADDRESS = '10.200.0.2'; // of enter-node.sh
+/** Of the suite's own servers, on a slow machine. */
+const SERVER_START = '20m';
 
 const [planFile = ''] = process.argv.slice(2);
 const plan: RunPlan = JSON.parse(readFileSync(planFile, 'utf8'));
@@ -24,16 +24,13 @@ const plan: RunPlan = JSON.parse(readFileSync(planFile, 'utf8'));
 process.exit(await run(SUBJECTS[plan.subject]));
 
 async function run(subject: Subject): Promise<number> {
-  const registry = await startRegistry();
-  const pusher = new ImagePusher(registry.address);
-  const debian = debianRoot(dirname(clusterToolsFolder()), CONFORMANCE_PACKAGES);
-  const certificate = makeCertificate(plan.folder);
-  const agnhost = { program: clusterTool('agnhost'), certificate, key: join(plan.folder, 'key.pem') };
-  for (const image of await conformanceImages(debian, agnhost)) await pusher.push(image);
+  const registry = plan.node.registry ?? (await serveConformanceImages()).address;
   const hosts = join(plan.folder, 'hosts');
-  writeRegistryHosts(hosts, CONFORMANCE_HOSTS, registry.address);
-  const runtime = await subject.startRuntime(hosts);
+  writeRegistryHosts(hosts, CONFORMANCE_HOSTS, registry);
+  const runtime = await subject.startRuntime({ ...plan.node, hosts });
+  await pullImages(runtime.endpoint, registry, plan.node.pullsFirst);
   // A spec looks up the handlers of the runtime here.
+  mkdirSync('/etc/containerd', { recursive: true });
   writeFileSync('/etc/containerd/config.toml', 'runtimes.test-handler\n');
   console.log(`${subject.title}: ${runtime.endpoint}`);
   return await runGinkgo(subject, runtime.endpoint);
@@ -41,16 +38,18 @@ async function run(subject: Subject): Promise<number> {
 
 async function runGinkgo(subject: Subject, endpoint: string): Promise<number> {
   const programs = join(plan.folder, 'bin');
-  writeKubelet(programs, subject.command(clusterTool('kubelet')));
+  const { address, cgroupDriver, nodelet } = plan.node;
+  writeKubelet(programs, subject.command({ kubelet: clusterTool('kubelet'), nodelet }));
   const config = join(plan.folder, 'kubelet-config.json');
-  writeFileSync(config, JSON.stringify(KUBELET_CONFIG));
+  writeFileSync(config, JSON.stringify({ ...KUBELET_CONFIG, cgroupDriver }));
   const suite = [
     `--k8s-bin-dir=${programs}`,
     `--container-runtime-endpoint=${endpoint}`,
     `--kubelet-config-file=${config}`,
-    `--kubelet-flags=--node-ip=${NODE_ADDRESS}`,
+    `--kubelet-flags=--node-ip=${address}`,
     '--dns-domain=cluster.local',
     '--prepull-images=false', // its list has images of specs that are not selected
+    `--server-start-timeout=${SERVER_START}`,
     `--report-dir=${plan.reports}`,
   ];
   const args = [...ginkgoFlags(plan), clusterTool('e2e_node.test'), '--', ...suite];

@@ -1,3 +1,4 @@
+import type { CgroupDriver } from '../../src/host/cgroups.ts';
 import type { SubjectName } from './subjects.ts';
 
 /** One run of the node conformance tests. */
@@ -17,6 +18,20 @@ export interface RunPlan {
   readonly timeout: string;
   /** Its report: `report-1.json`. */
   readonly report: string;
+  readonly node: NodeSettings;
+}
+
+/** The node that the tests run on. */
+export interface NodeSettings {
+  /** Of its network device. */
+  readonly address: string;
+  readonly cgroupDriver: CgroupDriver;
+  /** The program `nodelet`. */
+  readonly nodelet: string;
+  /** The address of a registry that has the images; absent: one is started and filled. */
+  readonly registry?: string;
+  /** Repositories whose images are pulled before the specs, which have fixed time limits: for a slow machine. */
+  readonly pullsFirst: readonly string[];
 }
 
 /** NodeConformance without the specs that must run alone, take long or are unreliable. */

@@ -14,12 +14,8 @@ export interface SpecResult {
   readonly attempts: number;
 }
 
-interface RepeatedSpec extends GinkgoSpec {
-  readonly NumAttempts?: number;
-}
-
 interface GinkgoSuite {
-  readonly SpecReports: readonly RepeatedSpec[] | null;
+  readonly SpecReports: readonly GinkgoSpec[] | null;
 }
 
 /** The results in ginkgo's JSON report: specs that ran or skipped themselves; no specs that a filter left out. */
@@ -42,7 +38,7 @@ export function mergeResults(reports: readonly (readonly SpecResult[])[]): reado
   return [...last.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function specResult(spec: RepeatedSpec): SpecResult {
+function specResult(spec: GinkgoSpec): SpecResult {
   const texts = [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText || `[${spec.LeafNodeType}]`];
   return {
     name: withoutLabels(texts.join(' ')),
@@ -55,7 +51,7 @@ function specResult(spec: RepeatedSpec): SpecResult {
 }
 
 /** A spec left out by a filter is skipped without a message. */
-function isSelected({ State, Failure }: RepeatedSpec): boolean {
+function isSelected({ State, Failure }: GinkgoSpec): boolean {
   return State !== 'pending' && (State !== 'skipped' || Boolean(Failure?.Message));
 }
 

@@ -24,11 +24,14 @@ const BENCHMARKS = {
   imageListingBenchmarkImages: [1, 2, 3].map((number) => `gcr.io/k8s-staging-cri-tools/test-image-${number}:latest`),
 } as const;
 
+/** Stages of lanes of runs. */
+export type Stages = readonly (readonly (readonly CritestRun[])[])[];
+
 /**
  * Stages run in sequence, and so do the runs of a lane. The lanes of a stage run concurrently, because the suite mostly
  * waits. Image specs and benchmarks run alone: the former remove images, the latter measure time.
  */
-export const STAGES: readonly (readonly (readonly CritestRun[])[])[] = [
+export const STAGES: Stages = [
   [
     [{ name: 'security', focus: 'Security Context' }],
     [
@@ -51,19 +54,26 @@ export interface CritestTarget {
   readonly endpoint: string;
   /** Empty: the default of the runtime. */
   readonly handler: string;
+  /** Runs of a spec until it counts as failed. */
+  readonly attempts: number;
 }
 
 /** Runs the specs against a runtime. Writes the log and ginkgo's report to `logs`. */
 export async function runCritest(
   run: CritestRun,
-  { endpoint, handler }: CritestTarget,
+  { endpoint, handler, attempts }: CritestTarget,
   logs: string,
 ): Promise<RunResult> {
   const { name, focus, flags = [] } = run;
   const [report, numbers] = [join(logs, `${name}.json`), join(logs, 'benchmarks.yaml')];
   writeFileSync(numbers, JSON.stringify(BENCHMARKS));
   const filters = [`--ginkgo.focus=\\[k8s.io\\] ${focus}`, ...GINKGO_SKIPS.map((spec) => `--ginkgo.skip=${spec}`)];
-  const output = ['--ginkgo.no-color', `--ginkgo.json-report=${report}`, `--benchmarking-params-file=${numbers}`];
+  const output = [
+    '--ginkgo.no-color',
+    `--ginkgo.flake-attempts=${attempts}`,
+    `--ginkgo.json-report=${report}`,
+    `--benchmarking-params-file=${numbers}`,
+  ];
   const target = [`--runtime-endpoint=${endpoint}`, `--image-endpoint=${endpoint}`, `--runtime-handler=${handler}`];
   const log = openSync(join(logs, `${name}.log`), 'w');
   // critest is terminated when this process exits for any reason.

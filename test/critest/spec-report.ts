@@ -9,6 +9,8 @@ export interface SpecResult {
   /** Why it failed, or why critest itself skipped it. */
   readonly message: string;
   readonly seconds: number;
+  /** How many times it ran. */
+  readonly attempts: number;
 }
 
 /** The parts of ginkgo's JSON report that we read. */
@@ -18,6 +20,7 @@ export interface GinkgoSpec {
   readonly LeafNodeText: string;
   readonly State: string;
   readonly RunTime: number;
+  readonly NumAttempts?: number;
   readonly Failure?: { readonly Message?: string };
 }
 
@@ -39,6 +42,7 @@ function specResult(spec: GinkgoSpec): SpecResult {
     state: passed ? 'passed' : isFailure(spec.State) ? 'failed' : 'skipped',
     message: spec.Failure?.Message ?? '',
     seconds: spec.RunTime / 1e9,
+    attempts: spec.NumAttempts ?? 1,
   };
 }
 

@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import type { SpecResult } from './spec-report.ts';
 import { printSummary } from './summary.ts';
 
-const passed: SpecResult = { group: 'Networking', name: 'should work', state: 'passed', message: '', seconds: 1.2 };
+const passed: SpecResult = {
+  group: 'Networking',
+  name: 'should work',
+  state: 'passed',
+  message: '',
+  seconds: 1.2,
+  attempts: 1,
+};
 
 const cases: Record<string, { given: readonly SpecResult[]; isGood: boolean; says: readonly string[] }> = {
   'succeeds when every spec passed': {
@@ -45,6 +52,11 @@ const cases: Record<string, { given: readonly SpecResult[]; isGood: boolean; say
     given: [passed, { ...passed, state: 'failed', message: 'no route' }],
     isGood: false,
     says: ['\nFAILED: Networking should work\nno route'],
+  },
+  'names a spec that passed at a further attempt': {
+    given: [{ ...passed, attempts: 2 }],
+    isGood: true,
+    says: ['passed at attempt 2: Networking should work'],
   },
   'fails on a run without specs': { given: [], isGood: false, says: [] },
 };

@@ -16,6 +16,8 @@ export function printSummary(runs: readonly RunResult[], print: (line: string) =
   }
   const specs = runs.flatMap((run) => run.specs);
   print(row('all', ...tally(specs)));
+  for (const { group, name, attempts } of specs.filter(({ state, attempts }) => state === 'passed' && attempts > 1))
+    print(`passed at attempt ${attempts}: ${group} ${name}`);
   const skipped = specs.filter(({ state }) => state === 'skipped');
   for (const [reason, own] of Map.groupBy(skipped, expectedSkipReason)) {
     if (reason !== undefined) print(`skipped: ${own.length}, ${reason}`);

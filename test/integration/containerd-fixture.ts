@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCri } from '../../src/cri/client.ts';
+import type { CgroupDriver } from '../../src/host/cgroups.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
 import { end, launch, newFootprint, startedRuntime, stopRuntime, writeNetwork } from './daemon-fixture.ts';
@@ -48,18 +49,21 @@ export interface ContainerdOptions {
   readonly hostPorts?: boolean;
   /** Its directory of hosts.toml files; absent: `certs.d` of its own directory. */
   readonly hosts?: string;
+  readonly cgroupDriver?: CgroupDriver;
 }
 
 export async function startContainerd({
   handlers = ['other'],
   hostPorts = false,
   hosts,
+  cgroupDriver = 'cgroupfs',
 }: ContainerdOptions = {}): Promise<TestContainerd> {
   const footprint = newFootprint('containerd');
   const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
   writeNetwork(footprint, hostPorts);
-  writeConfiguration(footprint, ['runc', ...handlers], hosts ?? join(folder, 'certs.d'));
+  const names = ['runc', ...handlers];
+  writeConfiguration(footprint, { handlers: names, hosts: hosts ?? join(folder, 'certs.d'), cgroupDriver });
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const start = (): Promise<ChildProcess> => {
     const logPath = join(folder, 'containerd.log');
@@ -93,11 +97,16 @@ export async function startContainerd({
 
 function writeConfiguration(
   { folder, socketPath }: RuntimeFootprint,
-  handlers: readonly string[],
-  hosts: string,
+  { handlers, hosts, cgroupDriver }: Required<Omit<ContainerdOptions, 'hostPorts'>>,
 ): void {
   const table = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes';
-  const runtimes = handlers.map((name) => `  ${table}.${name}]\n    runtime_type = "io.containerd.runc.v2"\n`);
+  const runtimes = handlers.map(
+    (name) => `  ${table}.${name}]
+    runtime_type = "io.containerd.runc.v2"
+  ${table}.${name}.options]
+    SystemdCgroup = ${cgroupDriver === 'systemd'}
+`,
+  );
   writeFileSync(
     join(folder, 'config.toml'),
     `version = 2

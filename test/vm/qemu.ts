@@ -7,6 +7,8 @@ export interface QemuSettings {
   readonly disk: string;
   /** A file system image that the guest gets as a second disk, read-only. */
   readonly source: string;
+  /** The same as a third disk. */
+  readonly tools?: string | undefined;
   /** The port of this machine, on loopback, that leads to the guest's ssh. */
   readonly sshPort: number;
   /** Where the guest's console is written to. */
@@ -27,7 +29,7 @@ export function qemuEnvironment({ qemu }: VmFiles): NodeJS.ProcessEnv {
 
 /** The arguments that boot the guest without KVM. */
 export function qemuArguments(settings: QemuSettings): readonly string[] {
-  const { files, disk, source, sshPort, console, kernelArguments } = settings;
+  const { files, disk, source, tools, sshPort, console, kernelArguments } = settings;
   const kernel = [
     'root=/dev/vda rw console=ttyS0 net.ifnames=0 panic=-1 mitigations=off',
     'apparmor=1 security=apparmor',
@@ -39,7 +41,10 @@ export function qemuArguments(settings: QemuSettings): readonly string[] {
     ...['-display', 'none', '-no-reboot', '-serial', `file:${console}`],
     ...['-kernel', files.kernel, '-initrd', files.initialRamDisk, '-append', kernel.join(' ')],
     ...['-drive', `file=${disk},format=qcow2,if=virtio,cache=writeback`],
-    ...['-drive', `file=${source},format=raw,if=virtio,readonly=on`],
+    ...[source, ...(tools ? [tools] : [])].flatMap((file) => [
+      '-drive',
+      `file=${file},format=raw,if=virtio,readonly=on`,
+    ]),
     ...['-netdev', `user,id=net0,hostfwd=tcp:127.0.0.1:${sshPort}-:22`, '-device', 'virtio-net-pci,netdev=net0'],
     ...['-device', 'virtio-rng-pci'],
   ];

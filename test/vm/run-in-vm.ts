@@ -2,13 +2,11 @@
 // machine (scripts/vm-image.sh), which is booted from a fresh disk and ended afterwards.
 //
 //   scripts/node test/vm/run-in-vm.ts [FILE…]   the files of test/vm/suite to run (default: all)
-import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { makeSourceImage } from './source-image.ts';
+import { withVirtualMachine } from './booted-vm.ts';
 import { systemdSkipReason } from './systemd-skip.ts';
-import { VirtualMachine } from './virtual-machine.ts';
 import { findVmFiles } from './vm-files.ts';
 
 /** For one file, under emulation. */
@@ -35,23 +33,16 @@ async function runInVm(): Promise<number> {
     console.log(`vm: skipped: ${found}`);
     return 0;
   }
-  execFileSync('scripts/node', ['tools/dist.ts'], { cwd: CHECKOUT }); // starts faster than the sources
-  const folder = mkdtempSync(join(tmpdir(), 'nodelet-vm-source-'));
-  try {
-    await using vm = new VirtualMachine({ files: found, source: makeSourceImage(CHECKOUT, folder) });
-    console.log(`vm: booted in ${Math.round(await vm.boot())} s`);
+  return await withVirtualMachine({ files: found }, async (vm) => {
     let failed = 0;
     for (const file of files) {
       const command = `cd /nodelet && scripts/node ${testArguments([file]).join(' ')} 2>&1`;
-      const { code, stdout } = await vm.run(command, FILE_SECONDS);
-      process.stdout.write(stdout);
+      const { code } = await vm.run(command, FILE_SECONDS, (text) => process.stdout.write(text));
       if (code !== 0) failed++;
     }
     console.log(`vm: ${files.length - failed} of ${files.length} files passed`);
     return failed === 0 ? 0 : 1;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function testArguments(files: readonly string[]): readonly string[] {

@@ -11,6 +11,18 @@ import type { VmFiles } from './vm-files.ts';
 /** Under emulation; a boot takes some 35 s on an idle machine. */
 const BOOT_SECONDS = 600;
 
+const MOUNT_SOURCE = 'mkdir -p /nodelet && mount -o ro /dev/vdb /nodelet';
+const MOUNT_TOOLS = [
+  'mkdir -p /tools /var/tools/disk /var/tools/upper /var/tools/work',
+  'mount -o ro /dev/vdc /var/tools/disk',
+  'mount -t overlay -o lowerdir=/var/tools/disk,upperdir=/var/tools/upper,workdir=/var/tools/work tools /tools',
+].join(' && ');
+
+interface Streams {
+  readonly input?: string | undefined;
+  readonly onOutput?: ((text: string) => void) | undefined;
+}
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -21,6 +33,8 @@ export interface VirtualMachineSettings {
   readonly files: VmFiles;
   /** A file system image, mounted read-only at `/nodelet`. */
   readonly source: string;
+  /** The same at `/tools`, where the guest may change its files: they are copied on write. */
+  readonly tools?: string | undefined;
   /** Appended to the guest's kernel command line, for other cgroup versions. */
   readonly kernelArguments?: readonly string[];
 }
@@ -49,10 +63,10 @@ export class VirtualMachine implements AsyncDisposable {
     if (this.#qemu) throw new Error('the virtual machine is running already');
     const started = performance.now();
     this.#sshPort = await freePort();
-    const { files, source, kernelArguments = [] } = this.#settings;
+    const { files, source, tools, kernelArguments = [] } = this.#settings;
     const console = this.#path('console.log');
     const disk = this.#path('disk.qcow2');
-    const args = qemuArguments({ files, disk, source, sshPort: this.#sshPort, console, kernelArguments });
+    const args = qemuArguments({ files, disk, source, tools, sshPort: this.#sshPort, console, kernelArguments });
     const [program, ...rest] = qemuProgram(files, 'qemu-system-x86_64', args);
     this.#qemu = spawn(program, rest, { env: qemuEnvironment(files), stdio: ['ignore', 'ignore', 'pipe'] });
     let output = '';
@@ -68,14 +82,28 @@ export class VirtualMachine implements AsyncDisposable {
       }
       await delay(500);
     }
-    const mounted = await this.run('mkdir -p /nodelet && mount -o ro /dev/vdb /nodelet');
-    if (mounted.code !== 0) throw new Error(`cannot mount the sources in the guest: ${mounted.stderr}`);
+    await this.expect(MOUNT_SOURCE);
+    if (tools) await this.expect(MOUNT_TOOLS);
     return (performance.now() - started) / 1000;
   }
 
-  /** Runs a shell command as root in the guest. */
-  async run(command: string, seconds = 300): Promise<Finished> {
-    return await this.#ssh([...this.#connection(), command], seconds);
+  /** Runs a shell command as root in the guest. `onOutput` gets the standard output as it is written. */
+  async run(command: string, seconds = 300, onOutput?: (text: string) => void): Promise<Finished> {
+    return await this.#ssh([...this.#connection(), command], seconds, { onOutput });
+  }
+
+  /** The same for a command that must succeed; returns its standard output. */
+  async expect(command: string, seconds = 300): Promise<string> {
+    const { code, stdout, stderr } = await this.run(command, seconds);
+    if (code !== 0) throw new Error(`${command} failed in the guest with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  /** Writes a file of the guest. */
+  async write(path: string, content: string, mode = '644'): Promise<void> {
+    const command = `mkdir -p "$(dirname ${path})" && cat >${path} && chmod ${mode} ${path}`;
+    const { code, stderr } = await this.#ssh([...this.#connection(), command], 300, { input: content });
+    if (code !== 0) throw new Error(`cannot write ${path} of the guest: ${stderr}`);
   }
 
   /** The console of the guest so far: the kernel's and systemd's messages. */
@@ -125,12 +153,14 @@ export class VirtualMachine implements AsyncDisposable {
     return ['-i', this.#settings.files.key, ...options.flatMap((option) => ['-o', option]), ...target];
   }
 
-  async #ssh(args: readonly string[], seconds: number): Promise<Finished> {
-    const child = spawn('ssh', args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: seconds * 1000 });
+  async #ssh(args: readonly string[], seconds: number, { input, onOutput }: Streams = {}): Promise<Finished> {
+    const child = spawn('ssh', args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: seconds * 1000 });
+    child.stdin.on('error', () => {}).end(input); // it may end before it has read all
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
+      onOutput?.(text);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
