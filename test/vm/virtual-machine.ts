@@ -11,7 +11,8 @@ import type { VmFiles } from './vm-files.ts';
 /** Under emulation; a boot takes some 35 s on an idle machine. */
 const BOOT_SECONDS = 600;
 
-const MOUNT_SOURCE = 'mkdir -p /nodelet && mount -o ro /dev/vdb /nodelet';
+// The disk may be in the fstab of a guest that boots again.
+const MOUNT_SOURCE = 'mkdir -p /nodelet && { mountpoint -q /nodelet || mount -o ro /dev/vdb /nodelet; }';
 const MOUNT_TOOLS = [
   'mkdir -p /tools /var/tools/disk /var/tools/upper /var/tools/work',
   'mount -o ro /dev/vdc /var/tools/disk',
