@@ -13,7 +13,7 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collec
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-embedded validation conformance conformance-groups cluster-tools critest vm vm-reboot vm-critest vm-conformance sim fuzz \
+  integration-embedded validation conformance conformance-groups cluster-tools critest vm vm-reboot vm-drivers vm-critest vm-conformance sim fuzz \
   generate generated fmt dist clean
 
 help: ## Show this list
@@ -81,6 +81,11 @@ vm: testsetup ## Run the tests that need systemd, cgroup v2 and AppArmor, in a v
 vm-reboot: testsetup ## Cut the power of the virtual machine again and again, and check that its pods come back (ARGS="--trials 10")
 	@scripts/vm-image.sh
 	@$(NODE) test/vm/reboot.ts $(ARGS)
+
+vm-drivers: testsetup ## Compare kubelet and Nodelet there with both cgroup drivers, and let each take over the other's pods
+	@scripts/vm-image.sh
+	@scripts/cluster-tools.sh kubelet
+	@$(NODE) test/vm/drivers/vm-drivers.ts $(ARGS)
 
 vm-critest: testsetup ## Run critest with the systemd cgroup driver and AppArmor, in the virtual machine (hours; ARGS="--focus AppArmor")
 	@scripts/vm-image.sh
