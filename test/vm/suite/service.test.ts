@@ -50,8 +50,10 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
     const text = readFileSync(join(PACKAGED, `${packaged}.service`), 'utf8');
     const started = text.replace(/^ExecStart=.*$/m, `ExecStart=${NODELET.join(' ')} ${args}`);
     writeFileSync(join(UNITS, unit), started.replaceAll(/^(ConfigurationDirectory|EnvironmentFile)=.*\n/gm, ''));
+    const { NODE_COMPILE_CACHE } = process.env;
+    const cache = NODE_COMPILE_CACHE ? `Environment=NODE_COMPILE_CACHE=${NODE_COMPILE_CACHE}\n` : '';
     mkdirSync(join(UNITS, `${unit}.d`), { recursive: true });
-    writeFileSync(join(UNITS, `${unit}.d/trial.conf`), '[Unit]\nConflicts=\n[Service]\nRestartSec=100ms\n');
+    writeFileSync(join(UNITS, `${unit}.d/trial.conf`), `[Unit]\nConflicts=\n[Service]\nRestartSec=100ms\n${cache}`);
   }
 
   test('a service is active when it works', async () => {
