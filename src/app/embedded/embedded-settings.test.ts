@@ -15,6 +15,7 @@ test('embeddedSettings() has the defaults of containerd', () => {
       maxConfigs: 1,
       setUpSerially: false,
       ipPreference: 'ipv4',
+      handlers: new Map(),
     },
     nri: undefined,
     cdiSpecDirs: ['/etc/cdi', '/var/run/cdi'],

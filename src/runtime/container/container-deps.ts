@@ -38,7 +38,11 @@ export interface ContainerDeps {
    * Runs a command of an OCI runtime with its state directory, for commands that `OciRuntime` does not offer. A non-zero
    * exit code resolves.
    */
-  readonly ociCommand: (program: string, args: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
+  readonly ociCommand: (
+    runtime: Pick<OciRuntime, 'program' | 'stateRoot'>,
+    args: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<CommandResult>;
   readonly processes: Pick<Processes, 'run'>;
   /** /proc/sys/kernel/random/boot_id */
   readonly bootId: string;

@@ -129,8 +129,7 @@ async function pidOfInterruptedStart(
   { runtimes, ociCommand }: Pick<ContainerDeps, 'runtimes' | 'ociCommand'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { program } = runtimeForContainer(runtimes, record);
-  const { exitCode, stdout } = await ociCommand(program, ['state', record.id], signal);
+  const { exitCode, stdout } = await ociCommand(runtimeForContainer(runtimes, record), ['state', record.id], signal);
   return exitCode === 0 ? parsePid(new TextDecoder().decode(stdout)) : undefined;
 }
 

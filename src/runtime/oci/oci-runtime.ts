@@ -1,3 +1,4 @@
+import type { HandlerSettings } from '../settings/runtime-settings.ts';
 import type { OciProcess, OciResources } from './oci-spec.ts';
 
 /**
@@ -7,6 +8,8 @@ import type { OciProcess, OciResources } from './oci-spec.ts';
 export interface OciRuntime {
   /** `/usr/bin/crun` */
   readonly program: string;
+  /** Its `--root`. */
+  readonly stateRoot: string;
 
   /**
    * Runs `create` and `start`. The bundle contains config.json, and its rootfs is mounted. Rejects with `OciError` with
@@ -155,7 +158,13 @@ export interface OciRuntimes {
   /** Returns `undefined` for an unknown handler. The empty name is the default. */
   handler(name: string): OciRuntime | undefined;
   /** Sorted, the default's empty name first: the list of `Status`. */
-  readonly handlers: ReadonlyArray<{ readonly name: string } & HandlerFeatures>;
+  readonly handlers: readonly RuntimeHandler[];
+}
+
+/** A handler that works, with what its program supports. */
+export interface RuntimeHandler extends HandlerFeatures {
+  readonly name: string;
+  readonly settings: HandlerSettings;
 }
 
 export interface HandlerFeatures {

@@ -162,5 +162,5 @@ export function networkedSandboxes(store: Pick<SandboxStore, 'all'>): ReadonlySe
 function podFromId(sandboxId: string, namespacePath: string): NetworkedPod {
   const dns = { servers: [], searches: [], options: [] };
   const nothing = { name: '', namespace: '', uid: '', annotations: {}, portMappings: [], cgroupParent: '' };
-  return { sandboxId, namespacePath, ...nothing, dns };
+  return { sandboxId, runtimeHandler: '', namespacePath, ...nothing, dns };
 }

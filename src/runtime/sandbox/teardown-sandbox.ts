@@ -40,11 +40,12 @@ export async function removeSandboxFolders(
   await Promise.all(folders.map((folder) => fs.removeTree(folder)));
 }
 
-export function networkedPod({ id, config, namespaces }: SandboxRecord): NetworkedPod {
+export function networkedPod({ id, config, namespaces, runtimeHandler }: SandboxRecord): NetworkedPod {
   const { name = '', namespace = '', uid = '' } = config.metadata ?? {};
   const { servers = [], searches = [], options = [] } = config.dnsConfig ?? {};
   return {
     sandboxId: id,
+    runtimeHandler,
     namespacePath: namespaces.network ?? '',
     name,
     namespace,

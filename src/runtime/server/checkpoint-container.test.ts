@@ -24,7 +24,7 @@ async function world(answers: { readonly [program: string]: CommandResult } = {}
     paths: base.paths,
     runtimes: { handler: () => base.oci, handlers: [] },
     store: base.containers.records,
-    ociCommand: async (program, args) => {
+    ociCommand: async ({ program }, args) => {
       commands.push([program, ...args].join(' '));
       return answers['checkpoint'] ?? finished(0);
     },

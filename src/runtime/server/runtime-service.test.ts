@@ -5,6 +5,7 @@ import { RuntimeServiceDefinition } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { createContainerWorld, runContainer, sandboxRecord, signal } from '../container/fake/container-world.ts';
 import { noNri } from '../nri/nri.ts';
+import { DEFAULT_HANDLER } from '../settings/runtime-settings.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { createStreamingServer } from '../streaming/streaming-server.ts';
 import type { SandboxVerbs } from './create-sandboxes.ts';
@@ -76,11 +77,20 @@ async function serviceWorld() {
     appArmor: { byDefault: () => ({ kind: 'missing', reason: 'no parser' }) },
     podNetwork: {
       status: () => ({ ready: false, reason: 'NetworkPluginNotReady', message: 'no network configuration' }),
+      handlerStatuses: () => new Map(),
       setPodCidr: (podCidr) => void podCidrs.push(podCidr),
     },
     runtimes: {
       handler: () => oci,
-      handlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false }],
+      handlers: [
+        {
+          name: '',
+          recursiveReadOnlyMounts: true,
+          userNamespaces: true,
+          idmappedMounts: false,
+          settings: DEFAULT_HANDLER,
+        },
+      ],
     },
     events: new EventHub({ clock: host.clock, sandboxStatus: () => undefined, containerStatuses: () => [] }),
     nri: noNri,

@@ -73,13 +73,13 @@ function containerProcess(request: SpecRequest, facts: SpecFacts, labels: Selinu
 }
 
 function containerLinux(request: SpecRequest, facts: SpecFacts, { capabilities }: OciProcess): OciLinux {
-  const { container, sandbox, id, machine } = request;
+  const { container, sandbox, id, machine, handler } = request;
   const context = container.linux?.securityContext;
   const { devices, rules } = containerDevices(request, facts);
   return {
     ...containerNamespaces(request),
     devices,
-    cgroupsPath: cgroupPath(sandbox, id, machine.cgroupDriver),
+    cgroupsPath: cgroupPath(sandbox, id, handler.cgroupDriver ?? machine.cgroupDriver),
     resources: containerResources(container.linux?.resources, rules, machine),
     ...(facts.seccomp && { seccomp: applySeccompProfile(facts.seccomp, capabilities.bounding, machine) }),
     maskedPaths: context?.privileged ? [] : (context?.maskedPaths ?? []),
