@@ -93,7 +93,7 @@ verbosity: 4`,
     config: { rootDir: '/etc/nodelet/root', cniBinDirs: ['/etc/cni'] },
   },
   'null as absent': { fields: 'rootDir: null\nruntimeHandlers: null\nverbosity: ~', config: {} },
-  'JSON': {
+  JSON: {
     text: '{"apiVersion":"runtime.nodelet.io/v1alpha1","kind":"RuntimeConfiguration","verbosity":3}',
     config: { verbosity: 3 },
   },
@@ -212,7 +212,8 @@ const refused: Record<string, Given & { readonly errors: readonly string[] }> = 
     ],
   },
   'wrong values': {
-    fields: 'listen: /run/x.sock\ncgroupDriver: sytemd\nverbosity: -1\nrootDir: ""\ncniBinDirs: [/a, ""]\ncniMaxConfNum: -1',
+    fields:
+      'listen: /run/x.sock\ncgroupDriver: sytemd\nverbosity: -1\nrootDir: ""\ncniBinDirs: [/a, ""]\ncniMaxConfNum: -1',
     errors: [
       `${FILE}: rootDir: must not be empty`,
       `${FILE}: listen: expected a socket such as unix:///run/nodelet/cri.sock, got "/run/x.sock"`,
@@ -247,9 +248,7 @@ const refused: Record<string, Given & { readonly errors: readonly string[] }> = 
   },
   'a default handler that is not configured, with the closest name': {
     fields: `defaultRuntimeHandler: katta\n${kata('')}`,
-    errors: [
-      `${FILE}: defaultRuntimeHandler: no runtime handler "katta" is configured; did you mean "kata"?`,
-    ],
+    errors: [`${FILE}: defaultRuntimeHandler: no runtime handler "katta" is configured; did you mean "kata"?`],
   },
   'programs that are missing or not executable': {
     fields: `runtimeHandlers:\n  gone: {runtimePath: /usr/bin/gone}\n  notes: {runtimePath: /opt/notes}\n  dir: {runtimePath: /opt}`,

@@ -73,7 +73,11 @@ for (const [what, { flags, options, prepare, message, exitCode = 1 }] of Object.
     await fs.makeDirectory('/run/nodelet');
     await prepare?.(scripted);
     const before = await fs.lstat(SOCKET);
-    await assert.rejects(criCommand({ ...OPTIONS, ...flags }, scripted.context), { name: 'CommandError', message, exitCode });
+    await assert.rejects(criCommand({ ...OPTIONS, ...flags }, scripted.context), {
+      name: 'CommandError',
+      message,
+      exitCode,
+    });
     assert.deepEqual(await fs.lstat(SOCKET), before);
     assert.equal(await fs.stat(OPTIONS.rootDir), undefined);
   });

@@ -8,7 +8,14 @@ import { createFactSources, gatherFacts } from './gather-facts.ts';
 import { noAppArmor } from './load-apparmor-profile.ts';
 import { buildPauseSpec } from './pause-spec.ts';
 import type { SpecRequest } from './spec-request.ts';
-import { containerConfig, differences, MACHINE, sandboxConfig, validFacts, validRequest } from './testing/valid-request.ts';
+import {
+  containerConfig,
+  differences,
+  MACHINE,
+  sandboxConfig,
+  validFacts,
+  validRequest,
+} from './testing/valid-request.ts';
 
 const PATTERNS = { podAnnotations: ['example.com/*'], containerAnnotations: ['device.example.com/*', 'exact'] };
 const POD_ANNOTATIONS = {
@@ -70,10 +77,10 @@ test('a container has the cgroup driver of its handler', () => {
   const sandbox = sandboxConfig({ linux: { cgroupParent: '/kubepods-pod1.slice', securityContext: {} } });
   const pathOf = (handler: HandlerSettings) =>
     buildContainerSpec(validRequest({ sandbox, handler }), validFacts()).linux.cgroupsPath;
-  assert.deepEqual(
-    [DEFAULT_HANDLER, handlerOf({ cgroupDriver: 'systemd' })].map(pathOf),
-    ['/kubepods-pod1.slice/c1', 'kubepods-pod1.slice:cri-nodelet:c1'],
-  );
+  assert.deepEqual([DEFAULT_HANDLER, handlerOf({ cgroupDriver: 'systemd' })].map(pathOf), [
+    '/kubepods-pod1.slice/c1',
+    'kubepods-pod1.slice:cri-nodelet:c1',
+  ]);
 });
 
 const device = (path: string, minor: number): HostDevice => ({
@@ -106,7 +113,9 @@ function requestWith(settings: Partial<HandlerSettings>, isPrivileged: boolean):
       devices: [{ hostPath: '/dev/fuse', containerPath: '/dev/fuse', permissions: 'rw' }],
       linux: { securityContext: { privileged: isPrivileged } },
     }),
-    sandbox: sandboxConfig({ linux: { cgroupParent: '/kubepods/pod1', securityContext: { privileged: isPrivileged } } }),
+    sandbox: sandboxConfig({
+      linux: { cgroupParent: '/kubepods/pod1', securityContext: { privileged: isPrivileged } },
+    }),
     handler: handlerOf(settings),
   });
 }
