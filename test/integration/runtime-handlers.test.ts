@@ -15,6 +15,7 @@ import { becomes } from './until.ts';
 const CRUN = join(import.meta.dirname, 'bin/crun');
 const HANDLER = 'own-crun';
 const ANNOTATIONS = { 'example.com/profile': 'fast', 'other.com/profile': 'no', 'example.com/deep/er': 'no' };
+const NOFILE = { type: 'RLIMIT_NOFILE', soft: 1234, hard: 4321 };
 const PRIVILEGED = { linux: { securityContext: { privileged: true } } };
 
 const skip =
@@ -45,9 +46,11 @@ describe('nodelet cri --config', { skip }, () => {
           podAnnotations: ['example.com/*'],
           containerAnnotations: ['device.example.com/*'],
           cniConfDir: 'net.d', // from the folder of the file
+          baseRuntimeSpec: 'base.json',
         },
       },
     };
+    writeFileSync(join(folder, 'base.json'), JSON.stringify({ process: { rlimits: [NOFILE] } }));
     writeFileSync(join(folder, 'runtime.yaml'), stringify(config));
     scene = await startScene({ flags: ['--config', join(folder, 'runtime.yaml')] });
     empty = await settledRuntimeResources(scene.runtime);
@@ -103,6 +106,7 @@ describe('nodelet cri --config', { skip }, () => {
       podAnnotations: ['example.com/*'],
       containerAnnotations: ['device.example.com/*'],
       network: { confDir },
+      baseSpec: { rlimits: [NOFILE], env: [], annotations: {} },
     });
     assert.deepEqual(JSON.parse(info['handlerNetworks'] ?? '{}'), {
       [HANDLER]: { ready: true, networks: ['own-network'] },
@@ -117,7 +121,9 @@ describe('nodelet cri --config', { skip }, () => {
     const id = await pod.startReady(WAITS, { ...PRIVILEGED, annotations });
     assert.deepEqual(exampleAnnotations(specOf(pod.id)), { 'example.com/profile': 'fast' });
     assert.deepEqual(exampleAnnotations(specOf(id)), { 'example.com/profile': 'fast', 'device.example.com/gpu': '0' });
-    assert.deepEqual(readdirSync(runtimeRoot).sort(), [id, pod.id].sort());
+    assert.deepEqual(new Set(readdirSync(runtimeRoot)), new Set([id, pod.id]));
+    assert.match(readFileSync(`/proc/${await scene.pid(id)}/limits`, 'utf8'), /Max open files +1234 +4321/);
+    assert.equal(await scene.ask(id, 'ulimit -Sn; ulimit -Hn'), '1234\n4321');
     // The devices of any container, and no access to others: 1:2 is /dev/mem.
     assert.deepEqual(specOf(id).linux.devices, []);
     assert.equal(

@@ -1,5 +1,5 @@
 import { isPathPattern } from '../../base/go/path-match.ts';
-import { CRUN_PREFIX } from '../../runtime/oci/crun-annotations.ts';
+import { CRUN_PREFIX } from '../../runtime/settings/crun-annotations.ts';
 
 /** Why a pattern of annotation names (Go's `path.Match`) is refused; `undefined` if it is not. */
 export function annotationPatternError(pattern: string): string | undefined {

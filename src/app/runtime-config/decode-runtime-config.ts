@@ -1,10 +1,16 @@
 import { resolve } from 'node:path/posix';
 import type { CgroupDriver } from '../../host/cgroups.ts';
-import type { HandlerNetwork, HandlerSettings, PrivilegedDevices } from '../../runtime/settings/runtime-settings.ts';
+import type { HandlerNetwork, PrivilegedDevices } from '../../runtime/settings/runtime-settings.ts';
 import { didYouMean } from '../config/closest-name.ts';
 import { type JsonObject, type JsonValue, objectOf } from '../config/json-value.ts';
 import { annotationPatternError } from './annotation-pattern.ts';
-import { type FileConfiguration, handlerField, isEndpoint, isHandlerName } from './runtime-configuration.ts';
+import {
+  type FileConfiguration,
+  type FileHandler,
+  handlerField,
+  isEndpoint,
+  isHandlerName,
+} from './runtime-configuration.ts';
 
 type Report = (path: string, message: string) => void;
 
@@ -17,7 +23,7 @@ const CGROUP_DRIVERS: readonly CgroupDriver[] = ['cgroupfs', 'systemd'];
 export function decodeRuntimeConfig(document: JsonObject, folder: string, report: Report): FileConfiguration {
   const fields = new Fields(document, '', folder, report);
   const handlers = Object.entries(objectOf(document['runtimeHandlers'])).flatMap(
-    ([name, value]): [string, HandlerSettings][] => {
+    ([name, value]): [string, FileHandler][] => {
       if (isHandlerName(name)) return [[name, decodeHandler(name, objectOf(value), folder, report)]];
       report('runtimeHandlers', `invalid name ${JSON.stringify(name)}: expected letters, digits, "-" and "."`);
       return [];
@@ -39,7 +45,7 @@ export function decodeRuntimeConfig(document: JsonObject, folder: string, report
   return { ...given, handlers: new Map(handlers) };
 }
 
-function decodeHandler(name: string, document: JsonObject, folder: string, report: Report): HandlerSettings {
+function decodeHandler(name: string, document: JsonObject, folder: string, report: Report): FileHandler {
   const fields = new Fields(document, handlerField(name, ''), folder, report);
   return {
     program: fields.path('runtimePath'),
@@ -50,6 +56,7 @@ function decodeHandler(name: string, document: JsonObject, folder: string, repor
     podAnnotations: annotationPatterns('podAnnotations', fields),
     containerAnnotations: annotationPatterns('containerAnnotations', fields),
     network: handlerNetwork(fields),
+    baseRuntimeSpec: fields.path('baseRuntimeSpec'),
   };
 }
 

@@ -41,6 +41,7 @@ async function load({ fields, text, flags, cgroupVersion = 'v1' }: Given) {
   for (const folder of ['/etc/nodelet', '/usr/bin', '/opt']) await fs.makeDirectory(folder);
   for (const program of ['crun', 'runc', 'kata']) await fs.writeFile(`/usr/bin/${program}`, '', { mode: 0o755 });
   await fs.writeFile('/opt/notes', '', { mode: 0o644 });
+  await fs.writeFile('/etc/nodelet/base.json', '{"process":{"env":["A=1"]}}');
   const content = text ?? (fields === undefined ? undefined : HEADER + fields);
   if (content !== undefined) await fs.writeFile(FILE, content);
   const { config, diagnostics } = await loadRuntimeConfig({ ...FLAGS, ...flags }, { fs, cgroupVersion }, signal);
@@ -109,7 +110,8 @@ verbosity: 4`,
     podAnnotations: [io.katacontainers.*]
     containerAnnotations: ["example.com/[a-c]?"]
     cniConfDir: /etc/cni/kata.d
-    cniMaxConfNum: 2`,
+    cniMaxConfNum: 2
+    baseRuntimeSpec: base.json`,
     cgroupVersion: 'v2',
     config: handlers([
       'kata',
@@ -122,6 +124,7 @@ verbosity: 4`,
         podAnnotations: ['io.katacontainers.*'],
         containerAnnotations: ['example.com/[a-c]?'],
         network: { confDir: '/etc/cni/kata.d', maxConfigs: 2 },
+        baseSpec: { rlimits: [], env: ['A=1'], annotations: {}, hooks: undefined },
       },
     ]),
   },
@@ -261,6 +264,13 @@ const refused: Record<string, Given & { readonly errors: readonly string[] }> = 
   'a missing program of a flag': {
     flags: { config: undefined, programs: new Map([['kata', '/usr/bin/gone']]) },
     errors: ['--runtime-handler: kata: /usr/bin/gone: no such file or directory'],
+  },
+  'base runtime specs that are missing or not of this format': {
+    fields: 'runtimeHandlers:\n  gone: {baseRuntimeSpec: gone.json}\n  notes: {baseRuntimeSpec: /opt/notes}',
+    errors: [
+      `${FILE}: runtimeHandlers["gone"].baseRuntimeSpec: cannot load base runtime spec /etc/nodelet/gone.json: readText /etc/nodelet/gone.json: ENOENT`,
+      `${FILE}: runtimeHandlers["notes"].baseRuntimeSpec: cannot load base runtime spec /opt/notes: invalid JSON`,
+    ],
   },
   'writable cgroups without cgroup v2': {
     fields: kata('cgroupWritable: true'),

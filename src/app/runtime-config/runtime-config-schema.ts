@@ -40,6 +40,7 @@ export const RUNTIME_CONFIGURATION: DocumentKind = {
       containerAnnotations: STRINGS,
       cniConfDir: STRING,
       cniMaxConfNum: INT32,
+      baseRuntimeSpec: STRING,
     }),
   },
   isStrict: true,

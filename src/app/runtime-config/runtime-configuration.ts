@@ -21,10 +21,15 @@ export interface RuntimeFlags extends FlaggedFields {
   readonly programs: ReadonlyMap<string, string>;
 }
 
+/** A handler of a file; its base spec is in another file. */
+export interface FileHandler extends Omit<HandlerSettings, 'baseSpec'> {
+  readonly baseRuntimeSpec: string | undefined;
+}
+
 /** What a file says. */
 export interface FileConfiguration extends Partial<Omit<RuntimeConfiguration, 'handlers'>> {
   /** Without the empty name. */
-  readonly handlers: ReadonlyMap<string, HandlerSettings>;
+  readonly handlers: ReadonlyMap<string, FileHandler>;
   readonly defaultRuntimeHandler?: string;
 }
 

@@ -1,6 +1,6 @@
 import { FileSystemError } from '../../host/file-system.ts';
+import { CRUN_PREFIX, isCrunAnnotation } from '../settings/crun-annotations.ts';
 import { bundleFiles } from './bundle-files.ts';
-import { CRUN_PREFIX, isCrunAnnotation } from './crun-annotations.ts';
 import { readIfExists } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
 import type { ContainerRef } from './oci-runtime.ts';

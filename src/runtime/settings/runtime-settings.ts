@@ -1,4 +1,5 @@
 import type { CgroupDriver } from '../../host/cgroups.ts';
+import type { BaseSpec } from './base-spec.ts';
 
 /** Settings of the embedded runtime. src/app and src/cli parse and validate them. */
 export interface RuntimeSettings {
@@ -40,6 +41,8 @@ export interface HandlerSettings {
   readonly containerAnnotations: readonly string[];
   /** `undefined`: the default networks. */
   readonly network: HandlerNetwork | undefined;
+  /** What its containers start from; pause containers do not, as in containerd. */
+  readonly baseSpec: BaseSpec | undefined;
 }
 
 /**
@@ -67,6 +70,7 @@ export const DEFAULT_HANDLER: HandlerSettings = {
   podAnnotations: [],
   containerAnnotations: [],
   network: undefined,
+  baseSpec: undefined,
 };
 
 export interface NetworkSettings {

@@ -1,13 +1,13 @@
 import { pathMatches } from '../../base/go/path-match.ts';
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import { isCrunAnnotation } from '../oci/crun-annotations.ts';
+import { isCrunAnnotation } from '../settings/crun-annotations.ts';
 import type { SpecHandler, SpecRequest } from './spec-request.ts';
 
 const PREFIX = 'io.kubernetes.cri';
 
 /**
- * Annotations that programs below CRI (kata, NRI, monitoring) use: those that the handler passes on, and containerd's own,
- * which take precedence.
+ * Annotations that programs below CRI (kata, NRI, monitoring) use: those of the base spec, those that the handler passes
+ * on, and containerd's own, each over the previous ones.
  */
 export function containerAnnotations({
   sandboxId,
@@ -17,6 +17,7 @@ export function containerAnnotations({
   handler,
 }: SpecRequest): Record<string, string> {
   return {
+    ...handler.baseSpec?.annotations,
     ...passedAnnotations(sandbox.annotations, handler.podAnnotations),
     ...passedAnnotations(container.annotations, handler.containerAnnotations),
     ...podAnnotations(sandboxId, sandbox),

@@ -64,6 +64,26 @@ test('the pause container gets the annotations of the pod, and the cgroup driver
   });
 });
 
+test('a container starts from the base spec of its handler, and its own values override it', () => {
+  const hooks = { createRuntime: [{ path: '/usr/bin/hook' }] };
+  const rlimits = [{ type: 'RLIMIT_NOFILE', soft: 1024, hard: 1024 }];
+  const base = {
+    rlimits,
+    hooks,
+    env: ['A=base', 'B=base', 'HOSTNAME=base'],
+    annotations: { 'example.com/base': '1', 'io.kubernetes.cri.sandbox-id': 'base' },
+  };
+  const container = containerConfig({ envs: [{ key: 'B', value: new TextEncoder().encode('own') }] });
+  const specOf = (handler: HandlerSettings) => buildContainerSpec(validRequest({ container, handler }), validFacts());
+  const plain = specOf(DEFAULT_HANDLER);
+  assert.deepEqual(differences(plain, specOf(handlerOf({ baseSpec: base }))), {
+    'process.env': ['A=base', 'B=own', 'HOSTNAME=pod', plain.process.env[0]],
+    'process.rlimits': rlimits,
+    'annotations.example.com/base': '1',
+    hooks,
+  });
+});
+
 test('a writable cgroup file system changes only that mount', () => {
   const cgroupMount = (handler: HandlerSettings) => {
     const { mounts } = buildContainerSpec(validRequest({ handler }), validFacts());

@@ -42,7 +42,7 @@ export interface SpecRequest {
 /** The settings of the runtime handler that a specification depends on. */
 export type SpecHandler = Pick<
   HandlerSettings,
-  'cgroupDriver' | 'cgroupWritable' | 'privilegedDevices' | 'podAnnotations' | 'containerAnnotations'
+  'cgroupDriver' | 'cgroupWritable' | 'privilegedDevices' | 'podAnnotations' | 'containerAnnotations' | 'baseSpec'
 >;
 
 /** The capabilities of the machine, read once. */
