@@ -92,7 +92,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     containers: containers.records,
     sandboxVerbs: sandboxes.verbs,
     containerVerbs: containers.verbs,
-    info: () => ({ settings: { ...settings, handlers: Object.fromEntries(settings.handlers) } }),
+    info: () => ({ settings }),
   });
   await sandboxes.recover(signal);
   await containers.recover(signal);

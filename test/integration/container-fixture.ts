@@ -83,6 +83,7 @@ export class ContainerFixture {
         }),
       },
       runtimes: {
+        at: () => runtime,
         handler: (name) => (name === '' ? runtime : undefined),
         handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }],
       },

@@ -33,25 +33,18 @@ describe('nodelet cri --config', { skip }, () => {
   before(async () => {
     mkdirSync(confDir);
     writeNetwork('own-network');
-    const config = {
-      apiVersion: 'runtime.nodelet.io/v1alpha1',
-      kind: 'RuntimeConfiguration',
-      listen: 'unix:///nowhere/overridden/by/the/flag.sock',
-      verbosity: 4,
-      runtimeHandlers: {
-        [HANDLER]: {
-          runtimePath: CRUN,
-          runtimeRoot,
-          privilegedWithoutHostDevices: true,
-          podAnnotations: ['example.com/*'],
-          containerAnnotations: ['device.example.com/*'],
-          cniConfDir: 'net.d', // from the folder of the file
-          baseRuntimeSpec: 'base.json',
-        },
-      },
-    };
     writeFileSync(join(folder, 'base.json'), JSON.stringify({ process: { rlimits: [NOFILE] } }));
-    writeFileSync(join(folder, 'runtime.yaml'), stringify(config));
+    writeConfig({
+      [HANDLER]: {
+        runtimePath: CRUN,
+        runtimeRoot,
+        privilegedWithoutHostDevices: true,
+        podAnnotations: ['example.com/*'],
+        containerAnnotations: ['device.example.com/*'],
+        cniConfDir: 'net.d', // from the folder of the file
+        baseRuntimeSpec: 'base.json',
+      },
+    });
     scene = await startScene({ flags: ['--config', join(folder, 'runtime.yaml')] });
     empty = await settledRuntimeResources(scene.runtime);
   });
@@ -62,6 +55,17 @@ describe('nodelet cri --config', { skip }, () => {
     rmSync(folder, { recursive: true, force: true });
     assert.ifError(leaks);
   });
+
+  function writeConfig(runtimeHandlers: object): void {
+    const config = {
+      apiVersion: 'runtime.nodelet.io/v1alpha1',
+      kind: 'RuntimeConfiguration',
+      listen: 'unix:///nowhere/overridden/by/the/flag.sock',
+      verbosity: 4,
+      runtimeHandlers,
+    };
+    writeFileSync(join(folder, 'runtime.yaml'), stringify(config));
+  }
 
   function writeNetwork(name: string): void {
     const ipam = { type: 'host-local', dataDir: join(folder, 'ipam'), ranges: [[{ subnet }]] };
@@ -149,6 +153,10 @@ describe('nodelet cri --config', { skip }, () => {
     await pod.remove();
   });
 
+  test('an unknown handler is refused', async () => {
+    await assert.rejects(runPod('absent'), /no runtime for "absent" is configured/);
+  });
+
   test('a changed network configuration of a handler is used for its next pod', async () => {
     writeNetwork('renamed');
     await becomes(async () => {
@@ -161,7 +169,18 @@ describe('nodelet cri --config', { skip }, () => {
     assert.deepEqual(addressesInUse('renamed'), []);
   });
 
-  test('an unknown handler is refused', async () => {
-    await assert.rejects(runPod('absent'), /no runtime for "absent" is configured/);
+  test('a pod of a handler that was removed from the file keeps its runtime and its network', async () => {
+    const pod = await runPod(HANDLER);
+    const id = await pod.startReady(WAITS);
+    writeConfig({});
+    await scene.runtime.restart();
+    await assert.rejects(runPod(HANDLER), /no runtime for "own-crun" is configured/);
+    assert.equal(await scene.ask(id, 'echo alive'), 'alive');
+    assert.deepEqual(new Set(readdirSync(runtimeRoot)), new Set([id, pod.id]));
+    const { exitCode } = await scene.stopContainer(id, 10n);
+    assert.equal(exitCode, 143);
+    await pod.remove();
+    assert.deepEqual(readdirSync(runtimeRoot), []);
+    assert.deepEqual(addressesInUse('renamed'), []);
   });
 });

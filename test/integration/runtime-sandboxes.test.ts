@@ -83,6 +83,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
         decode: decodeSandboxRecord,
       }),
       runtimes: {
+        at: () => runtime,
         handler: (name) => (name === '' ? runtime : undefined),
         handlers: [
           {

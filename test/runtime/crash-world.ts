@@ -87,7 +87,7 @@ async function open(
     ...ports,
     log: silentLog,
     paths,
-    runtimes: { handler: () => oci, handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }] },
+    runtimes: { at: () => oci, handler: () => oci, handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }] },
     nri: noNri,
     events: { publish() {} },
     bootId: 'boot-1',

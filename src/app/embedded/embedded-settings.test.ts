@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_HANDLER, type HandlerSettings } from '../../runtime/settings/runtime-settings.ts';
 import { DEFAULT_RUNTIME_CONFIG, embeddedSettings, ownerSocket, runtimeFolders } from './embedded-settings.ts';
 
 const PLACES = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
@@ -25,6 +26,20 @@ test('embeddedSettings() has the defaults of containerd', () => {
     cgroupDriver: 'cgroupfs',
     mayLowerOomScore: true,
   });
+});
+
+test('embeddedSettings() has the networks of named handlers, and the cgroup driver of the default one', () => {
+  const network = { confDir: '/etc/cni/kata.d', maxConfigs: undefined };
+  const kata = { ...DEFAULT_HANDLER, network, cgroupDriver: 'systemd' } as const;
+  const handlers = new Map<string, HandlerSettings>([
+    ['', kata],
+    ['kata', kata],
+    ['runc', DEFAULT_HANDLER],
+  ]);
+  const config = { ...DEFAULT_RUNTIME_CONFIG, ...PLACES, handlers };
+  const settings = embeddedSettings(config, { mayLowerOomScore: true });
+  assert.deepEqual(settings.network.handlers, new Map([['kata', network]]));
+  assert.equal(settings.cgroupDriver, 'systemd');
 });
 
 test('embeddedSettings() enables NRI with a socket', () => {

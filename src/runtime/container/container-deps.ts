@@ -72,13 +72,6 @@ export function declaredVolumesPath(paths: Pick<RuntimePaths, 'bundle'>, id: str
   return `${paths.bundle(id)}/declared`;
 }
 
-/** The runtime that started the container, or the default if its handler is no longer configured. */
-export function runtimeForContainer(runtimes: OciRuntimes, { runtimeHandler }: ContainerRecord): OciRuntime {
-  const runtime = runtimes.handler(runtimeHandler) ?? runtimes.handler('');
-  if (runtime) return runtime;
-  throw new Error(`no runtime for ${JSON.stringify(runtimeHandler)} is configured`);
-}
-
 export function monitoredName(paths: Pick<RuntimePaths, 'bundle'>, id: string): ContainerRef {
   return { id, bundle: paths.bundle(id) };
 }

@@ -157,9 +157,14 @@ export class ExecTimeoutError extends Error {
 export interface OciRuntimes {
   /** Returns `undefined` for an unknown handler. The empty name is the default. */
   handler(name: string): OciRuntime | undefined;
+  /** Also if no handler has this program and state directory any more. */
+  at(identity: RuntimeIdentity): OciRuntime;
   /** Sorted, the default's empty name first: the list of `Status`. */
   readonly handlers: readonly RuntimeHandler[];
 }
+
+/** The program and state directory of a runtime, recorded with each container: the configuration may change. */
+export type RuntimeIdentity = Pick<OciRuntime, 'program' | 'stateRoot'>;
 
 /** A handler that works, with what its program supports. */
 export interface RuntimeHandler extends HandlerFeatures {

@@ -5,8 +5,14 @@ import type { Host } from '../../host/host.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { DEFAULT_HANDLER, type HandlerSettings, type RuntimeSettings } from '../settings/runtime-settings.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
-import { type OciDeps, stateRootPath } from './oci-deps.ts';
-import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
+import { type CrunFastPath, type OciDeps, stateRootPath } from './oci-deps.ts';
+import {
+  type HandlerFeatures,
+  OciError,
+  type OciRuntime,
+  type OciRuntimes,
+  type RuntimeIdentity,
+} from './oci-runtime.ts';
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
 import { createSeccompFilterCache, type SeccompFilterCache } from './seccomp-filter-cache.ts';
@@ -74,6 +80,7 @@ export async function probeRuntimes(deps: ProbeRuntimesDeps, signal: AbortSignal
   await saveNewResults(state);
   return {
     handler: (name) => found.get(name)?.runtime,
+    at: (identity) => runtimeAt(identity, state, deps),
     handlers: [...found].map(([name, { features, settings }]) => ({ name, ...features, settings })),
   };
 }
@@ -108,13 +115,23 @@ function workingHandler(
   deps: ProbeRuntimesDeps,
 ): WorkingHandler {
   const common = ociDeps(program, deps);
-  const stateRoot = settings.runtimeRoot ?? common.stateRoot;
+  const { runtimeRoot: stateRoot = common.stateRoot } = settings;
+  const crun = isCrun ? { filters: filtersOf(common, state) } : undefined;
+  return { runtime: runtimeAt({ program, stateRoot }, state, deps, crun), features, settings };
+}
+
+/** Creates it on the first call. Without `crun`, every command is run by the program: that works for crun too. */
+function runtimeAt(
+  { program, stateRoot }: RuntimeIdentity,
+  { runtimes }: ProbeState,
+  deps: ProbeRuntimesDeps,
+  crun?: CrunFastPath,
+): OciRuntime {
   const key = `${program} ${stateRoot}`;
-  const create = (): OciRuntime =>
-    createOciRuntime({ ...common, stateRoot, ...(isCrun && { crun: { filters: filtersOf(common, state) } }) });
-  const runtime = state.runtimes.get(key) ?? create();
-  state.runtimes.set(key, runtime);
-  return { runtime, features, settings };
+  const runtime =
+    runtimes.get(key) ?? createOciRuntime({ ...ociDeps(program, deps), stateRoot, ...(crun && { crun }) });
+  runtimes.set(key, runtime);
+  return runtime;
 }
 
 function filtersOf({ program, stateRoot, fs }: OciDeps, { cache, filters }: ProbeState): SeccompFilterCache {

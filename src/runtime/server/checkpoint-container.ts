@@ -5,12 +5,13 @@ import { CriError } from '../../cri/cri-error.ts';
 import { invalidField } from '../../cri/field-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { CommandResult } from '../../host/processes.ts';
-import { type ContainerDeps, runtimeForContainer } from '../container/container-deps.ts';
+import type { ContainerDeps } from '../container/container-deps.ts';
 import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { readBundleConfig } from '../container/container-files.ts';
 import { criStateName } from '../container/container-messages.ts';
 import type { ContainerStore } from '../container/container-store.ts';
 import type { OciRuntime } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 
 export type CheckpointDeps = Pick<
@@ -39,7 +40,7 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
     const limited = timeout > 0n ? AbortSignal.any([signal, deps.clock.deadline(Number(timeout) * 1000)]) : signal;
     inProgress.add(record.id);
     try {
-      const runtime = runtimeForContainer(deps.runtimes, record);
+      const runtime = runtimeForRecord(deps.runtimes, record);
       await requireCriu(runtime.program, deps, limited);
       await writeArchive(record, runtime, location, deps, limited);
     } catch (error) {

@@ -77,11 +77,12 @@ async function serviceWorld() {
     appArmor: { byDefault: () => ({ kind: 'missing', reason: 'no parser' }) },
     podNetwork: {
       status: () => ({ ready: false, reason: 'NetworkPluginNotReady', message: 'no network configuration' }),
-      handlerStatuses: () => new Map(),
+      handlerStatuses: () => new Map([['kata', { ready: true as const, networks: ['k'] }]]),
       setPodCidr: (podCidr) => void podCidrs.push(podCidr),
     },
     runtimes: {
       handler: () => oci,
+      at: () => oci,
       handlers: [
         {
           name: '',
@@ -128,6 +129,7 @@ test('Version, RuntimeConfig and Status describe this runtime', async () => {
     seccomp: true,
     appArmor: { kind: 'missing', reason: 'no parser' },
   });
+  assert.deepEqual(JSON.parse(info['handlerNetworks'] ?? ''), { kata: { ready: true, networks: ['k'] } });
   assert.deepEqual((await service.status({ verbose: false }, signal)).info, {});
 });
 

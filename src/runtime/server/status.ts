@@ -39,7 +39,7 @@ export function status({ network, runtimes, machine, appArmor, info }: StatusDep
         ? verboseInfo({
             ...info(),
             network: networkStatus,
-            handlerNetworks: Object.fromEntries(network.handlerStatuses()),
+            handlerNetworks: network.handlerStatuses(),
             runtimeHandlers: runtimes.handlers,
             defaultProfiles: { seccomp: machine.seccomp, appArmor: appArmor.byDefault() },
           })
@@ -49,5 +49,7 @@ export function status({ network, runtimes, machine, appArmor, info }: StatusDep
 }
 
 function verboseInfo(parts: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, JSON.stringify(part)]));
+  const mapAsObject = (_: string, value: unknown): unknown =>
+    value instanceof Map ? Object.fromEntries(value) : value;
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, JSON.stringify(part, mapAsObject)]));
 }

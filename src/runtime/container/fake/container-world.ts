@@ -130,6 +130,7 @@ async function containerDeps(world: Omit<ContainerWorld, 'containers'>, { nri, b
       filesOf: (id: string) => ({ hosts: `/${id}/h`, hostname: `/${id}/n`, resolvConf: `/${id}/r`, shm: `/${id}/s` }),
     },
     runtimes: {
+      at: () => oci,
       handler: (name: string) => (name === '' ? oci : undefined),
       handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }],
     },

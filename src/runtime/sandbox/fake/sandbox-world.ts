@@ -121,6 +121,7 @@ async function sandboxDeps(world: Machine, bootId: string): Promise<SandboxDeps>
     }),
     runtimes: {
       handler: (name) => (name === '' || name === 'plain' ? oci : undefined),
+      at: () => oci,
       handlers: [
         { name: '', ...features, settings: DEFAULT_HANDLER },
         { name: 'plain', ...features, userNamespaces: false, settings: DEFAULT_HANDLER },
