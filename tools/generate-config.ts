@@ -96,34 +96,22 @@ function typeText(type: FieldKind): string {
 }
 
 function configurationSchema(structs: Structs): string {
-  const scalars = ['bool', 'int32', 'int64', 'uint32', 'float64', 'string', 'duration', 'timeOrDuration', 'quantity'];
   const names = [...structs.keys()].map((name) => `'${name}'`).join(' | ');
   const tables = [...structs].map(([name, fields]) => {
     const rows = fields.map(
       ({ name: field, type, explicitZero }) =>
         `    ['${field}', { type: ${literal(type)}, explicitZero: ${explicitZero} }],\n`,
     );
-    return `  ${name}: new Map<string, FieldSchema>([\n${rows.join('')}  ]),\n`;
+    return `  ${name}: new Map<string, FieldSchema<StructName>>([\n${rows.join('')}  ]),\n`;
   });
   const paths = durationPaths(structs, 'KubeletConfiguration', []).map((path) => `  '${path.join('.')}',\n`);
   return `
-export type ScalarKind = ${scalars.map((kind) => `'${kind}'`).join(' | ')};
-
-export type FieldKind =
-  | { readonly kind: ScalarKind }
-  | { readonly kind: 'list' | 'map'; readonly of: FieldKind }
-  | { readonly kind: 'struct'; readonly name: StructName };
-
-export interface FieldSchema {
-  readonly type: FieldKind;
-  /** Zero is a value; otherwise zero means absence, and the default applies. */
-  readonly explicitZero: boolean;
-}
+import type { FieldSchema } from '../field-schema.ts';
 
 export type StructName = ${names};
 
 /** Every struct that KubeletConfiguration reaches: field → its type. */
-export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema>>> = {
+export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema<StructName>>>> = {
 ${tables.join('')}};
 
 /** The paths of durations in KubeletConfiguration. */

@@ -37,7 +37,9 @@ const cri = {
   listen: 'unix:///run/nodelet/cri.sock',
   cniConfDir: '/etc/cni/net.d',
   cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
-  handlers: new Map(),
+  config: undefined,
+  given: new Set<string>(),
+  programs: new Map(),
   nriSocket: undefined,
   registryConfigDirs,
   cgroupDriver: 'cgroupfs',
@@ -111,7 +113,7 @@ const understood: Record<string, unknown[]> = {
   'kubelet --version': ['kubelet', ['--version']],
   kubelet: ['kubelet', []],
   cri: ['cri', cri],
-  'cri --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --cgroup-driver systemd --v 4':
+  'cri --config /x.yaml --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --cgroup-driver systemd --v 4':
     [
       'cri',
       {
@@ -120,7 +122,19 @@ const understood: Record<string, unknown[]> = {
         stateDir: '/s',
         cniConfDir: '/c',
         cniBinDirs: ['/a', '/b'],
-        handlers: new Map([['k', '/bin/k']]),
+        config: '/x.yaml',
+        given: new Set([
+          'rootDir',
+          'stateDir',
+          'listen',
+          'cniConfDir',
+          'cniBinDirs',
+          'nriSocket',
+          'registryConfigDirs',
+          'cgroupDriver',
+          'verbosity',
+        ]),
+        programs: new Map([['k', '/bin/k']]),
         nriSocket: '/n',
         registryConfigDirs: ['/d', '/e'],
         cgroupDriver: 'systemd',

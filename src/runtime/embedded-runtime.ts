@@ -14,7 +14,7 @@ import type { PodNetwork } from './network/pod-network.ts';
 import { createNri } from './nri/create-nri.ts';
 import { createCdiInjector } from './nri/inject-cdi-devices.ts';
 import { type Nri, type NriRuntime, noNri } from './nri/nri.ts';
-import { runRuntime, stateRootPath } from './oci/oci-deps.ts';
+import { runRuntime } from './oci/oci-deps.ts';
 import { probeRuntimes } from './oci/probe-runtimes.ts';
 import { openStorage, type Storage } from './open-storage.ts';
 import { decodeSandboxRecord } from './sandbox/decode-sandbox-record.ts';
@@ -92,7 +92,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     containers: containers.records,
     sandboxVerbs: sandboxes.verbs,
     containerVerbs: containers.verbs,
-    info: () => ({ settings: { ...settings, handlers: Object.fromEntries(settings.handlers) } }),
+    info: () => ({ settings }),
   });
   await sandboxes.recover(signal);
   await containers.recover(signal);
@@ -174,6 +174,7 @@ function createPods(
       fs,
       machine,
       pauseProgram: settings.pauseProgram,
+      runtimes: foundations.runtimes,
       seccomp: (context) => loadSeccompProfile(context, machine, fs),
     }),
   });
@@ -184,7 +185,7 @@ function createPods(
     images: storage.images,
     snapshots: storage.snapshots,
     buildSpec: createSpecBuilder({ fs, appArmor, cdiSpecDirs: settings.cdiSpecDirs }),
-    ociCommand: ociCommand(paths, host),
+    ociCommand: ociCommand(host),
   });
   return { sandboxes, containers, events, nri };
 }
@@ -241,7 +242,6 @@ function openNri({ host, settings, version, log }: EmbeddedParts, runtime: NriRu
 }
 
 /** Runs OCI runtime commands that `OciRuntime` does not offer, such as `checkpoint`. */
-function ociCommand(paths: RuntimePaths, { processes }: Host): ContainerDeps['ociCommand'] {
-  return (program, args, signal) =>
-    runRuntime({ program, stateRoot: stateRootPath(paths, program), processes }, args, signal);
+function ociCommand({ processes }: Host): ContainerDeps['ociCommand'] {
+  return ({ program, stateRoot }, args, signal) => runRuntime({ program, stateRoot, processes }, args, signal);
 }

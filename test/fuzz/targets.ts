@@ -50,6 +50,8 @@ export const TARGETS: readonly FuzzTarget[] = [
   runtime.CNI_RESULT,
   runtime.CNI_CONFIG,
   runtime.CDI_SPEC,
+  runtime.RUNTIME_CONFIG,
+  runtime.BASE_SPEC,
   runtime.SECCOMP_PROFILE,
   runtime.ACCOUNT_FILES,
   runtime.MONITOR_REPORT,

@@ -12,6 +12,7 @@ import { runRuntime } from '../../src/runtime/oci/oci-deps.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { type Containers, createContainers } from '../../src/runtime/server/create-containers.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
+import { DEFAULT_HANDLER } from '../../src/runtime/settings/runtime-settings.ts';
 import { noAppArmor } from '../../src/runtime/spec/load-apparmor-profile.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import { createSpecBuilder } from '../../src/runtime/spec/spec-builder.ts';
@@ -81,7 +82,11 @@ export class ContainerFixture {
           shm: '/dev/shm',
         }),
       },
-      runtimes: { handler: (name) => (name === '' ? runtime : undefined), handlers: [{ name: '', ...features }] },
+      runtimes: {
+        at: () => runtime,
+        handler: (name) => (name === '' ? runtime : undefined),
+        handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }],
+      },
       snapshots,
       images: {
         find: (reference) =>
@@ -97,7 +102,7 @@ export class ContainerFixture {
         host.fs,
       ),
       buildSpec: createSpecBuilder({ fs: host.fs, appArmor: noAppArmor, cdiSpecDirs: [] }),
-      ociCommand: (program, args, signal) => runRuntime({ ...oci, program }, args, signal),
+      ociCommand: (_, args, signal) => runRuntime(oci, args, signal),
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     });
     await containers.recover(never);

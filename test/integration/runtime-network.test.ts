@@ -67,7 +67,7 @@ function network(place: string, settings: Partial<NetworkSettings> = {}) {
     ...{ fs, processes, clock, log: silentLog, cacheDir: join(place, 'cache') },
     settings: {
       ...{ confDir: join(place, 'net.d'), binDirs: ['/nowhere', BIN_DIR] },
-      ...{ maxConfigs: 1, setUpSerially: false, ipPreference: 'ipv4' },
+      ...{ maxConfigs: 1, setUpSerially: false, ipPreference: 'ipv4', handlers: new Map() },
       ...settings,
     },
   });
@@ -86,7 +86,13 @@ function newPod(given: Partial<NetworkedPod> = {}): NetworkedPod {
   ip('netns', 'add', sandboxId);
   return {
     ...{ sandboxId, namespacePath: `/run/netns/${sandboxId}`, name: 'web', namespace: 'default', uid: 'u1' },
-    ...{ annotations: {}, portMappings: [], cgroupParent: '', dns: { servers: [], searches: [], options: [] } },
+    ...{
+      runtimeHandler: '',
+      annotations: {},
+      portMappings: [],
+      cgroupParent: '',
+      dns: { servers: [], searches: [], options: [] },
+    },
     ...given,
   };
 }

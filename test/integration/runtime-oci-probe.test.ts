@@ -6,6 +6,7 @@ import type { LogFields } from '../../src/base/log.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { probeRuntimes } from '../../src/runtime/oci/probe-runtimes.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
+import { DEFAULT_HANDLER } from '../../src/runtime/settings/runtime-settings.ts';
 import { temporaryFolder } from '../contract/host/temporary-folder.ts';
 import { host, never, ociSkipReason } from './oci-fixture.ts';
 
@@ -17,9 +18,9 @@ test('probeRuntimes() returns working programs, omits others, and caches the res
   const stateDir = await temporaryFolder(t);
   chmodSync(stateDir, 0o711);
   const handlers = new Map([
-    ['', RUNC],
-    ['broken', '/bin/true'],
-    ['again', RUNC],
+    ['', { ...DEFAULT_HANDLER, program: RUNC }],
+    ['broken', { ...DEFAULT_HANDLER, program: '/bin/true' }],
+    ['again', { ...DEFAULT_HANDLER, runtimeRoot: `${stateDir}/again` }],
   ]);
   const logged: unknown[] = [];
   const log = { ...silentLog, error: (_: string, fields?: LogFields) => logged.push(fields?.['handler']) };
@@ -32,6 +33,10 @@ test('probeRuntimes() returns working programs, omits others, and caches the res
     ['', 'runc', 'again'],
   );
   assert.equal(first.handler('')?.program, RUNC);
+  assert.deepEqual(
+    ['', 'again'].map((name) => first.handler(name)?.stateRoot),
+    [`${stateDir}/oci/runc`, `${stateDir}/again`],
+  );
   assert.equal(first.handler('broken'), undefined);
   assert.deepEqual(logged, ['broken']);
   assert.deepEqual(
@@ -48,8 +53,13 @@ test('probeRuntimes() returns working programs, omits others, and caches the res
 
 test('probeRuntimes() reports each program when none works', { skip }, async (t) => {
   const stateDir = await temporaryFolder(t);
-  const handlers = new Map<string, string>();
-  const settings = { rootDir: `${stateDir}/root`, stateDir, pauseProgram: PAUSE, handlers, monitorScope: undefined };
+  const settings = {
+    rootDir: `${stateDir}/root`,
+    stateDir,
+    pauseProgram: PAUSE,
+    handlers: new Map(),
+    monitorScope: undefined,
+  };
   const candidates = ['/no/such/crun', '/bin/false'];
   const deps = { host, settings, paths: runtimePaths(settings), log: silentLog, candidates };
   await assert.rejects(probeRuntimes(deps, never), {

@@ -14,7 +14,7 @@ import {
 } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { mountedCgroups, runningProcesses } from './runtime-cleanup.ts';
-import { startEmbedded, type TestRuntime } from './runtime-fixture.ts';
+import { type EmbeddedOptions, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
 import { listRuntimeResources } from './runtime-resources.ts';
 import { becomes, until } from './until.ts';
 
@@ -29,7 +29,7 @@ export interface Scene {
   readonly runtime: TestRuntime;
   readonly cri: CriConnection;
   podConfig(change?: PodChange): PodSandboxConfig;
-  runPod(change?: PodChange): Promise<ScenePod>;
+  runPod(change?: PodChange, runtimeHandler?: string): Promise<ScenePod>;
   status(containerId: string): Promise<ContainerStatus>;
   /** The host id of a container's first process; 0 when it does not run. */
   pid(containerId: string): Promise<number>;
@@ -63,8 +63,9 @@ let containers = 0;
 /** A shell command that exits on SIGTERM, and forks nothing once it has printed `ready`. */
 export const WAITS = 'mkfifo /tmp/never; trap "exit 143" TERM; read x < /tmp/never & echo ready; wait';
 
-export async function startScene(): Promise<Scene> {
-  const runtime = await startEmbedded({ flags: OTHER_HANDLER ? ['--runtime-handler', OTHER_HANDLER] : [] });
+export async function startScene({ flags = [], ...options }: EmbeddedOptions = {}): Promise<Scene> {
+  const other = OTHER_HANDLER ? ['--runtime-handler', OTHER_HANDLER] : [];
+  const runtime = await startEmbedded({ ...options, flags: [...other, ...flags] });
   const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 180_000 });
   const podConfig = (change: PodChange = {}): PodSandboxConfig => plainPod(runtime, change);
   const status: Scene['status'] = async (containerId) => {
@@ -77,9 +78,9 @@ export async function startScene(): Promise<Scene> {
     cri,
     podConfig,
     status,
-    async runPod(change) {
+    async runPod(change, runtimeHandler = HANDLER) {
       const config = podConfig(change);
-      const { podSandboxId } = await cri.runtime.runPodSandbox({ config, runtimeHandler: HANDLER }, signal);
+      const { podSandboxId } = await cri.runtime.runPodSandbox({ config, runtimeHandler }, signal);
       return podOf(scene, podSandboxId, config);
     },
     async pid(containerId) {

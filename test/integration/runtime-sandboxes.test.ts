@@ -27,6 +27,7 @@ import { decodeSandboxRecord } from '../../src/runtime/sandbox/decode-sandbox-re
 import { preparePause } from '../../src/runtime/sandbox/prepare-pause.ts';
 import { createSandboxes, type Sandboxes } from '../../src/runtime/server/create-sandboxes.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
+import { DEFAULT_HANDLER } from '../../src/runtime/settings/runtime-settings.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
 import { claimSubnet } from './claimed-subnet.ts';
@@ -59,6 +60,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
         maxConfigs: 1,
         setUpSerially: false,
         ipPreference: 'cni',
+        handlers: new Map(),
       },
       cacheDir: paths.cniCache,
       log: silentLog,
@@ -81,8 +83,17 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
         decode: decodeSandboxRecord,
       }),
       runtimes: {
+        at: () => runtime,
         handler: (name) => (name === '' ? runtime : undefined),
-        handlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false }],
+        handlers: [
+          {
+            name: '',
+            recursiveReadOnlyMounts: true,
+            userNamespaces: true,
+            idmappedMounts: false,
+            settings: DEFAULT_HANDLER,
+          },
+        ],
       },
       network,
       nri: noNri,
@@ -92,6 +103,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
         fs: host.fs,
         machine,
         pauseProgram: '/usr/bin/catatonit',
+        runtimes: { handlers: [] },
         seccomp: async () => undefined,
       }),
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),

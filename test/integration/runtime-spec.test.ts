@@ -26,6 +26,7 @@ import {
 import { linuxFileSystem } from '../../src/host/linux/fs/linux-file-system.ts';
 import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
 import type { OciSpec } from '../../src/runtime/oci/oci-spec.ts';
+import { DEFAULT_HANDLER } from '../../src/runtime/settings/runtime-settings.ts';
 import { bindMappedMounts } from '../../src/runtime/spec/bind-mapped-mounts.ts';
 import { buildContainerSpec } from '../../src/runtime/spec/container-spec.ts';
 import { execProcess } from '../../src/runtime/spec/exec-process.ts';
@@ -299,6 +300,7 @@ async function generate(
     ...(mappedSources && { mappedSources }),
     volumesDir,
     features: { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false },
+    handler: DEFAULT_HANDLER,
     machine,
   };
   const sources = createFactSources({ fs: linuxFileSystem, appArmor: noAppArmor, cdiSpecDirs: [] });
@@ -331,7 +333,8 @@ function startPause(program: string, config: PodSandboxConfig): { readonly pid: 
   const rootfs = join(folder, id, 'rootfs');
   mkdirSync(rootfs, { recursive: true });
   if (config.linux?.securityContext?.namespaceOptions?.usernsOptions) execFileSync('chown', ['300000:300000', rootfs]);
-  bundleOf(buildPauseSpec({ sandboxId: id, config, rootfs, pauseProgram: PAUSE, pinned: {}, machine }), id);
+  const pause = { pauseProgram: PAUSE, handler: DEFAULT_HANDLER };
+  bundleOf(buildPauseSpec({ sandboxId: id, config, rootfs, ...pause, pinned: {}, machine }), id);
   oci(program, 'create', '--bundle', join(folder, id), id);
   oci(program, 'start', id);
   const { pid } = JSON.parse(execFileSync(program, [...rootOf(program), 'state', id], { encoding: 'utf8' })) as {

@@ -11,6 +11,7 @@ import { decodeSandboxRecord } from '../../src/runtime/sandbox/decode-sandbox-re
 import { type Containers, createContainers } from '../../src/runtime/server/create-containers.ts';
 import { createSandboxes, type Sandboxes } from '../../src/runtime/server/create-sandboxes.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
+import { DEFAULT_HANDLER } from '../../src/runtime/settings/runtime-settings.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
 import { ProcessKiller } from './process-killer.ts';
 
@@ -78,6 +79,7 @@ async function open(
     maxConfigs: 1,
     setUpSerially: false,
     ipPreference: 'ipv4' as const,
+    handlers: new Map(),
   };
   const network = createPodNetwork({ ...ports, settings, cacheDir: paths.cniCache, log: silentLog });
   const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
@@ -85,7 +87,7 @@ async function open(
     ...ports,
     log: silentLog,
     paths,
-    runtimes: { handler: () => oci, handlers: [{ name: '', ...features }] },
+    runtimes: { at: () => oci, handler: () => oci, handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }] },
     nri: noNri,
     events: { publish() {} },
     bootId: 'boot-1',
@@ -121,7 +123,7 @@ async function open(
     images: { find: () => IMAGE, list: () => [IMAGE] },
     snapshots: killer.guard(snapshots),
     buildSpec: async (request) => plainSpec(request),
-    ociCommand: async (_program, [, id = '']) => stateOutput(shared.containers.get(id)),
+    ociCommand: async (_runtime, [, id = '']) => stateOutput(shared.containers.get(id)),
   });
   await sandboxes.recover(signal);
   await containers.recover(signal);

@@ -1,5 +1,6 @@
+import type { FieldSchema } from './field-schema.ts';
 import { GATED_DEFAULTS, KUBELET_DEFAULTS } from './generated/defaults.ts';
-import { type FieldSchema, STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
+import { STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json-value.ts';
 
 const ZERO_DURATION = '0s';

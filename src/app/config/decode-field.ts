@@ -3,11 +3,14 @@ import { formatDuration, parseDuration } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import { didYouMean } from './closest-name.ts';
-import { type FieldKind, type ScalarKind, STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
+import type { FieldKind, ScalarKind, StructSchema } from './field-schema.ts';
 import { type JsonObject, type JsonValue, objectOf, withoutNulls } from './json-value.ts';
 
 /** The location of a value, and where its errors are reported. */
 export interface DecodeContext {
+  readonly structs: Readonly<Record<string, StructSchema>>;
+  /** Unknown fields are errors instead of warnings. */
+  readonly isStrict: boolean;
   readonly aliases: ReadonlyMap<Alias, Node>;
   report(severity: 'warning' | 'error', at: Node | undefined, path: string, message: string): void;
 }
@@ -34,29 +37,36 @@ export function decodeField(
   return decodeScalar(found, type.kind, path, context);
 }
 
-/** Every field that is right; unknown ones are warnings. */
+/** Every field that is right; unknown ones are reported. */
 export function decodeStruct(
   node: unknown,
-  struct: StructName,
+  struct: string,
   path: string,
   context: DecodeContext,
 ): JsonObject | undefined {
   if (!isMap(node)) return refuse(node, 'a map', path, context);
-  const schema = STRUCTS[struct];
+  const schema = schemaOf(struct, context);
   const decoded: Record<string, JsonValue> = {};
   for (const [name, pair] of entriesOf(node, context)) {
     if (path === '' && HEADER.includes(name)) continue;
     const field = schema.get(name);
     const inner = path === '' ? name : `${path}.${name}`;
     if (!field) {
-      const message = `unknown field ${JSON.stringify(name)} is ignored${didYouMean(name, schema.keys())}`;
-      context.report('warning', nodeOf(pair.key), inner, message);
+      const { isStrict } = context;
+      const message = `unknown field ${JSON.stringify(name)}${isStrict ? '' : ' is ignored'}${didYouMean(name, schema.keys())}`;
+      context.report(isStrict ? 'error' : 'warning', nodeOf(pair.key), inner, message);
       continue;
     }
     const value = decodeField(pair.value, field.type, inner, context);
     if (value !== undefined) decoded[name] = value;
   }
   return decoded;
+}
+
+function schemaOf(struct: string, { structs }: DecodeContext): StructSchema {
+  const schema = structs[struct];
+  if (schema === undefined) throw new Error(`no schema of struct ${struct}`);
+  return schema;
 }
 
 function decodeMap(node: unknown, of: FieldKind, path: string, context: DecodeContext): JsonObject | undefined {
@@ -75,15 +85,15 @@ function decodeList(node: unknown, of: FieldKind, path: string, context: DecodeC
     const inner = `${path}[${index}]`;
     const value = decodeField(item, of, inner, context);
     if (value === undefined) return [];
-    if (value !== null) return [of.kind === 'struct' ? withZeros(value, of.name) : value];
+    if (value !== null) return [of.kind === 'struct' ? withZeros(value, schemaOf(of.name, context)) : value];
     refuse(item, expectation(of.kind), inner, context);
     return [];
   });
 }
 
 /** An element of a list has no defaults, and nothing to remove: what it does not say is Go's zero. */
-function withZeros(value: JsonValue, struct: StructName): JsonValue {
-  const zeros = [...STRUCTS[struct]].filter(([, field]) => !field.explicitZero);
+function withZeros(value: JsonValue, struct: StructSchema): JsonValue {
+  const zeros = [...struct].filter(([, field]) => !field.explicitZero);
   return {
     ...Object.fromEntries(zeros.map(([name, field]) => [name, zeroOf(field.type)])),
     ...objectOf(withoutNulls(value)),

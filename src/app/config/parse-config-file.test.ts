@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { formatDuration } from '../../base/duration.ts';
 import { formatDiagnostic } from './config-diagnostic.ts';
-import { type FieldKind, STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
+import type { FieldKind } from './field-schema.ts';
+import { STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { parseConfigFile } from './parse-config-file.ts';
 
@@ -203,7 +204,7 @@ const SAMPLES: Record<string, JsonValue> = {
   quantity: '100Mi',
 };
 
-function sampleOf(type: FieldKind): JsonValue {
+function sampleOf(type: FieldKind<StructName>): JsonValue {
   if (type.kind === 'struct') return sampleStruct(type.name);
   if (type.kind === 'list') return [sampleOf(type.of)];
   if (type.kind === 'map') return { key: sampleOf(type.of) };

@@ -1,98 +1,15 @@
-import {
-  type Document,
-  isMap,
-  isScalar,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  type Tags,
-  type YAMLError,
-} from 'yaml';
-import { aliasTargets } from '../../api/decode/alias-targets.ts';
-import type { ConfigDiagnostic } from './config-diagnostic.ts';
-import { type DecodeContext, decodeStruct } from './decode-field.ts';
-import type { JsonObject } from './json-value.ts';
+import { STRUCTS } from './generated/kubelet-configuration-schema.ts';
+import { type DocumentKind, type ParsedConfigFile, parseConfigDocument } from './parse-config-document.ts';
 
-export interface ParsedConfigFile {
-  /** The fields that are right, each in its canonical text. Null is kept: in a drop-in it removes a field. */
-  readonly config: JsonObject;
-  readonly diagnostics: readonly ConfigDiagnostic[];
-}
+const KUBELET_CONFIGURATION: DocumentKind = {
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  structs: STRUCTS,
+  isStrict: false,
+  description: 'kubelet config file',
+};
 
-const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
-const KIND = 'KubeletConfiguration';
-
-/**
- * Reads a KubeletConfiguration, or a drop-in of one, from YAML or JSON. Wrong types and broken text are errors, unknown
- * fields warnings; each names its place in the file.
- */
+/** Reads a KubeletConfiguration, or a drop-in of one. Unknown fields are warnings. */
 export function parseConfigFile(text: string, file: string): ParsedConfigFile {
-  if (text.trim() === '') {
-    return {
-      config: {},
-      diagnostics: [{ severity: 'error', file, message: `kubelet config file "${file}" was empty` }],
-    };
-  }
-  const lines = new LineCounter();
-  const diagnostics: ConfigDiagnostic[] = [];
-  const documents = parseAllDocuments(text, { ...YAML_1_1, lineCounter: lines, prettyErrors: false });
-  const document: Document | undefined = documents[0];
-  const place = (offset: number) => ({ line: lines.linePos(offset).line, column: lines.linePos(offset).col });
-  for (const error of documents.flatMap(({ errors }) => errors)) {
-    diagnostics.push({ severity: 'error', file, ...place(error.pos[0]), message: yamlError(error, text) });
-  }
-  if (!document || diagnostics.length > 0) return { config: {}, diagnostics: diagnostics };
-  const context: DecodeContext = {
-    aliases: aliasTargets(document),
-    report: (severity, node, path, message) =>
-      diagnostics.push({ severity, file, ...(node?.range ? place(node.range[0]) : {}), path, message }),
-  };
-  if (documents.length > 1) {
-    context.report('warning', nodeOf(documents[1]?.contents), '', 'only the first document of a file is read');
-  }
-  return { config: decodeDocument(document, context), diagnostics: diagnostics };
-}
-
-function decodeDocument(document: Document, context: DecodeContext): JsonObject {
-  const root = document.contents;
-  const isOurs = [
-    checkHeader(document, 'apiVersion', API_VERSION, context),
-    checkHeader(document, 'kind', KIND, context),
-  ].every((fits) => fits);
-  // The fields of another kind would all be unknown ones.
-  return isOurs || !isMap(root) ? (decodeStruct(root, KIND, '', context) ?? {}) : {};
-}
-
-/** False when the document says that it is something else. */
-function checkHeader(document: Document, field: string, expected: string, context: DecodeContext): boolean {
-  const root = document.contents;
-  if (!isMap(root)) return true; // reported when the fields are read
-  const node = root.get(field, true);
-  const found = isScalar(node) ? node.value : node;
-  if (found === expected) return true;
-  const isMissing = found === undefined || found === null || found === '';
-  const words = isMissing ? 'found none' : `found ${JSON.stringify(found)}`;
-  context.report('error', nodeOf(node) ?? root, field, `expected ${JSON.stringify(expected)}, ${words}`);
-  return isMissing;
-}
-
-function yamlError({ code, message, pos }: YAMLError, text: string): string {
-  if (code !== 'DUPLICATE_KEY') return `cannot parse YAML: ${message}`;
-  const key = /^["']?([^"':\s]*)/.exec(text.slice(pos[0]))?.[1] ?? '';
-  return `the key ${JSON.stringify(key)} stands twice in one map`;
-}
-
-function nodeOf(value: unknown): Node | undefined {
-  return isScalar(value) || isMap(value) ? value : undefined;
-}
-
-/** Kubernetes reads YAML 1.1 (`yes` is true), but neither its times of day (`1:30`) nor its dates. */
-const YAML_1_1 = {
-  version: '1.1',
-  uniqueKeys: true,
-  customTags: (tags: Tags): Tags => tags.filter((tag) => typeof tag === 'string' || !isTimeTag(tag)),
-} as const;
-
-function isTimeTag(tag: { readonly tag: string; readonly format?: string }): boolean {
-  return tag.format === 'TIME' || tag.tag === 'tag:yaml.org,2002:timestamp';
+  return parseConfigDocument(text, file, KUBELET_CONFIGURATION);
 }

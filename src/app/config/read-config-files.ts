@@ -2,7 +2,8 @@ import { dirname, join, resolve } from 'node:path/posix';
 import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type JsonObject, valueAt, withValueAt } from './json-value.ts';
-import { type ParsedConfigFile, parseConfigFile } from './parse-config-file.ts';
+import type { ParsedConfigFile } from './parse-config-document.ts';
+import { parseConfigFile } from './parse-config-file.ts';
 
 /** The file of `--config`; relative paths in it start at its folder. */
 export async function readConfigFile(path: string, fs: FileSystem, signal: AbortSignal): Promise<ParsedConfigFile> {

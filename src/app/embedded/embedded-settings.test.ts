@@ -1,33 +1,47 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_HANDLER, type HandlerSettings } from '../../runtime/settings/runtime-settings.ts';
 import { DEFAULT_RUNTIME_CONFIG, embeddedSettings, ownerSocket, runtimeFolders } from './embedded-settings.ts';
 
 const PLACES = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
 
 test('embeddedSettings() has the defaults of containerd', () => {
-  assert.deepEqual(
-    embeddedSettings({ ...DEFAULT_RUNTIME_CONFIG, ...PLACES }, { mayLowerOomScore: true, hasSystemd: true }),
-    {
-      rootDir: '/var/lib/nodelet/runtime',
-      stateDir: '/run/nodelet/runtime',
+  const machine = { mayLowerOomScore: true, hasSystemd: true };
+  assert.deepEqual(embeddedSettings({ ...DEFAULT_RUNTIME_CONFIG, ...PLACES }, machine), {
+    rootDir: '/var/lib/nodelet/runtime',
+    stateDir: '/run/nodelet/runtime',
+    handlers: new Map(),
+    network: {
+      confDir: '/etc/cni/net.d',
+      binDirs: ['/opt/cni/bin', '/usr/lib/cni'],
+      maxConfigs: 1,
+      setUpSerially: false,
+      ipPreference: 'ipv4',
       handlers: new Map(),
-      network: {
-        confDir: '/etc/cni/net.d',
-        binDirs: ['/opt/cni/bin', '/usr/lib/cni'],
-        maxConfigs: 1,
-        setUpSerially: false,
-        ipPreference: 'ipv4',
-      },
-      nri: undefined,
-      cdiSpecDirs: ['/etc/cdi', '/var/run/cdi'],
-      pauseProgram: '/usr/bin/catatonit',
-      registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
-      pinnedImages: [],
-      cgroupDriver: 'cgroupfs',
-      monitorScope: 'nodelet-monitors.scope',
-      mayLowerOomScore: true,
     },
-  );
+    nri: undefined,
+    cdiSpecDirs: ['/etc/cdi', '/var/run/cdi'],
+    pauseProgram: '/usr/bin/catatonit',
+    registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
+    pinnedImages: [],
+    cgroupDriver: 'cgroupfs',
+    monitorScope: 'nodelet-monitors.scope',
+    mayLowerOomScore: true,
+  });
+});
+
+test('embeddedSettings() has the networks of named handlers, and the cgroup driver of the default one', () => {
+  const network = { confDir: '/etc/cni/kata.d', maxConfigs: undefined };
+  const kata = { ...DEFAULT_HANDLER, network, cgroupDriver: 'systemd' } as const;
+  const handlers = new Map<string, HandlerSettings>([
+    ['', kata],
+    ['kata', kata],
+    ['runc', DEFAULT_HANDLER],
+  ]);
+  const config = { ...DEFAULT_RUNTIME_CONFIG, ...PLACES, handlers };
+  const settings = embeddedSettings(config, { mayLowerOomScore: true, hasSystemd: false });
+  assert.deepEqual(settings.network.handlers, new Map([['kata', network]]));
+  assert.equal(settings.cgroupDriver, 'systemd');
 });
 
 test('embeddedSettings() enables NRI with a socket', () => {

@@ -1,4 +1,9 @@
-import type { NetworkSettings, RuntimeSettings } from '../../runtime/settings/runtime-settings.ts';
+import type {
+  HandlerNetwork,
+  HandlerSettings,
+  NetworkSettings,
+  RuntimeSettings,
+} from '../../runtime/settings/runtime-settings.ts';
 
 /** The folders and options of the embedded runtime. */
 export interface EmbeddedRuntimeConfig {
@@ -6,8 +11,10 @@ export interface EmbeddedRuntimeConfig {
   readonly stateDir: string;
   readonly cniConfDir: string;
   readonly cniBinDirs: readonly string[];
-  /** Runtime handlers beside the default, which is crun or else runc, under that name. */
-  readonly handlers: ReadonlyMap<string, string>;
+  /** 0: all. */
+  readonly cniMaxConfNum: number;
+  /** By name. The empty name is the default; without it the default is crun or else runc, under that name. */
+  readonly handlers: ReadonlyMap<string, HandlerSettings>;
   readonly nriSocket: string | undefined;
   /** Folders of registry hosts.toml files; the first folder that has a registry decides. */
   readonly registryConfigDirs: readonly string[];
@@ -19,6 +26,7 @@ export interface EmbeddedRuntimeConfig {
 export const DEFAULT_RUNTIME_CONFIG: Omit<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir'> = {
   cniConfDir: '/etc/cni/net.d',
   cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
+  cniMaxConfNum: 1,
   handlers: new Map(),
   nriSocket: undefined,
   registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
@@ -60,15 +68,25 @@ export function embeddedSettings(config: EmbeddedRuntimeConfig, machine: Runtime
     pauseProgram: PAUSE_PROGRAM,
     registryConfigDirs: config.registryConfigDirs,
     pinnedImages: config.pinnedImages,
-    cgroupDriver: config.cgroupDriver,
+    cgroupDriver: config.handlers.get('')?.cgroupDriver ?? config.cgroupDriver,
     monitorScope: machine.hasSystemd ? MONITOR_SCOPE : undefined,
     mayLowerOomScore: machine.mayLowerOomScore,
   };
 }
 
 /** containerd's CRI defaults. */
-function networkSettings({ cniConfDir, cniBinDirs }: EmbeddedRuntimeConfig): NetworkSettings {
-  return { confDir: cniConfDir, binDirs: cniBinDirs, maxConfigs: 1, setUpSerially: false, ipPreference: 'ipv4' };
+function networkSettings(config: EmbeddedRuntimeConfig): NetworkSettings {
+  const { cniConfDir: confDir, cniBinDirs: binDirs, cniMaxConfNum: maxConfigs } = config;
+  const handlers = handlerNetworks(config);
+  return { confDir, binDirs, maxConfigs, setUpSerially: false, ipPreference: 'ipv4', handlers };
+}
+
+/** Pods without a runtime class are in the default networks, also if the default handler has its own: as in containerd. */
+function handlerNetworks({ handlers }: EmbeddedRuntimeConfig): NetworkSettings['handlers'] {
+  const named = [...handlers].flatMap(([name, { network }]): [string, HandlerNetwork][] =>
+    name === '' || network === undefined ? [] : [[name, network]],
+  );
+  return new Map(named);
 }
 
 /** NRI's defaults, except for the socket. */

@@ -89,6 +89,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
     ...options,
     cniConfDir: parts.cniConfDir,
     cniBinDirs: CNI_BIN_DIRS,
+    cniMaxConfNum: 1,
     handlers: new Map(),
     nriSocket: undefined,
     pinnedImages: [BUSYBOX_IMAGE],

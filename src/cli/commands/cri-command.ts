@@ -1,5 +1,8 @@
 import { dirname } from 'node:path/posix';
+import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
+import { loadRuntimeConfig } from '../../app/runtime-config/load-runtime-config.ts';
+import type { RuntimeConfiguration } from '../../app/runtime-config/runtime-configuration.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
 import { parseEndpoint } from '../../cri/endpoint.ts';
@@ -22,13 +25,14 @@ const DEFAULT_VERBOSITY = 2;
 
 /** `nodelet cri`: the embedded runtime on a socket; ends on SIGTERM and leaves the containers running. */
 export async function criCommand(options: CriOptions, context: CommandContext): Promise<number> {
-  requireRootOnLinux(context);
-  const log = agentLog(context, options.verbosity || DEFAULT_VERBOSITY);
   const ending = new Shutdown();
+  requireRootOnLinux(context);
+  const config = await loadConfig(options, context, ending.requested);
+  const log = agentLog(context, config.verbosity || DEFAULT_VERBOSITY);
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
     const exitCode = await untilOverdue(
-      serve(options, context, log, ending.requested),
+      serve(config, context, log, ending.requested),
       ending,
       context.host.clock,
       log.error,
@@ -42,22 +46,39 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
   }
 }
 
-async function serve(options: CriOptions, context: CommandContext, log: Log, signal: AbortSignal): Promise<number> {
+/** Rejects with a `CommandError` that has a line for each error. */
+async function loadConfig(
+  options: CriOptions,
+  { host }: CommandContext,
+  signal: AbortSignal,
+): Promise<RuntimeConfiguration> {
+  const deps = { fs: host.fs, cgroupVersion: host.cgroups.version };
+  const { config, diagnostics } = await loadRuntimeConfig(options, deps, signal);
+  if (diagnostics.length === 0) return config;
+  throw new CommandError(diagnostics.map(formatDiagnostic).join('\n'), EXIT.badInput);
+}
+
+async function serve(
+  config: RuntimeConfiguration,
+  context: CommandContext,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
   const { host, version, pid, env } = context;
   using service = new ServiceReport({ ...host, log }, signal);
-  const socketPath = parseEndpoint(options.listen);
+  const socketPath = parseEndpoint(config.listen);
   await refuseTakenSocket(host, socketPath);
   const onWaiting = (text: string): void => log.info(text);
   const unhandled = createUnhandledErrors(context, log);
-  const parts = { ...options, host, version, pid, env, log, unhandled, onWaiting, pinnedImages: [] };
+  const parts = { ...config, host, version, pid, env, log, unhandled, onWaiting, pinnedImages: [] };
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
     const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
-    log.info('serving CRI', { endpoint: options.listen });
+    log.info('serving CRI', { endpoint: config.listen });
     surviveErrors(context, unhandled);
     // As long as the event loop works, so does the runtime: its parts are restarted.
-    service.ready(`serving CRI at ${options.listen}`, () => undefined);
+    service.ready(`serving CRI at ${config.listen}`, () => undefined);
     await aborted(signal);
     log.info('ending; containers are left running');
     await server.close();

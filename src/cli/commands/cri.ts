@@ -1,12 +1,12 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { CgroupDriver } from '../../host/cgroups.ts';
-import { folder, folders, wholeNumber } from '../options/option-values.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  type FolderFlags,
-  type RuntimeFolders,
-  registryConfigDirs,
-  withFolderOptions,
-} from '../options/runtime-options.ts';
+  type FlaggedFields,
+  isEndpoint,
+  isHandlerName,
+  type RuntimeFlags,
+} from '../../app/runtime-config/runtime-configuration.ts';
+import { folder, folders, wholeNumber } from '../options/option-values.ts';
+import { type FolderFlags, registryConfigDirs, withFolderOptions } from '../options/runtime-options.ts';
 import type { CliCommand } from './cli-command.ts';
 
 const CRI_HELP = `
@@ -14,24 +14,14 @@ Containers keep running when it stops, and are adopted when it starts.
 
 Examples:
   nodelet cri --listen unix:///run/nodelet/cri.sock
+  nodelet cri --config /etc/nodelet/runtime.yaml
   crictl --runtime-endpoint unix:///run/nodelet/cri.sock ps
 `;
 
-export interface CriOptions extends RuntimeFolders {
-  /** `unix://…` */
-  readonly listen: string;
-  readonly cniConfDir: string;
-  readonly cniBinDirs: readonly string[];
-  /** Programs by the name of their handler, besides those that are always looked for. */
-  readonly handlers: ReadonlyMap<string, string>;
-  /** Absent: no NRI. */
-  readonly nriSocket: string | undefined;
-  readonly registryConfigDirs: readonly string[];
-  readonly cgroupDriver: CgroupDriver;
-  readonly verbosity: number;
-}
+export type CriOptions = RuntimeFlags;
 
 interface CriFlags extends FolderFlags {
+  readonly config?: string;
   readonly listen: string;
   readonly cniConfDir: string;
   readonly cniBinDir: readonly string[];
@@ -42,11 +32,25 @@ interface CriFlags extends FolderFlags {
   readonly v: number;
 }
 
+/** The field that each flag sets. */
+const FIELDS = {
+  root: 'rootDir',
+  state: 'stateDir',
+  listen: 'listen',
+  cniConfDir: 'cniConfDir',
+  cniBinDir: 'cniBinDirs',
+  nriSocket: 'nriSocket',
+  registryConfigDir: 'registryConfigDirs',
+  cgroupDriver: 'cgroupDriver',
+  v: 'verbosity',
+} as const satisfies Partial<Record<keyof CriFlags, keyof FlaggedFields>>;
+
 export const cri: CliCommand<CriOptions> = {
   name: 'cri',
   define(program, run) {
     withFolderOptions(program.command('cri'))
       .description('Run a CRI runtime, for crictl or another agent.')
+      .option('--config <file>', 'a RuntimeConfiguration with more settings of handlers; flags override it', folder)
       .addOption(
         new Option('--listen <endpoint>', 'the socket to serve')
           .argParser(endpoint)
@@ -75,40 +79,42 @@ export const cri: CliCommand<CriOptions> = {
       .addOption(registryConfigDirs())
       .addOption(verbosity())
       .addHelpText('after', CRI_HELP)
-      .action(async (flags: CriFlags) => {
-        const { listen, root: rootDir, state: stateDir, cniConfDir, cniBinDir: cniBinDirs, nriSocket, v } = flags;
-        const { runtimeHandler: handlers, registryConfigDir: registryConfigDirs, cgroupDriver } = flags;
-        const images = { registryConfigDirs };
-        const network = { cniConfDir, cniBinDirs };
-        await run({
-          listen,
-          rootDir,
-          stateDir,
-          ...network,
-          ...images,
-          handlers,
-          nriSocket,
-          cgroupDriver,
-          verbosity: v,
-        });
-      });
+      .action((flags: CriFlags, command: Command) => run(criOptions(flags, command)));
   },
   execute: async (options, context) => (await import('./cri-command.ts')).criCommand(options, context),
 };
+
+function criOptions(flags: CriFlags, command: Command): CriOptions {
+  const isGiven = ([flag]: readonly [string, string]): boolean => command.getOptionValueSource(flag) === 'cli';
+  const given = Object.entries(FIELDS).filter(isGiven);
+  return {
+    config: flags.config,
+    given: new Set(given.map(([, field]) => field)),
+    programs: flags.runtimeHandler,
+    rootDir: flags.root,
+    stateDir: flags.state,
+    listen: flags.listen,
+    cniConfDir: flags.cniConfDir,
+    cniBinDirs: flags.cniBinDir,
+    nriSocket: flags.nriSocket,
+    registryConfigDirs: flags.registryConfigDir,
+    cgroupDriver: flags.cgroupDriver,
+    verbosity: flags.v,
+  };
+}
 
 function verbosity(): Option {
   return new Option('--v <level>', 'log more: 2 what happens, 4 details').argParser(wholeNumber).default(0);
 }
 
 function endpoint(text: string): string {
-  if (!/^unix:\/\/\/./.test(text))
-    throw new InvalidArgumentError('It must be a socket such as unix:///run/nodelet/cri.sock.');
+  if (!isEndpoint(text)) throw new InvalidArgumentError('It must be a socket such as unix:///run/nodelet/cri.sock.');
   return text;
 }
 
 function handlers(text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const [, name, program] = /^([A-Za-z0-9][A-Za-z0-9.-]*)=(\/.+)$/.exec(text) ?? [];
-  if (name === undefined || program === undefined) {
+  const [, name, program] = /^([^=]*)=(\/.+)$/.exec(text) ?? [];
+  if (name === undefined || program === undefined || !isHandlerName(name)) {
     throw new InvalidArgumentError('It must be a name and the path of a program, such as kata=/usr/bin/kata-runtime.');
   }
   return new Map([...before, [name, program]]);

@@ -38,7 +38,11 @@ export interface ContainerDeps {
    * Runs a command of an OCI runtime with its state directory, for commands that `OciRuntime` does not offer. A non-zero
    * exit code resolves.
    */
-  readonly ociCommand: (program: string, args: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
+  readonly ociCommand: (
+    runtime: Pick<OciRuntime, 'program' | 'stateRoot'>,
+    args: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<CommandResult>;
   readonly processes: Pick<Processes, 'run'>;
   /** /proc/sys/kernel/random/boot_id */
   readonly bootId: string;
@@ -66,13 +70,6 @@ export function mappedMountsPath(paths: Pick<RuntimePaths, 'bundle'>, id: string
 /** Directory with one mount point per volume that the image declares. */
 export function declaredVolumesPath(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
   return `${paths.bundle(id)}/declared`;
-}
-
-/** The runtime that started the container, or the default if its handler is no longer configured. */
-export function runtimeForContainer(runtimes: OciRuntimes, { runtimeHandler }: ContainerRecord): OciRuntime {
-  const runtime = runtimes.handler(runtimeHandler) ?? runtimes.handler('');
-  if (runtime) return runtime;
-  throw new Error(`no runtime for ${JSON.stringify(runtimeHandler)} is configured`);
 }
 
 export function monitoredName(paths: Pick<RuntimePaths, 'bundle'>, id: string): ContainerRef {

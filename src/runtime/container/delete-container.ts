@@ -1,6 +1,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
-import { type ContainerDeps, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
+import { type ContainerDeps, monitoredName } from './container-deps.ts';
 import { releaseBundle } from './container-files.ts';
 import { notifyPlugins } from './notify-plugins.ts';
 import { killContainer, type TerminateDeps } from './terminate-container.ts';
@@ -30,7 +31,7 @@ async function deleteLocked(id: string, deps: DeleteDeps, signal: AbortSignal): 
   const last = store.all.get(id);
   if (sandbox && last?.spec) await notifyPlugins('removed', id, log, () => nri.removeContainer(sandbox, last, signal));
   if (!exitWatcher.takeDeletedFromRuntime(id))
-    await runtimeForContainer(runtimes, record).remove(monitoredName(paths, id), signal);
+    await runtimeForRecord(runtimes, record).remove(monitoredName(paths, id), signal);
   await releaseBundle(id, deps);
   await store.remove(id);
   if (record.state.phase === 'creating') return;

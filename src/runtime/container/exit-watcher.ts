@@ -1,7 +1,8 @@
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { ContainerExit, OciRuntime } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, hasOwnPidNamespace, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { type ContainerDeps, hasOwnPidNamespace, monitoredName } from './container-deps.ts';
 import { monitoredExit, nanoseconds } from './container-state.ts';
 import type { ContainerStore } from './container-store.ts';
 import { SIGKILL } from './stop-signal.ts';
@@ -65,7 +66,7 @@ export class ExitWatcher {
   async #follow(record: ContainerRecord, exited: PromiseWithResolvers<void>): Promise<void> {
     const { runtimes, paths, notifyExit } = this.#deps;
     try {
-      const runtime = runtimeForContainer(runtimes, record);
+      const runtime = runtimeForRecord(runtimes, record);
       const name = monitoredName(paths, record.id);
       const end = await this.#retryUntilDone(() => runtime.wait(name, this.#closing.signal));
       const ended = await this.#retryUntilDone(() => this.#recordExit(record.id, runtime, end));

@@ -2,8 +2,9 @@ import { posix } from 'node:path';
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, idMapForSandbox, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { type ContainerDeps, idMapForSandbox, monitoredName } from './container-deps.ts';
 import { bundleConfigPath, listNames, mountBundle, releaseBundle } from './container-files.ts';
 import { failedStart, nanoseconds, unknownExit } from './container-state.ts';
 import { type DeleteDeps, deleteContainer } from './delete-container.ts';
@@ -68,7 +69,7 @@ async function recover(record: ContainerRecord, deps: RecoverDeps, signal: Abort
       return resolveInterruptedStart(record, deps, signal);
     case 'watch':
       exitWatcher.watch(record);
-      return runtimeForContainer(runtimes, record).killLeftoverExecs(monitoredName(paths, record.id));
+      return runtimeForRecord(runtimes, record).killLeftoverExecs(monitoredName(paths, record.id));
     case 'lostInReboot': {
       const message = 'the machine was restarted while the container ran';
       return recordExit(record.id, unknownExit(message, nanoseconds(clock.now())), deps);
@@ -109,7 +110,7 @@ async function remount(record: ContainerRecord, deps: RecoverDeps, signal: Abort
 async function resolveInterruptedStart(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, exitWatcher, events, runtimes, paths, clock, bootId } = deps;
   const { id, sandboxId } = record;
-  await runtimeForContainer(runtimes, record).waitForInterruptedStart(monitoredName(paths, id), signal);
+  await runtimeForRecord(runtimes, record).waitForInterruptedStart(monitoredName(paths, id), signal);
   const pid = await pidOfInterruptedStart(record, deps, signal);
   if (pid !== undefined) {
     const startedAtNs = nanoseconds(clock.now());
@@ -118,7 +119,7 @@ async function resolveInterruptedStart(record: ContainerRecord, deps: RecoverDep
     events.publish({ type: ContainerEventType.CONTAINER_STARTED_EVENT, sandboxId, containerId: id });
     return;
   }
-  await runtimeForContainer(runtimes, record).remove(monitoredName(paths, id), signal);
+  await runtimeForRecord(runtimes, record).remove(monitoredName(paths, id), signal);
   const undone = await store.applyEvent(id, { type: 'startUndone' });
   if (undone) await remount(undone, deps, signal);
 }
@@ -129,8 +130,7 @@ async function pidOfInterruptedStart(
   { runtimes, ociCommand }: Pick<ContainerDeps, 'runtimes' | 'ociCommand'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { program } = runtimeForContainer(runtimes, record);
-  const { exitCode, stdout } = await ociCommand(program, ['state', record.id], signal);
+  const { exitCode, stdout } = await ociCommand(runtimeForRecord(runtimes, record), ['state', record.id], signal);
   return exitCode === 0 ? parsePid(new TextDecoder().decode(stdout)) : undefined;
 }
 

@@ -45,6 +45,7 @@ export function resolveContainer(
     imageId: image.id,
     imageRef: image.repoDigests[0] ?? image.id,
     runtimeHandler: sandbox.runtimeHandler,
+    ...(sandbox.oci && { oci: sandbox.oci }),
     createdAtNs,
     stopSignal: chooseStopSignal(config.stopSignal, image.config.stopSignal),
     logPath: logDirectory && config.logPath ? posix.join(logDirectory, config.logPath) : '',

@@ -2,9 +2,10 @@ import { abortable } from '../../base/abortable.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import { signalNumber } from '../spec/stop-signal.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, hasOwnPidNamespace, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { type ContainerDeps, hasOwnPidNamespace, monitoredName } from './container-deps.ts';
 import { type ContainerExited, nanoseconds, unknownExit } from './container-state.ts';
 import type { ContainerStore } from './container-store.ts';
 import type { ExitWatcher, WatchedContainer } from './exit-watcher.ts';
@@ -47,7 +48,7 @@ export async function killContainer(
   { clock, paths, runtimes }: TerminateDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  await runtimeForContainer(runtimes, record).kill(monitoredName(paths, record.id), SIGKILL, {
+  await runtimeForRecord(runtimes, record).kill(monitoredName(paths, record.id), SIGKILL, {
     all: !hasOwnPidNamespace(record),
   });
   if (await resolvesWithin(watched.exited, KILL_TIMEOUT_MS, clock, signal)) return;
@@ -67,7 +68,7 @@ async function sendStopSignal(
   try {
     // Validated when the container was created.
     const number = signalNumber(record.stopSignal) ?? SIGKILL;
-    await runtimeForContainer(runtimes, record).kill(monitoredName(paths, record.id), number);
+    await runtimeForRecord(runtimes, record).kill(monitoredName(paths, record.id), number);
   } catch (error) {
     watched.stopSignalled = false;
     throw error;
@@ -90,7 +91,7 @@ async function findRunning(
       return exitWatcher.get(id) ?? exitWatcher.watch(record);
     case 'starting':
       // We hold the lock, so no start is running: neither its success nor its failure could be recorded.
-      await runtimeForContainer(runtimes, record).remove(monitoredName(paths, id), signal);
+      await runtimeForRecord(runtimes, record).remove(monitoredName(paths, id), signal);
       await recordExit(id, unknownExit('its start could not be recorded', nanoseconds(clock.now())), deps);
       return undefined;
     case 'creating':

@@ -1,8 +1,9 @@
 import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { NriUpdate } from '../nri/nri.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { type ContainerDeps, monitoredName } from './container-deps.ts';
 import { readBundleConfig, writeBundleConfig } from './container-files.ts';
 import type { ContainerStore } from './container-store.ts';
 
@@ -34,7 +35,7 @@ export async function changeResources(
     if (spec === undefined) return record;
     const { resources, requested } = change(record, spec);
     if (record.state.phase === 'running') {
-      await runtimeForContainer(deps.runtimes, record).update(monitoredName(deps.paths, id), resources, signal);
+      await runtimeForRecord(deps.runtimes, record).update(monitoredName(deps.paths, id), resources, signal);
     } else if (record.state.phase === 'created') {
       await rewriteBundleConfig(id, resources, deps);
     }
@@ -55,7 +56,7 @@ export async function applyUpdateDuringStart(
 ): Promise<void> {
   const resources = record.spec?.linux.resources;
   if (resources === undefined || resources === before) return;
-  await runtimeForContainer(deps.runtimes, record).update(monitoredName(deps.paths, record.id), resources, signal);
+  await runtimeForRecord(deps.runtimes, record).update(monitoredName(deps.paths, record.id), resources, signal);
 }
 
 async function rewriteBundleConfig(id: string, resources: OciResources, deps: UpdateDeps): Promise<void> {

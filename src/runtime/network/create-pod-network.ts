@@ -14,12 +14,12 @@ import { interfaceAddresses, sortByPreference } from './cni-result.ts';
 import { type LeftoverPluginDeps, waitForLeftoverPlugins } from './leftover-plugins.ts';
 import type { LoadedNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
-import { NetworkState, notInitializedMessage } from './network-state.ts';
+import { notInitializedMessage } from './network-state.ts';
+import { NetworkStates } from './network-states.ts';
 import { addToNetwork, checkOnNetwork, collectNetwork, deleteFromNetwork, supportsGc } from './plugin-chain.ts';
 import type { NetworkedPod, PodAddresses, PodNetwork } from './pod-network.ts';
 import { ReadWriteLock } from './read-write-lock.ts';
 import type { PluginDeps } from './run-plugin.ts';
-import { watchDirectory } from './watch-directory.ts';
 
 export interface PodNetworkDeps {
   readonly settings: NetworkSettings;
@@ -46,7 +46,6 @@ export interface CniPodNetwork extends PodNetwork {
 const COLLECT_CONCURRENCY = 8;
 /** No ADD runs during GC; a plugin that hangs gets ten more seconds (run-plugin.ts). */
 const GC_MS = 50_000;
-const WATCH_RETRY_MS = 10_000;
 const PLUGIN_ENVIRONMENT = { PATH: DEFAULT_PATH };
 
 export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
@@ -56,7 +55,7 @@ export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
 class CniNetworks implements CniPodNetwork {
   readonly #deps: PodNetworkDeps;
   readonly #plugins: PluginDeps;
-  readonly #state: NetworkState;
+  readonly #states: NetworkStates;
   readonly #cache: AttachmentCache;
   /**
    * Sandboxes set up by this process and not torn down yet: a caller's list of live sandboxes may be older than them.
@@ -68,23 +67,17 @@ class CniNetworks implements CniPodNetwork {
   #podCidr: string | undefined;
 
   constructor(deps: PodNetworkDeps) {
-    const { settings, fs, processes, clock, log, environment = PLUGIN_ENVIRONMENT } = deps;
+    const { settings, fs, processes, clock, environment = PLUGIN_ENVIRONMENT } = deps;
     this.#deps = deps;
     this.#plugins = { processes, clock, binDirs: settings.binDirs, environment };
     this.#cache = openAttachmentCache(fs, deps.cacheDir);
-    const { confDir, maxConfigs } = settings;
-    const onChange = ({ networks, errors }: LoadedNetworks): void => {
-      log.info('pod networks changed', { networks: networks.map(({ name }) => name) });
-      for (const error of errors) log.warn('network configuration ignored', { error });
-      this.#notify();
-    };
-    const onStatusChange = (): void => this.#notify();
-    this.#state = new NetworkState({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onStatusChange });
+    this.#states = new NetworkStates({ ...deps, plugins: this.#plugins, onChange: () => this.#notify() });
   }
 
-  status = () => this.#state.status();
-  refresh = () => this.#state.refresh();
-  configurations = () => this.#state.loaded;
+  status = () => this.#states.default.status();
+  handlerStatuses = () => this.#states.handlerStatuses();
+  refresh = () => this.#states.refresh();
+  configurations = () => this.#states.default.loaded;
 
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -96,8 +89,9 @@ class CniNetworks implements CniPodNetwork {
   }
 
   async setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses> {
-    const networks = await this.#state.networks();
-    if (networks.length === 0) throw new Error(notInitializedMessage(this.#state.loaded.errors));
+    const state = this.#states.forHandler(pod.runtimeHandler);
+    const networks = await state.networks();
+    if (networks.length === 0) throw new Error(notInitializedMessage(state.loaded.errors));
     const intent = { pod: this.#attachedPod(pod), attachments: newAttachments(networks) };
     this.#ownSandboxes.add(pod.sandboxId);
     await this.#cache.write(intent);
@@ -135,7 +129,7 @@ class CniNetworks implements CniPodNetwork {
         failures.push(error);
       }
     });
-    const networks = (await this.#state.networks()).filter(supportsGc);
+    const networks = (await this.#states.networks()).filter(supportsGc);
     if (networks.length > 0) {
       const alone = () => this.#collectGarbage(networks, AbortSignal.any([signal, this.#deps.clock.deadline(GC_MS)]));
       failures.push(...(await this.#lock.exclusive(alone, signal)));
@@ -143,17 +137,8 @@ class CniNetworks implements CniPodNetwork {
     if (failures.length > 0) throw new AggregateError(failures, 'cannot clean up pod networks');
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { fs, clock, log, settings } = this.#deps;
-    while (!signal.aborted) {
-      try {
-        for await (const _ of watchDirectory(fs, settings.confDir, signal)) await this.#state.refresh();
-      } catch (error) {
-        if (signal.aborted) return;
-        log.warn('cannot watch the network configurations', { error });
-        await clock.sleep(WATCH_RETRY_MS, signal).catch(() => {});
-      }
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#states.run(signal);
   }
 
   #attachedPod(pod: NetworkedPod): AttachedPod {
@@ -179,7 +164,7 @@ class CniNetworks implements CniPodNetwork {
 
   /** The cached attachments cannot be read: DEL on the current networks is the best substitute. */
   async #assumedPod(pod: AttachedPod): Promise<CachedPod> {
-    return { pod, attachments: newAttachments(await this.#state.networks()) };
+    return { pod, attachments: await this.#states.possibleAttachments() };
   }
 
   #notify(): void {

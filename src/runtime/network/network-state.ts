@@ -40,6 +40,10 @@ export class NetworkState {
     this.#deps = deps;
   }
 
+  get confDir(): string {
+    return this.#deps.confDir;
+  }
+
   get loaded(): LoadedNetworks {
     return this.#loaded;
   }

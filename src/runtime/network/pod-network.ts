@@ -2,10 +2,12 @@ import type { PortMapping } from '../../cri/generated/runtime-v1.ts';
 
 /** The pod networks, through CNI. Not used for host-network pods. */
 export interface PodNetwork {
-  /** The status of the current configurations, which `Status` returns as `NetworkReady`. */
+  /** The status of the default configurations, which `Status` returns as `NetworkReady`. */
   status(): NetworkStatus;
+  /** The status of the configurations of each handler that has its own. */
+  handlerStatuses(): ReadonlyMap<string, NetworkStatus>;
   /**
-   * Runs ADD on every network. The caller has stored the sandbox before, and calls `tearDown` if this rejects: a chain
+   * Runs ADD on every network of the pod's runtime handler. The caller has stored the sandbox before, and calls `tearDown` if this rejects: a chain
    * that failed half-way needs DEL too. Rejects with an `Error` that names the network and plugin.
    */
   setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses>;
@@ -37,6 +39,8 @@ export type NetworkStatus =
 /** The data of a pod that plugins receive. */
 export interface NetworkedPod {
   readonly sandboxId: string;
+  /** Selects the network configurations. */
+  readonly runtimeHandler: string;
   readonly namespacePath: string;
   readonly name: string;
   readonly namespace: string;

@@ -33,6 +33,7 @@ export function createOciRuntime(deps: OciDeps): OciRuntime {
 
   return {
     program: deps.program,
+    stateRoot: deps.stateRoot,
     start: async (container, signal) => {
       await ensureDirectories();
       return startContainer(container, deps, signal);

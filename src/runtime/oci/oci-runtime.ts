@@ -1,3 +1,4 @@
+import type { HandlerSettings } from '../settings/runtime-settings.ts';
 import type { OciProcess, OciResources } from './oci-spec.ts';
 
 /**
@@ -7,6 +8,8 @@ import type { OciProcess, OciResources } from './oci-spec.ts';
 export interface OciRuntime {
   /** `/usr/bin/crun` */
   readonly program: string;
+  /** Its `--root`. */
+  readonly stateRoot: string;
 
   /**
    * Runs `create` and `start`. The bundle contains config.json, and its rootfs is mounted. Rejects with `OciError` with
@@ -154,8 +157,19 @@ export class ExecTimeoutError extends Error {
 export interface OciRuntimes {
   /** Returns `undefined` for an unknown handler. The empty name is the default. */
   handler(name: string): OciRuntime | undefined;
+  /** Also if no handler has this program and state directory any more. */
+  at(identity: RuntimeIdentity): OciRuntime;
   /** Sorted, the default's empty name first: the list of `Status`. */
-  readonly handlers: ReadonlyArray<{ readonly name: string } & HandlerFeatures>;
+  readonly handlers: readonly RuntimeHandler[];
+}
+
+/** The program and state directory of a runtime, recorded with each container: the configuration may change. */
+export type RuntimeIdentity = Pick<OciRuntime, 'program' | 'stateRoot'>;
+
+/** A handler that works, with what its program supports. */
+export interface RuntimeHandler extends HandlerFeatures {
+  readonly name: string;
+  readonly settings: HandlerSettings;
 }
 
 export interface HandlerFeatures {

@@ -1,4 +1,5 @@
 import { FileSystemError } from '../../host/file-system.ts';
+import { CRUN_PREFIX, isCrunAnnotation } from '../settings/crun-annotations.ts';
 import { bundleFiles } from './bundle-files.ts';
 import { readIfExists } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
@@ -6,10 +7,6 @@ import type { ContainerRef } from './oci-runtime.ts';
 import type { OciSeccomp, OciSpec } from './oci-spec.ts';
 import { isScopePath } from './scope-path.ts';
 
-/**
- * Prefix of annotations that control crun. Some disable seccomp or run other programs: only this runtime may set them.
- */
-const CRUN_PREFIX = 'run.oci.';
 /** A compiled filter in base64: crun uses it instead of compiling `linux.seccomp`. */
 const COMPILED_FILTER = `${CRUN_PREFIX}seccomp_bpf_data`;
 /** The cgroup below a container's scope; empty: none. crun's default is `container`, other runtimes have none. */
@@ -25,7 +22,7 @@ export async function readSpec(container: ContainerRef, { fs }: Pick<OciDeps, 'f
 
 /** Returns the spec without annotations that control crun. */
 export function withoutCrunAnnotations(spec: OciSpec): OciSpec {
-  const others = Object.entries(spec.annotations).filter(([name]) => !name.startsWith(CRUN_PREFIX));
+  const others = Object.entries(spec.annotations).filter(([name]) => !isCrunAnnotation(name));
   if (others.length === Object.keys(spec.annotations).length) return spec;
   return { ...spec, annotations: Object.fromEntries(others) };
 }

@@ -3,14 +3,20 @@ import { byCodePoint } from '../../base/code-point-order.ts';
 import type { Log } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
-import type { RuntimeSettings } from '../settings/runtime-settings.ts';
+import { DEFAULT_HANDLER, type HandlerSettings, type RuntimeSettings } from '../settings/runtime-settings.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
 import { MonitorScope } from './monitor-scope.ts';
-import { type OciDeps, stateRootPath } from './oci-deps.ts';
-import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
+import { type CrunFastPath, type OciDeps, stateRootPath } from './oci-deps.ts';
+import {
+  type HandlerFeatures,
+  OciError,
+  type OciRuntime,
+  type OciRuntimes,
+  type RuntimeIdentity,
+} from './oci-runtime.ts';
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
-import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
+import { createSeccompFilterCache, type SeccompFilterCache } from './seccomp-filter-cache.ts';
 
 export interface ProbeRuntimesDeps {
   readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups' | 'packetSockets' | 'systemd'>;
@@ -33,16 +39,20 @@ const CANDIDATES = [
   '/usr/local/bin/runc',
 ];
 
-interface WorkingRuntime {
+interface WorkingHandler {
   readonly runtime: OciRuntime;
   readonly features: HandlerFeatures;
+  readonly settings: HandlerSettings;
 }
 
-/** Probe results so far; several handlers may use the same program. */
+/** Results so far; several handlers may use the same program. */
 interface ProbeState {
   readonly cache: ProbeCache;
   readonly probes: Map<string, ProbeResult>;
-  readonly working: Map<string, WorkingRuntime>;
+  /** By program: the only writer of the program's cache file. */
+  readonly filters: Map<string, SeccompFilterCache>;
+  /** By program and state directory. */
+  readonly runtimes: Map<string, OciRuntime>;
 }
 
 /**
@@ -53,29 +63,31 @@ export async function probeRuntimes(deps: ProbeRuntimesDeps, signal: AbortSignal
   const { handlers, stateDir } = deps.settings;
   const defaults = defaultPrograms(deps);
   const others = [...handlers].filter(([name]) => name !== '').sort(([a], [b]) => byCodePoint(a, b));
-  const programs = [...new Set([...defaults, ...others.map(([, program]) => program)])];
-  const cache = await openProbeCache(`${stateDir}/oci-probe.json`, programs, deps.host.fs);
-  const state: ProbeState = { cache, probes: new Map(), working: new Map() };
+  const programs = [...defaults, ...others.flatMap(([, { program }]) => program ?? [])];
+  const cache = await openProbeCache(`${stateDir}/oci-probe.json`, [...new Set(programs)], deps.host.fs);
+  const state: ProbeState = { cache, probes: new Map(), filters: new Map(), runtimes: new Map() };
 
-  const defaultRuntime = await firstWorking(defaults, state, deps, signal);
-  const found = new Map<string, WorkingRuntime>([['', defaultRuntime]]);
+  const defaultHandler = await firstWorking(defaults, state, deps, signal);
+  const found = new Map<string, WorkingHandler>([['', defaultHandler]]);
   // A RuntimeClass may use the program's name too.
-  const ownName = posix.basename(defaultRuntime.runtime.program);
-  if (!handlers.has(ownName)) found.set(ownName, defaultRuntime);
-  for (const [name, program] of others) {
+  const ownName = posix.basename(defaultHandler.runtime.program);
+  if (!handlers.has(ownName)) found.set(ownName, defaultHandler);
+  for (const [name, settings] of others) {
+    const { program = defaultHandler.runtime.program } = settings;
     const result = await probe(program, state, deps, signal);
-    if (result.works) found.set(name, runtimeFor(program, result, state, deps));
+    if (result.works) found.set(name, workingHandler(program, settings, result, state, deps));
     else deps.log.error('runtime handler does not work', { handler: name, program, reason: result.reason });
   }
   await saveNewResults(state);
   return {
     handler: (name) => found.get(name)?.runtime,
-    handlers: [...found].map(([name, { features }]) => ({ name, ...features })),
+    at: (identity) => runtimeAt(identity, state, deps),
+    handlers: [...found].map(([name, { features, settings }]) => ({ name, ...features, settings })),
   };
 }
 
 function defaultPrograms({ settings, candidates = CANDIDATES }: ProbeRuntimesDeps): readonly string[] {
-  const configured = settings.handlers.get('');
+  const configured = settings.handlers.get('')?.program;
   return configured === undefined ? candidates : [configured];
 }
 
@@ -84,31 +96,50 @@ async function firstWorking(
   state: ProbeState,
   deps: ProbeRuntimesDeps,
   signal: AbortSignal,
-): Promise<WorkingRuntime> {
+): Promise<WorkingHandler> {
+  const settings = deps.settings.handlers.get('') ?? DEFAULT_HANDLER;
   const reasons: string[] = [];
   for (const program of programs) {
     const result = await probe(program, state, deps, signal);
-    if (result.works) return runtimeFor(program, result, state, deps);
+    if (result.works) return workingHandler(program, settings, result, state, deps);
     reasons.push(`${program}: ${result.reason}`);
   }
   throw new OciError(`no working OCI runtime found: ${reasons.join('; ')}`);
 }
 
-/** One instance for each program: it is the only writer of the program's cache file. */
-function runtimeFor(
+/** Handlers with the same program and state directory share one instance. */
+function workingHandler(
   program: string,
+  settings: HandlerSettings,
   { features, isCrun }: Extract<ProbeResult, { works: true }>,
-  { cache, working }: ProbeState,
+  state: ProbeState,
   deps: ProbeRuntimesDeps,
-): WorkingRuntime {
-  const known = working.get(program);
-  if (known) return known;
+): WorkingHandler {
   const common = ociDeps(program, deps);
-  const path = `${common.stateRoot}-filters.json`;
-  const filters = createSeccompFilterCache({ path, stamp: cache.stamp(program), fs: deps.host.fs });
-  const made = { runtime: createOciRuntime({ ...common, ...(isCrun && { crun: { filters } }) }), features };
-  working.set(program, made);
-  return made;
+  const { runtimeRoot: stateRoot = common.stateRoot } = settings;
+  const crun = isCrun ? { filters: filtersOf(common, state) } : undefined;
+  return { runtime: runtimeAt({ program, stateRoot }, state, deps, crun), features, settings };
+}
+
+/** Creates it on the first call. Without `crun`, every command is run by the program: that works for crun too. */
+function runtimeAt(
+  { program, stateRoot }: RuntimeIdentity,
+  { runtimes }: ProbeState,
+  deps: ProbeRuntimesDeps,
+  crun?: CrunFastPath,
+): OciRuntime {
+  const key = `${program} ${stateRoot}`;
+  const runtime =
+    runtimes.get(key) ?? createOciRuntime({ ...ociDeps(program, deps), stateRoot, ...(crun && { crun }) });
+  runtimes.set(key, runtime);
+  return runtime;
+}
+
+function filtersOf({ program, stateRoot, fs }: OciDeps, { cache, filters }: ProbeState): SeccompFilterCache {
+  const path = `${stateRoot}-filters.json`;
+  const known = filters.get(program) ?? createSeccompFilterCache({ path, stamp: cache.stamp(program), fs });
+  filters.set(program, known);
+  return known;
 }
 
 async function probe(

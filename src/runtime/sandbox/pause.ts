@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.ts';
 import type { Namespaces } from '../../host/namespaces.ts';
 import type { ContainerRef, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { CleanupRetryQueue } from './cleanup-retry-queue.ts';
@@ -64,13 +65,6 @@ export function pauseName(paths: Pick<RuntimePaths, 'bundle'>, id: string): Cont
   return { id, bundle: paths.bundle(id) };
 }
 
-/** The runtime of the handler, or the default if that handler is no longer configured. */
-export function runtimeForHandler(runtimes: OciRuntimes, handler: string): OciRuntime {
-  const runtime = runtimes.handler(handler) ?? runtimes.handler('');
-  if (runtime) return runtime;
-  throw new Error(`no runtime for ${JSON.stringify(handler)} is configured`);
-}
-
 interface WatchDeps {
   readonly store: SandboxStore;
   readonly cleanups: Pick<CleanupRetryQueue, 'add'>;
@@ -103,9 +97,9 @@ export class PauseWatcher {
 
   async #watch(record: SandboxRecord): Promise<void> {
     const { cleanups, runtimes, paths, log } = this.#deps;
-    const { id, runtimeHandler } = record;
+    const { id } = record;
     try {
-      await runtimeForHandler(runtimes, runtimeHandler).wait(pauseName(paths, id), this.#closing.signal);
+      await runtimeForRecord(runtimes, record).wait(pauseName(paths, id), this.#closing.signal);
       await this.#recordExit(id);
     } catch (error) {
       if (this.#closing.signal.aborted) return;

@@ -35,7 +35,13 @@ for (const [name, expected] of Object.entries(cases) as [keyof typeof NAMESPACES
       ips: [],
       networkResults: {},
     } as const;
-    const prepare = preparePause({ fs, machine: MACHINE, pauseProgram: '/bin/pause', seccomp: async () => undefined });
+    const prepare = preparePause({
+      fs,
+      machine: MACHINE,
+      pauseProgram: '/bin/pause',
+      runtimes: { handlers: [] },
+      seccomp: async () => undefined,
+    });
     await prepare({ record, role: role === 'creates' ? role : 'joins', bundle: '/b' }, new AbortController().signal);
     const spec: { linux: { namespaces: { type: string; path?: string }[] } } = JSON.parse(
       await fs.readText('/b/config.json'),

@@ -1,5 +1,7 @@
 import type { LinuxSandboxSecurityContext } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import type { OciRuntimes } from '../oci/oci-runtime.ts';
+import { DEFAULT_HANDLER } from '../settings/runtime-settings.ts';
 import { buildPauseSpec } from '../spec/pause-spec.ts';
 import type { SeccompProfile } from '../spec/spec-facts.ts';
 import type { SpecMachine } from '../spec/spec-request.ts';
@@ -10,13 +12,15 @@ export interface PreparePauseDeps {
   readonly fs: Pick<FileSystem, 'makeDirectory' | 'changeOwner' | 'writeFile'>;
   readonly machine: SpecMachine;
   readonly pauseProgram: string;
+  readonly runtimes: Pick<OciRuntimes, 'handlers'>;
   /** `loadSeccompProfile` */
   readonly seccomp: (context: LinuxSandboxSecurityContext | undefined) => Promise<SeccompProfile | undefined>;
 }
 
-export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePauseDeps): PreparePause {
+export function preparePause({ fs, machine, pauseProgram, runtimes, seccomp }: PreparePauseDeps): PreparePause {
   return async ({ record, role, bundle }) => {
-    const { id, config, namespaces } = record;
+    const { id, config, namespaces, runtimeHandler } = record;
+    const handler = runtimes.handlers.find(({ name }) => name === runtimeHandler);
     const { network, ipc, uts } = namespaces;
     const rootfs = `${bundle}/rootfs`;
     const profile = await seccomp(config.linux?.securityContext);
@@ -27,6 +31,7 @@ export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePaus
       pauseProgram,
       pinned: role === 'creates' ? {} : { ...(network && { network }), ...(ipc && { ipc }), ...(uts && { uts }) },
       machine,
+      handler: handler?.settings ?? DEFAULT_HANDLER,
       ...(profile && { seccomp: profile }),
     });
     // Root of the user namespace must be able to reach `rootfs`.

@@ -2,8 +2,9 @@ import { posix } from 'node:path';
 import type { Mounts } from '../../host/mounts.ts';
 import type { NetworkedPod } from '../network/pod-network.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { SandboxNamespaces, SandboxRecord } from '../store/sandbox-record.ts';
-import { type PauseWatcher, pauseName, runtimeForHandler } from './pause.ts';
+import { type PauseWatcher, pauseName } from './pause.ts';
 import { namespaceFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 import type { SandboxStore } from './sandbox-store.ts';
@@ -87,8 +88,8 @@ async function recover(
 
 async function undoCreate(record: SandboxRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, paths } = deps;
-  const { id, pause, runtimeHandler } = record;
-  if (pause) await runtimeForHandler(runtimes, runtimeHandler).waitForInterruptedStart(pauseName(paths, id), signal);
+  const { id, pause } = record;
+  if (pause) await runtimeForRecord(runtimes, record).waitForInterruptedStart(pauseName(paths, id), signal);
   await cleanUpSandbox(id, deps, signal);
 }
 
@@ -162,5 +163,5 @@ export function networkedSandboxes(store: Pick<SandboxStore, 'all'>): ReadonlySe
 function podFromId(sandboxId: string, namespacePath: string): NetworkedPod {
   const dns = { servers: [], searches: [], options: [] };
   const nothing = { name: '', namespace: '', uid: '', annotations: {}, portMappings: [], cgroupParent: '' };
-  return { sandboxId, namespacePath, ...nothing, dns };
+  return { sandboxId, runtimeHandler: '', namespacePath, ...nothing, dns };
 }

@@ -1,6 +1,7 @@
 import type { NetworkedPod } from '../network/pod-network.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import { pauseName, runtimeForHandler, stopPause } from './pause.ts';
+import { pauseName, stopPause } from './pause.ts';
 import { namespaceFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 
@@ -16,10 +17,10 @@ export async function teardownSandbox(
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
   const { paths, runtimes, mounts } = deps;
-  const { id, pause, runtimeHandler } = record;
+  const { id, pause } = record;
   // Concurrently: the three are independent of each other.
   const ended = await Promise.allSettled([
-    pause ? stopPause(runtimeForHandler(runtimes, runtimeHandler), pauseName(paths, id), signal) : undefined,
+    pause ? stopPause(runtimeForRecord(runtimes, record), pauseName(paths, id), signal) : undefined,
     teardownNetwork(record, deps, signal),
     mounts.unmount(`${paths.sandbox(id)}/shm`, { lazy: true }),
   ]);
@@ -40,11 +41,12 @@ export async function removeSandboxFolders(
   await Promise.all(folders.map((folder) => fs.removeTree(folder)));
 }
 
-export function networkedPod({ id, config, namespaces }: SandboxRecord): NetworkedPod {
+export function networkedPod({ id, config, namespaces, runtimeHandler }: SandboxRecord): NetworkedPod {
   const { name = '', namespace = '', uid = '' } = config.metadata ?? {};
   const { servers = [], searches = [], options = [] } = config.dnsConfig ?? {};
   return {
     sandboxId: id,
+    runtimeHandler,
     namespacePath: namespaces.network ?? '',
     name,
     namespace,

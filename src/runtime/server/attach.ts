@@ -1,8 +1,9 @@
 import { AttachResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { monitoredName } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-errors.ts';
 import type { AttachedStreams } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { serveAttach } from '../streaming/serve-attach.ts';
@@ -24,7 +25,7 @@ export function attach(deps: AttachDeps): RuntimeService['attach'] {
     checkStreams(streams);
     const { id, sandboxId, config } = attachable(deps, found.id);
     const join = async (signal: AbortSignal): Promise<AttachedStreams> =>
-      runtimeForContainer(runtimes, attachable(deps, id)).attach(monitoredName(paths, id), signal);
+      runtimeForRecord(runtimes, attachable(deps, id)).attach(monitoredName(paths, id), signal);
     const url = await streaming.urlFor(sandboxId, {
       kind: 'attach',
       streams,

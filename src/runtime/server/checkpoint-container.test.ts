@@ -22,9 +22,9 @@ async function world(answers: { readonly [program: string]: CommandResult } = {}
     fs,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     paths: base.paths,
-    runtimes: { handler: () => base.oci, handlers: [] },
+    runtimes: { at: () => base.oci, handler: () => base.oci, handlers: [] },
     store: base.containers.records,
-    ociCommand: async (program, args) => {
+    ociCommand: async ({ program }, args) => {
       commands.push([program, ...args].join(' '));
       return answers['checkpoint'] ?? finished(0);
     },

@@ -5,11 +5,13 @@ import { CriError } from '../../cri/cri-error.ts';
 import { invalidField } from '../../cri/field-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { CommandResult } from '../../host/processes.ts';
-import { type ContainerDeps, runtimeForContainer } from '../container/container-deps.ts';
+import type { ContainerDeps } from '../container/container-deps.ts';
 import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { readBundleConfig } from '../container/container-files.ts';
 import { criStateName } from '../container/container-messages.ts';
 import type { ContainerStore } from '../container/container-store.ts';
+import type { OciRuntime } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 
 export type CheckpointDeps = Pick<
@@ -38,9 +40,9 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
     const limited = timeout > 0n ? AbortSignal.any([signal, deps.clock.deadline(Number(timeout) * 1000)]) : signal;
     inProgress.add(record.id);
     try {
-      const { program } = runtimeForContainer(deps.runtimes, record);
-      await requireCriu(program, deps, limited);
-      await writeArchive(record, program, location, deps, limited);
+      const runtime = runtimeForRecord(deps.runtimes, record);
+      await requireCriu(runtime.program, deps, limited);
+      await writeArchive(record, runtime, location, deps, limited);
     } catch (error) {
       if (limited.aborted && !signal.aborted) {
         throw new CriError('DeadlineExceeded', `checkpoint of container ${record.id} took more than ${timeout} s`);
@@ -69,7 +71,7 @@ async function requireCriu(program: string, deps: CheckpointDeps, signal: AbortS
 
 async function writeArchive(
   record: ContainerRecord,
-  program: string,
+  runtime: OciRuntime,
   location: string,
   deps: CheckpointDeps,
   signal: AbortSignal,
@@ -83,8 +85,8 @@ async function writeArchive(
     await fs.makeDirectory(folder, 0o700); // private, whatever the umask is: it holds the container's memory
     await fs.makeDirectory(`${files}/checkpoint`, 0o700);
     const args = ['checkpoint', '--image-path', `${files}/checkpoint`, '--work-path', files, '--leave-running'];
-    requireSuccess(await ociCommand(program, [...args, record.id], signal));
-    await writeDumps(record, program, files, deps);
+    requireSuccess(await ociCommand(runtime, [...args, record.id], signal));
+    await writeDumps(record, runtime.program, files, deps);
     requireSuccess(await processes.run({ program: 'tar', args: ['-C', files, '-cf', archive, '.'] }, signal));
     await fs.changeMode(archive, 0o600);
     await fs.rename(archive, location);

@@ -167,8 +167,8 @@ function specRequest(
 ): SpecRequest {
   const { paths, sandboxes, runtimes, machine } = deps;
   const { id, config, runtimeHandler } = record;
-  const features = runtimes.handlers.find(({ name }) => name === runtimeHandler);
-  if (!features) throw new CriError('FailedPrecondition', `runtime handler ${JSON.stringify(runtimeHandler)} is gone`);
+  const handler = runtimes.handlers.find(({ name }) => name === runtimeHandler);
+  if (!handler) throw new CriError('FailedPrecondition', `runtime handler ${JSON.stringify(runtimeHandler)} is gone`);
   return {
     id,
     container: config,
@@ -184,7 +184,8 @@ function specRequest(
     ...(targetPid !== undefined && { targetPidNamespace: `/proc/${targetPid}/ns/pid` }),
     mappedSources,
     volumesDir: declaredVolumesPath(paths, id),
-    features,
+    features: handler,
+    handler: handler.settings,
     machine,
   };
 }

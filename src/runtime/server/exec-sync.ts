@@ -3,11 +3,12 @@ import type { ExecSyncHint } from '../../cri/exec-sync-hint.ts';
 import { invalidField } from '../../cri/field-error.ts';
 import { type ExecSyncRequest, ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { type ContainerDeps, monitoredName } from '../container/container-deps.ts';
 import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { criStateName } from '../container/container-messages.ts';
 import type { ContainerStore } from '../container/container-store.ts';
 import { ExecTimeoutError } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import { execProcess } from '../spec/exec-process.ts';
 
 export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly store: ContainerStore };
@@ -33,7 +34,7 @@ export function execSync({ store, paths, runtimes }: ExecSyncDeps): RuntimeServi
       maxOutputBytes: MAX_OUTPUT_BYTES,
     };
     try {
-      const runtime = runtimeForContainer(runtimes, record);
+      const runtime = runtimeForRecord(runtimes, record);
       return ExecSyncResponse.create(await runtime.execSync(monitoredName(paths, record.id), exec, signal));
     } catch (error) {
       if (error instanceof ExecTimeoutError) {

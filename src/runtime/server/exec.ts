@@ -3,9 +3,10 @@ import { invalidField } from '../../cri/field-error.ts';
 import { ExecResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
-import { monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { monitoredName } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-errors.ts';
 import type { ExecStreams, OciRuntimes } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { execProcess } from '../spec/exec-process.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
@@ -35,7 +36,7 @@ export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps
     const start = async (signal: AbortSignal): Promise<ExecStreams> => {
       const record = requireRunningContainer(containers, id);
       const process = execProcess(record.spec, { cmd, tty });
-      return runtimeForContainer(runtimes, record).exec(monitoredName(paths, id), process, signal);
+      return runtimeForRecord(runtimes, record).exec(monitoredName(paths, id), process, signal);
     };
     const url = await streaming.urlFor(sandboxId, {
       kind: 'exec',

@@ -5,6 +5,7 @@ import { ContainerEventType, PodSandboxConfig } from '../../cri/generated/runtim
 import type { RuntimeService } from '../../cri/services.ts';
 import { NamespaceError } from '../../host/namespaces.ts';
 import type { OciRuntime } from '../oci/oci-runtime.ts';
+import { identityOf } from '../oci/runtime-for-record.ts';
 import { buildSandbox } from '../sandbox/build-sandbox.ts';
 import type { CleanupRetryQueue } from '../sandbox/cleanup-retry-queue.ts';
 import type { PauseWatcher } from '../sandbox/pause.ts';
@@ -47,6 +48,7 @@ export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
       id,
       config,
       runtimeHandler,
+      oci: identityOf(runtime),
       createdAtNs: BigInt(deps.clock.now()) * 1_000_000n,
       state: { phase: 'creating' },
       namespaces: plan.namespaces,

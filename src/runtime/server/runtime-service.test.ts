@@ -5,6 +5,7 @@ import { RuntimeServiceDefinition } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { createContainerWorld, runContainer, sandboxRecord, signal } from '../container/fake/container-world.ts';
 import { noNri } from '../nri/nri.ts';
+import { DEFAULT_HANDLER } from '../settings/runtime-settings.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { createStreamingServer } from '../streaming/streaming-server.ts';
 import type { SandboxVerbs } from './create-sandboxes.ts';
@@ -76,11 +77,21 @@ async function serviceWorld() {
     appArmor: { byDefault: () => ({ kind: 'missing', reason: 'no parser' }) },
     podNetwork: {
       status: () => ({ ready: false, reason: 'NetworkPluginNotReady', message: 'no network configuration' }),
+      handlerStatuses: () => new Map([['kata', { ready: true as const, networks: ['k'] }]]),
       setPodCidr: (podCidr) => void podCidrs.push(podCidr),
     },
     runtimes: {
       handler: () => oci,
-      handlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false }],
+      at: () => oci,
+      handlers: [
+        {
+          name: '',
+          recursiveReadOnlyMounts: true,
+          userNamespaces: true,
+          idmappedMounts: false,
+          settings: DEFAULT_HANDLER,
+        },
+      ],
     },
     events: new EventHub({ clock: host.clock, sandboxStatus: () => undefined, containerStatuses: () => [] }),
     nri: noNri,
@@ -118,6 +129,7 @@ test('Version, RuntimeConfig and Status describe this runtime', async () => {
     seccomp: true,
     appArmor: { kind: 'missing', reason: 'no parser' },
   });
+  assert.deepEqual(JSON.parse(info['handlerNetworks'] ?? ''), { kata: { ready: true, networks: ['k'] } });
   assert.deepEqual((await service.status({ verbose: false }, signal)).info, {});
 });
 

@@ -37,7 +37,7 @@ export interface RuntimeServiceDeps
   readonly cgroupDriver: RuntimeSettings['cgroupDriver'];
   /** The program's version. */
   readonly version: string;
-  readonly podNetwork: Pick<PodNetwork, 'status' | 'setPodCidr'>;
+  readonly podNetwork: Pick<PodNetwork, 'status' | 'handlerStatuses' | 'setPodCidr'>;
   readonly events: Pick<EventHub, 'subscribe'>;
   readonly networkNamespaces: NetworkNamespaces;
   readonly network: PortForwardDeps['network'];

@@ -2,7 +2,7 @@ import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { type ContainerDeps, monitoredName } from '../container/container-deps.ts';
 import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { criStateName } from '../container/container-messages.ts';
 import { failedStart, nanoseconds } from '../container/container-state.ts';
@@ -11,6 +11,7 @@ import { requireReadySandbox, resolveTargetPid } from '../container/resolve-cont
 import { recordExit, type TerminateDeps } from '../container/terminate-container.ts';
 import { applyUpdateDuringStart } from '../container/update-resources.ts';
 import type { StartedContainer } from '../oci/oci-runtime.ts';
+import { runtimeForRecord } from '../oci/runtime-for-record.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
@@ -61,7 +62,7 @@ async function run(record: ContainerRecord, deps: StartDeps, signal: AbortSignal
   const { id } = record;
   const sandbox = requireReadySandbox(record.sandboxId, { sandboxes });
   resolveTargetPid(record, { containers: store });
-  const runtime = runtimeForContainer(runtimes, record);
+  const runtime = runtimeForRecord(runtimes, record);
   const { pid } = await startProcess(record, sandbox, deps, signal);
   try {
     const startedAtNs = nanoseconds(clock.now());
@@ -101,5 +102,5 @@ async function startProcess(
     stdin: config.stdin,
     stdinOnce: config.stdinOnce,
   };
-  return runtimeForContainer(runtimes, record).start(monitored, signal);
+  return runtimeForRecord(runtimes, record).start(monitored, signal);
 }

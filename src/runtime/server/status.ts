@@ -7,7 +7,7 @@ import { profileConditions } from '../spec/profile-conditions.ts';
 import type { SpecMachine } from '../spec/spec-request.ts';
 
 export interface StatusDeps {
-  readonly network: Pick<PodNetwork, 'status'>;
+  readonly network: Pick<PodNetwork, 'status' | 'handlerStatuses'>;
   readonly runtimes: Pick<OciRuntimes, 'handlers'>;
   readonly machine: Pick<SpecMachine, 'seccomp'>;
   readonly appArmor: Pick<AppArmor, 'byDefault'>;
@@ -39,6 +39,7 @@ export function status({ network, runtimes, machine, appArmor, info }: StatusDep
         ? verboseInfo({
             ...info(),
             network: networkStatus,
+            handlerNetworks: network.handlerStatuses(),
             runtimeHandlers: runtimes.handlers,
             defaultProfiles: { seccomp: machine.seccomp, appArmor: appArmor.byDefault() },
           })
@@ -48,5 +49,7 @@ export function status({ network, runtimes, machine, appArmor, info }: StatusDep
 }
 
 function verboseInfo(parts: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, JSON.stringify(part)]));
+  const mapAsObject = (_: string, value: unknown): unknown =>
+    value instanceof Map ? Object.fromEntries(value) : value;
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, JSON.stringify(part, mapAsObject)]));
 }

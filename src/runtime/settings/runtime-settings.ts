@@ -1,4 +1,5 @@
 import type { CgroupDriver } from '../../host/cgroups.ts';
+import type { BaseSpec } from './base-spec.ts';
 
 /** Settings of the embedded runtime. src/app and src/cli parse and validate them. */
 export interface RuntimeSettings {
@@ -6,8 +7,8 @@ export interface RuntimeSettings {
   readonly rootDir: string;
   /** Cleared by a reboot: bundles, namespaces, sockets. On a filesystem that can hold mounts and sockets. */
   readonly stateDir: string;
-  /** Programs (`/usr/bin/crun`) by `runtimeHandler`; the empty name is the default. */
-  readonly handlers: ReadonlyMap<string, string>;
+  /** By `runtimeHandler`; the empty name is the default. */
+  readonly handlers: ReadonlyMap<string, HandlerSettings>;
   readonly network: NetworkSettings;
   readonly nri: NriSettings | undefined;
   /** Directories with CDI specifications; later ones take precedence. */
@@ -25,6 +26,55 @@ export interface RuntimeSettings {
   readonly mayLowerOomScore: boolean;
 }
 
+/** A runtime handler: containerd's `runtimes.NAME`. */
+export interface HandlerSettings {
+  /** `/usr/bin/crun`; `undefined`: the program of the default handler. */
+  readonly program: string | undefined;
+  /** `--root` of the program; `undefined`: a directory in the state folder. */
+  readonly runtimeRoot: string | undefined;
+  /** `undefined`: that of the runtime. */
+  readonly cgroupDriver: CgroupDriver | undefined;
+  /** Mounts the cgroup file system writable in all containers; needs cgroup v2. */
+  readonly cgroupWritable: boolean;
+  readonly privilegedDevices: PrivilegedDevices;
+  /** Patterns (`path.Match`) of pod annotations that are passed on to the OCI spec of the pod's containers. */
+  readonly podAnnotations: readonly string[];
+  /** The same for annotations of containers. */
+  readonly containerAnnotations: readonly string[];
+  /** `undefined`: the default networks. */
+  readonly network: HandlerNetwork | undefined;
+  /** What its containers start from; pause containers do not, as in containerd. */
+  readonly baseSpec: BaseSpec | undefined;
+}
+
+/**
+ * Devices of privileged containers.
+ * - `host`: all devices of the machine, and access to all.
+ * - `requested`: as in any other container.
+ * - `requestedWithAllAllowed`: the same, but the cgroup allows access to all: the container can create device files.
+ */
+export type PrivilegedDevices = 'host' | 'requested' | 'requestedWithAllAllowed';
+
+/** Network configurations of one handler. */
+export interface HandlerNetwork {
+  readonly confDir: string;
+  /** `undefined`: that of the default networks. */
+  readonly maxConfigs: number | undefined;
+}
+
+/** A handler without any setting. */
+export const DEFAULT_HANDLER: HandlerSettings = {
+  program: undefined,
+  runtimeRoot: undefined,
+  cgroupDriver: undefined,
+  cgroupWritable: false,
+  privilegedDevices: 'host',
+  podAnnotations: [],
+  containerAnnotations: [],
+  network: undefined,
+  baseSpec: undefined,
+};
+
 export interface NetworkSettings {
   readonly confDir: string;
   readonly binDirs: readonly string[];
@@ -34,6 +84,8 @@ export interface NetworkSettings {
   readonly setUpSerially: boolean;
   /** Family of a pod's first address; `cni`: the order of the plugin. */
   readonly ipPreference: 'ipv4' | 'ipv6' | 'cni';
+  /** Handlers with networks of their own. The empty name never has any, as in containerd. */
+  readonly handlers: ReadonlyMap<string, HandlerNetwork>;
 }
 
 export interface NriSettings {

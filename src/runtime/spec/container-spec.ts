@@ -26,11 +26,13 @@ export function buildContainerSpec(request: SpecRequest, facts: SpecFacts): OciS
   const labels = containerLabels(request);
   const process = containerProcess(request, facts, labels);
   const { mounts, rootfsPropagation } = containerMounts(request, facts);
+  const hooks = request.handler.baseSpec?.hooks;
   const spec: OciSpec = {
     ociVersion: OCI_VERSION,
     process,
     root: { path: request.rootfs, readonly: request.container.linux?.securityContext?.readonlyRootfs === true },
     mounts,
+    ...(hooks && { hooks }),
     annotations: containerAnnotations(request),
     linux: {
       ...containerLinux(request, facts, process),
@@ -49,7 +51,7 @@ function containerLabels({ container, sandbox, sandboxId, machine }: SpecRequest
 }
 
 function containerProcess(request: SpecRequest, facts: SpecFacts, labels: SelinuxLabels | undefined): OciProcess {
-  const { container, machine } = request;
+  const { container, machine, handler } = request;
   const context = container.linux?.securityContext;
   const resources = container.linux?.resources;
   const privileged = context?.privileged === true;
@@ -63,8 +65,8 @@ function containerProcess(request: SpecRequest, facts: SpecFacts, labels: Selinu
     capabilities: containerCapabilities(context?.capabilities, { privileged, available: machine.capabilities }),
     // The limits of this process, as with containerd: the operator sets them for all containers with LimitNOFILE= of
     // the service. The soft limit of open files equals the hard one: Node.js raised it at start-up, and a fixed number
-    // would override the operator's setting. NRI plugins can set others.
-    rlimits: [],
+    // would override the operator's setting. The base spec of the handler and NRI plugins can set others.
+    rlimits: handler.baseSpec?.rlimits ?? [],
     noNewPrivileges: context?.noNewPrivs === true,
     ...(profile !== undefined && { apparmorProfile: profile }),
     ...(labels && { selinuxLabel: labels.selinuxLabel }),
@@ -73,13 +75,13 @@ function containerProcess(request: SpecRequest, facts: SpecFacts, labels: Selinu
 }
 
 function containerLinux(request: SpecRequest, facts: SpecFacts, { capabilities }: OciProcess): OciLinux {
-  const { container, sandbox, id, machine } = request;
+  const { container, sandbox, id, machine, handler } = request;
   const context = container.linux?.securityContext;
   const { devices, rules } = containerDevices(request, facts);
   return {
     ...containerNamespaces(request),
     devices,
-    cgroupsPath: cgroupPath(sandbox, id, machine.cgroupDriver),
+    cgroupsPath: cgroupPath(sandbox, id, handler.cgroupDriver ?? machine.cgroupDriver),
     resources: containerResources(container.linux?.resources, rules, machine),
     ...(facts.seccomp && { seccomp: applySeccompProfile(facts.seccomp, capabilities.bounding, machine) }),
     maskedPaths: context?.privileged ? [] : (context?.maskedPaths ?? []),

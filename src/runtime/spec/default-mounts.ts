@@ -1,7 +1,13 @@
 import type { OciMount } from '../oci/oci-spec.ts';
 
 /** Mounts of every container, unless it mounts something else there. */
-export function defaultMounts({ privileged }: { readonly privileged: boolean }): OciMount[] {
+export function defaultMounts({
+  privileged,
+  cgroupWritable,
+}: {
+  readonly privileged: boolean;
+  readonly cgroupWritable: boolean;
+}): OciMount[] {
   const access = privileged ? 'rw' : 'ro';
   return [
     PROC,
@@ -18,7 +24,7 @@ export function defaultMounts({ privileged }: { readonly privileged: boolean }):
       destination: '/sys/fs/cgroup',
       type: 'cgroup',
       source: 'cgroup',
-      options: ['nosuid', 'noexec', 'nodev', 'relatime', access],
+      options: ['nosuid', 'noexec', 'nodev', 'relatime', cgroupWritable ? 'rw' : access],
     },
   ];
 }

@@ -23,10 +23,16 @@ export interface ContainerDevices {
 const DENY_ALL: OciDeviceRule = { allow: false, access: 'rwm' };
 const ALLOW_ALL: OciDeviceRule = { allow: true, access: 'rwm' };
 
-export function containerDevices({ container }: SpecRequest, facts: SpecFacts): ContainerDevices {
+/** Whether the container gets every device of the machine. */
+export function hasHostDevices({ container, handler }: Pick<SpecRequest, 'container' | 'handler'>): boolean {
+  return container.linux?.securityContext?.privileged === true && handler.privilegedDevices === 'host';
+}
+
+export function containerDevices(request: SpecRequest, facts: SpecFacts): ContainerDevices {
+  const { container, handler } = request;
   const privileged = container.linux?.securityContext?.privileged === true;
   const byPath = new Map<string, OciDevice>();
-  if (privileged) for (const device of facts.hostDevices) byPath.set(device.path, device);
+  if (hasHostDevices(request)) for (const device of facts.hostDevices) byPath.set(device.path, device);
   const rules: OciDeviceRule[] = [DENY_ALL];
   for (const [index, { containerPath, hostPath, permissions }] of container.devices.entries()) {
     checkDevice(`devices[${index}]`, { containerPath, hostPath, permissions });
@@ -38,7 +44,8 @@ export function containerDevices({ container }: SpecRequest, facts: SpecFacts): 
       rules.push({ allow: true, type, major, minor, access: permissions || 'rwm' });
     }
   }
-  return { devices: [...byPath.values()], rules: privileged ? [ALLOW_ALL] : rules };
+  const allowsAll = privileged && handler.privilegedDevices !== 'requested';
+  return { devices: [...byPath.values()], rules: allowsAll ? [ALLOW_ALL] : rules };
 }
 
 export function checkDevice(

@@ -3,12 +3,12 @@ import type { SpecRequest } from './spec-request.ts';
 const DEFAULT_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const TERMINAL = 'TERM=xterm';
 
-/** Later values win, at the position of the first: the defaults, the image's, the container's. */
-export function containerEnvironment({ container, sandbox, image, machine }: SpecRequest): string[] {
+/** Later values win, at the position of the first: the base spec's, the defaults, the image's, the container's. */
+export function containerEnvironment({ container, sandbox, image, machine, handler }: SpecRequest): string[] {
   const hostname = sandbox.hostname || machine.hostname;
   const own = container.envs.map(({ key, value }) => `${key}=${new TextDecoder().decode(value)}`);
   const defaults = [DEFAULT_PATH, ...(container.tty ? [TERMINAL] : []), `HOSTNAME=${hostname}`];
-  return mergeEnvironment(defaults, [...image.env, ...own]);
+  return mergeEnvironment([...(handler.baseSpec?.env ?? []), ...defaults], [...image.env, ...own]);
 }
 
 /** Returns the environment of an exec in a container with this environment. */

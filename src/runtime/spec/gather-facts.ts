@@ -1,4 +1,5 @@
 import type { FileSystem } from '../../host/file-system.ts';
+import { hasHostDevices } from './devices.ts';
 import { ImageAccounts } from './gather-accounts.ts';
 import { gatherCdiEdits } from './gather-cdi-edits.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
@@ -32,7 +33,7 @@ export async function gatherFacts(request: SpecRequest, sources: FactSources): P
     needsAccounts(request) ? sources.accounts.get(request) : { users: [], groups: [] },
     gatherMountSources(request, fs),
     gatherDevices(request, fs),
-    context?.privileged ? allHostDevices(fs) : [],
+    hasHostDevices(request) ? allHostDevices(fs) : [],
     loadSeccompProfile(context, machine, fs),
     sources.appArmor.refresh(),
     gatherCdiEdits(container, cdiSpecDirs, fs),

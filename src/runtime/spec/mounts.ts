@@ -26,7 +26,9 @@ export function containerMounts(request: SpecRequest, facts: SpecFacts): Contain
   const isWanted = ({ destination }: OciMount): boolean => !(taken.has('/dev') && destination.startsWith('/dev/'));
 
   const privileged = request.container.linux?.securityContext?.privileged === true;
-  const defaults = defaultMounts({ privileged }).filter((mount) => isFree(mount) && isWanted(mount));
+  const defaults = defaultMounts({ privileged, cgroupWritable: request.handler.cgroupWritable }).filter(
+    (mount) => isFree(mount) && isWanted(mount),
+  );
   const binds = [...requested, ...sandboxMounts(request).filter(isFree), ...volumeMounts(request)];
   // Shallow paths first, so that no mount covers those below it.
   binds.sort((a, b) => depth(a.destination) - depth(b.destination));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_HANDLER } from '../settings/runtime-settings.ts';
 import { execProcess } from './exec-process.ts';
 import { buildPauseSpec, type PauseRequest } from './pause-spec.ts';
 import { differences, MACHINE, sandboxConfig } from './testing/valid-request.ts';
@@ -11,6 +12,7 @@ const healthy: PauseRequest = {
   pauseProgram: '/usr/bin/catatonit',
   pinned: { network: '/ns/net', ipc: '/ns/ipc', uts: '/ns/uts' },
   machine: MACHINE,
+  handler: DEFAULT_HANDLER,
 };
 
 test('buildPauseSpec() has no rights', () => {

@@ -12,7 +12,7 @@ import { reachableOomScore } from './oom-score.ts';
 import { applySeccompProfile } from './seccomp.ts';
 import { selinuxLabels } from './selinux.ts';
 import type { SeccompProfile } from './spec-facts.ts';
-import type { SpecMachine } from './spec-request.ts';
+import type { SpecHandler, SpecMachine } from './spec-request.ts';
 
 /** Path of the program in its otherwise empty root. */
 const PROGRAM = '/pause';
@@ -32,6 +32,7 @@ export interface PauseRequest {
   /** The pinned namespaces. None with a user namespace: all must belong to it. */
   readonly pinned: Pick<SandboxNamespaces, 'network' | 'ipc' | 'uts'>;
   readonly machine: SpecMachine;
+  readonly handler: Pick<SpecHandler, 'cgroupDriver' | 'podAnnotations'>;
   /** Result of `loadSeccompProfile` for the sandbox's security context. */
   readonly seccomp?: SeccompProfile;
 }
@@ -49,7 +50,7 @@ export function buildPauseSpec(request: PauseRequest): OciSpec {
     root: { path: rootfs, readonly: true },
     ...(ownsUts && { hostname: config.hostname || machine.hostname }),
     mounts: [PROC, DEV, { destination: PROGRAM, type: 'bind', source: pauseProgram, options: ['bind', 'ro'] }],
-    annotations: pauseAnnotations(sandboxId, config),
+    annotations: pauseAnnotations(sandboxId, config, request.handler),
     linux: { ...pauseLinux(request), ...(labels && { mountLabel: labels.mountLabel }) },
   };
 }
@@ -80,7 +81,7 @@ function id(field: string, value = 0n): number {
   return checkId(`linux.security_context.${field}`, value);
 }
 
-function pauseLinux({ sandboxId, config, pinned, machine, seccomp }: PauseRequest): OciLinux {
+function pauseLinux({ sandboxId, config, pinned, machine, handler, seccomp }: PauseRequest): OciLinux {
   const options = config.linux?.securityContext?.namespaceOptions;
   const users = hasUserNamespace(options) ? options?.usernsOptions : undefined;
   const kinds = { network: options?.network, ipc: options?.ipc, uts: options?.network };
@@ -98,7 +99,7 @@ function pauseLinux({ sandboxId, config, pinned, machine, seccomp }: PauseReques
     // Sysctls of pinned namespaces are set when they are created.
     ...(users && { sysctl: config.linux?.sysctls ?? {} }),
     devices: [],
-    cgroupsPath: cgroupPath(config, sandboxId, machine.cgroupDriver),
+    cgroupsPath: cgroupPath(config, sandboxId, handler.cgroupDriver ?? machine.cgroupDriver),
     resources: { devices: [{ allow: false, access: 'rwm' }], cpu: { shares: CPU_SHARES } },
     ...(seccomp && { seccomp: applySeccompProfile(seccomp, [], machine) }),
     maskedPaths: ['/proc/acpi', '/proc/kcore', '/proc/keys', '/proc/timer_list', '/sys/firmware'],

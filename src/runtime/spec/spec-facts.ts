@@ -11,7 +11,7 @@ export interface SpecFacts {
   readonly mountSources: ReadonlyMap<number, MountSource>;
   /** By index in `container.devices`: the device, or all below the directory. */
   readonly devices: ReadonlyMap<number, readonly HostDevice[]>;
-  /** All devices of the machine for a privileged container; else none. */
+  /** All devices of the machine if the container gets them (`hasHostDevices`); else none. */
   readonly hostDevices: readonly HostDevice[];
   /** The profile that applies, with its conditions; absent: unconfined. */
   readonly seccomp?: SeccompProfile;

@@ -2,6 +2,7 @@ import type { ContainerConfig, PodSandboxConfig } from '../../cri/generated/runt
 import type { CgroupDriver } from '../../host/cgroups.ts';
 import type { ImageConfig } from '../images/image-store.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
+import type { HandlerSettings } from '../settings/runtime-settings.ts';
 import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
 /** Everything that the specification of a container is built from, except the facts of the machine (spec-facts.ts). */
@@ -34,12 +35,20 @@ export interface SpecRequest {
   readonly volumesDir: string;
   /** Features of the runtime that will run it. */
   readonly features: HandlerFeatures;
+  readonly handler: SpecHandler;
   readonly machine: SpecMachine;
 }
+
+/** The settings of the runtime handler that a specification depends on. */
+export type SpecHandler = Pick<
+  HandlerSettings,
+  'cgroupDriver' | 'cgroupWritable' | 'privilegedDevices' | 'podAnnotations' | 'containerAnnotations' | 'baseSpec'
+>;
 
 /** The capabilities of the machine, read once. */
 export interface SpecMachine {
   readonly cgroupVersion: 'v1' | 'v2';
+  /** Of handlers that have none of their own. */
   readonly cgroupDriver: CgroupDriver;
   readonly hugePages: boolean;
   readonly appArmor: boolean;

@@ -1,4 +1,5 @@
 import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeIdentity } from '../oci/oci-runtime.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 
 /**
@@ -19,6 +20,8 @@ export interface ContainerRecord {
   /** `ContainerStatus.image_ref` */
   readonly imageRef: string;
   readonly runtimeHandler: string;
+  /** That of its sandbox. */
+  readonly oci?: RuntimeIdentity;
   readonly createdAtNs: bigint;
   /** From the container config or the image; `SIGTERM` by default. */
   readonly stopSignal: string;

@@ -1,4 +1,5 @@
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeIdentity } from '../oci/oci-runtime.ts';
 import type { IdMap } from '../storage/snapshotter.ts';
 
 /**
@@ -15,6 +16,8 @@ export interface SandboxRecord {
   readonly id: string;
   readonly config: PodSandboxConfig;
   readonly runtimeHandler: string;
+  /** The runtime that it was created with; absent in records of older versions. */
+  readonly oci?: RuntimeIdentity;
   readonly createdAtNs: bigint;
   readonly state: SandboxRecordState;
   /** The file `<paths.sandbox(id)>/ns/<kind>` that pins each of its own namespaces; absent: the host's namespace. */

@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { parseConfigDocument } from '../../../src/app/config/parse-config-document.ts';
+import { decodeRuntimeConfig } from '../../../src/app/runtime-config/decode-runtime-config.ts';
+import { RUNTIME_CONFIGURATION } from '../../../src/app/runtime-config/runtime-config-schema.ts';
 import { parseId } from '../../../src/base/numeric-id.ts';
 import { parseCdiSpec } from '../../../src/runtime/cdi/parse-cdi-spec.ts';
 import { interfaceAddresses, sortByPreference, withVersion } from '../../../src/runtime/network/cni-result.ts';
@@ -10,6 +13,7 @@ import {
   parseSinglePlugin,
 } from '../../../src/runtime/network/network-config.ts';
 import { parseMonitorReport } from '../../../src/runtime/oci/runtime-output.ts';
+import { parseBaseSpec } from '../../../src/runtime/settings/base-spec.ts';
 import { parseGroups, parsePasswd } from '../../../src/runtime/spec/account-files.ts';
 import { parseSeccompProfile } from '../../../src/runtime/spec/parse-seccomp-profile.ts';
 import { recordFromText, recordToText } from '../../../src/runtime/store/record-text.ts';
@@ -101,6 +105,56 @@ export const CDI_SPEC: FuzzTarget = {
   tokens: ['"devices":', '"hooks":', '"deviceNodes":', '"hookName":"prestart"', '"env":', '"containerEdits":'],
   errors: [Error, SyntaxError],
   run: (input) => parseCdiSpec(JSON.parse(textOf(input))),
+};
+
+const RUNTIME_CONFIG_TEXT = `apiVersion: runtime.nodelet.io/v1alpha1
+kind: RuntimeConfiguration
+cniBinDirs: [/a, b]
+verbosity: 4
+runtimeHandlers:
+  kata: {runtimePath: /k, podAnnotations: ["a.*", "[a-c]"], cniConfDir: c, cniMaxConfNum: 2, cgroupWritable: true}
+`;
+
+/** The file of `nodelet cri --config`. */
+export const RUNTIME_CONFIG: FuzzTarget = {
+  name: 'runtime-config',
+  testInputs: 20,
+  seeds: texts(RUNTIME_CONFIG_TEXT),
+  tokens: [
+    'runtimeHandlers:',
+    'podAnnotations: ',
+    'cgroupDriver: ',
+    'null',
+    '[',
+    '\\\\',
+    '""',
+    '-1',
+    '&a',
+    '*a',
+    '<<: ',
+  ],
+  errors: [],
+  weightPerByte: 4096,
+  run: (input) => {
+    const { config } = parseConfigDocument(textOf(input), '/runtime.yaml', RUNTIME_CONFIGURATION);
+    return decodeRuntimeConfig(config, '/etc', () => {});
+  },
+};
+
+/** `baseRuntimeSpec` of a handler. */
+export const BASE_SPEC: FuzzTarget = {
+  name: 'base-spec',
+  seeds: texts(
+    JSON.stringify({
+      ociVersion: '1.1.0',
+      process: { rlimits: [{ type: 'RLIMIT_NOFILE', soft: 1, hard: 2 }], env: ['A=b'] },
+      annotations: { a: 'b' },
+      hooks: { poststop: [{ path: '/h', args: ['h'], env: ['A=b'], timeout: 1 }] },
+    }),
+  ),
+  tokens: ['"process":', '"rlimits":', '"hooks":', '"prestart":', '-1', '1e99', 'null', '""'],
+  errors: [Error],
+  run: (input) => parseBaseSpec(textOf(input)),
 };
 
 export const SECCOMP_PROFILE: FuzzTarget = {

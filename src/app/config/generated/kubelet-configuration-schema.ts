@@ -1,23 +1,12 @@
 // Generated from compat/ by tools/generate-config.ts; change those and run 'make generate'.
 
-export type ScalarKind = 'bool' | 'int32' | 'int64' | 'uint32' | 'float64' | 'string' | 'duration' | 'timeOrDuration' | 'quantity';
-
-export type FieldKind =
-  | { readonly kind: ScalarKind }
-  | { readonly kind: 'list' | 'map'; readonly of: FieldKind }
-  | { readonly kind: 'struct'; readonly name: StructName };
-
-export interface FieldSchema {
-  readonly type: FieldKind;
-  /** Zero is a value; otherwise zero means absence, and the default applies. */
-  readonly explicitZero: boolean;
-}
+import type { FieldSchema } from '../field-schema.ts';
 
 export type StructName = 'KubeletConfiguration' | 'KubeletAuthentication' | 'KubeletX509Authentication' | 'KubeletWebhookAuthentication' | 'KubeletAnonymousAuthentication' | 'KubeletAuthorization' | 'KubeletWebhookAuthorization' | 'MemorySwapConfiguration' | 'LoggingConfiguration' | 'VModuleItem' | 'FormatOptions' | 'OutputRoutingOptions' | 'ShutdownGracePeriodByPodPriority' | 'CrashLoopBackOffConfig' | 'MemoryReservation' | 'Taint' | 'TracingConfiguration' | 'UserNamespaces';
 
 /** Every struct that KubeletConfiguration reaches: field → its type. */
-export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema>>> = {
-  KubeletConfiguration: new Map<string, FieldSchema>([
+export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema<StructName>>>> = {
+  KubeletConfiguration: new Map<string, FieldSchema<StructName>>([
     ['enableServer', { type: { kind: "bool" }, explicitZero: true }],
     ['staticPodPath', { type: { kind: "string" }, explicitZero: false }],
     ['podLogsDir', { type: { kind: "string" }, explicitZero: false }],
@@ -144,73 +133,73 @@ export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchem
     ['failCgroupV1', { type: { kind: "bool" }, explicitZero: true }],
     ['userNamespaces', { type: { kind: "struct", name: "UserNamespaces" }, explicitZero: true }],
   ]),
-  KubeletAuthentication: new Map<string, FieldSchema>([
+  KubeletAuthentication: new Map<string, FieldSchema<StructName>>([
     ['x509', { type: { kind: "struct", name: "KubeletX509Authentication" }, explicitZero: false }],
     ['webhook', { type: { kind: "struct", name: "KubeletWebhookAuthentication" }, explicitZero: false }],
     ['anonymous', { type: { kind: "struct", name: "KubeletAnonymousAuthentication" }, explicitZero: false }],
   ]),
-  KubeletX509Authentication: new Map<string, FieldSchema>([
+  KubeletX509Authentication: new Map<string, FieldSchema<StructName>>([
     ['clientCAFile', { type: { kind: "string" }, explicitZero: false }],
   ]),
-  KubeletWebhookAuthentication: new Map<string, FieldSchema>([
+  KubeletWebhookAuthentication: new Map<string, FieldSchema<StructName>>([
     ['enabled', { type: { kind: "bool" }, explicitZero: true }],
     ['cacheTTL', { type: { kind: "duration" }, explicitZero: false }],
   ]),
-  KubeletAnonymousAuthentication: new Map<string, FieldSchema>([
+  KubeletAnonymousAuthentication: new Map<string, FieldSchema<StructName>>([
     ['enabled', { type: { kind: "bool" }, explicitZero: true }],
   ]),
-  KubeletAuthorization: new Map<string, FieldSchema>([
+  KubeletAuthorization: new Map<string, FieldSchema<StructName>>([
     ['mode', { type: { kind: "string" }, explicitZero: false }],
     ['webhook', { type: { kind: "struct", name: "KubeletWebhookAuthorization" }, explicitZero: false }],
   ]),
-  KubeletWebhookAuthorization: new Map<string, FieldSchema>([
+  KubeletWebhookAuthorization: new Map<string, FieldSchema<StructName>>([
     ['cacheAuthorizedTTL', { type: { kind: "duration" }, explicitZero: false }],
     ['cacheUnauthorizedTTL', { type: { kind: "duration" }, explicitZero: false }],
   ]),
-  MemorySwapConfiguration: new Map<string, FieldSchema>([
+  MemorySwapConfiguration: new Map<string, FieldSchema<StructName>>([
     ['swapBehavior', { type: { kind: "string" }, explicitZero: false }],
   ]),
-  LoggingConfiguration: new Map<string, FieldSchema>([
+  LoggingConfiguration: new Map<string, FieldSchema<StructName>>([
     ['format', { type: { kind: "string" }, explicitZero: false }],
     ['flushFrequency', { type: { kind: "timeOrDuration" }, explicitZero: false }],
     ['verbosity', { type: { kind: "uint32" }, explicitZero: false }],
     ['vmodule', { type: { kind: "list", of: { kind: "struct", name: "VModuleItem" } }, explicitZero: false }],
     ['options', { type: { kind: "struct", name: "FormatOptions" }, explicitZero: false }],
   ]),
-  VModuleItem: new Map<string, FieldSchema>([
+  VModuleItem: new Map<string, FieldSchema<StructName>>([
     ['filePattern', { type: { kind: "string" }, explicitZero: false }],
     ['verbosity', { type: { kind: "uint32" }, explicitZero: false }],
   ]),
-  FormatOptions: new Map<string, FieldSchema>([
+  FormatOptions: new Map<string, FieldSchema<StructName>>([
     ['text', { type: { kind: "struct", name: "OutputRoutingOptions" }, explicitZero: false }],
     ['json', { type: { kind: "struct", name: "OutputRoutingOptions" }, explicitZero: false }],
   ]),
-  OutputRoutingOptions: new Map<string, FieldSchema>([
+  OutputRoutingOptions: new Map<string, FieldSchema<StructName>>([
     ['splitStream', { type: { kind: "bool" }, explicitZero: false }],
     ['infoBufferSize', { type: { kind: "quantity" }, explicitZero: false }],
   ]),
-  ShutdownGracePeriodByPodPriority: new Map<string, FieldSchema>([
+  ShutdownGracePeriodByPodPriority: new Map<string, FieldSchema<StructName>>([
     ['priority', { type: { kind: "int32" }, explicitZero: false }],
     ['shutdownGracePeriodSeconds', { type: { kind: "int64" }, explicitZero: false }],
   ]),
-  CrashLoopBackOffConfig: new Map<string, FieldSchema>([
+  CrashLoopBackOffConfig: new Map<string, FieldSchema<StructName>>([
     ['maxContainerRestartPeriod', { type: { kind: "duration" }, explicitZero: true }],
   ]),
-  MemoryReservation: new Map<string, FieldSchema>([
+  MemoryReservation: new Map<string, FieldSchema<StructName>>([
     ['numaNode', { type: { kind: "int32" }, explicitZero: false }],
     ['limits', { type: { kind: "map", of: { kind: "quantity" } }, explicitZero: false }],
   ]),
-  Taint: new Map<string, FieldSchema>([
+  Taint: new Map<string, FieldSchema<StructName>>([
     ['key', { type: { kind: "string" }, explicitZero: false }],
     ['value', { type: { kind: "string" }, explicitZero: true }],
     ['effect', { type: { kind: "string" }, explicitZero: false }],
     ['timeAdded', { type: { kind: "string" }, explicitZero: true }],
   ]),
-  TracingConfiguration: new Map<string, FieldSchema>([
+  TracingConfiguration: new Map<string, FieldSchema<StructName>>([
     ['endpoint', { type: { kind: "string" }, explicitZero: true }],
     ['samplingRatePerMillion', { type: { kind: "int32" }, explicitZero: true }],
   ]),
-  UserNamespaces: new Map<string, FieldSchema>([
+  UserNamespaces: new Map<string, FieldSchema<StructName>>([
     ['idsPerPod', { type: { kind: "int64" }, explicitZero: true }],
   ]),
 };

@@ -13,6 +13,7 @@ import { type MemoryContainer, MemoryOciRuntime } from '../../oci/fake/memory-oc
 import type { OciSpec } from '../../oci/oci-spec.ts';
 import { type Containers, createContainers } from '../../server/create-containers.ts';
 import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
+import { DEFAULT_HANDLER } from '../../settings/runtime-settings.ts';
 import type { SpecMachine, SpecRequest } from '../../spec/spec-request.ts';
 import type { LifecycleEvent } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
@@ -128,7 +129,11 @@ async function containerDeps(world: Omit<ContainerWorld, 'containers'>, { nri, b
       find: (id: string) => sandboxes.get(id),
       filesOf: (id: string) => ({ hosts: `/${id}/h`, hostname: `/${id}/n`, resolvConf: `/${id}/r`, shm: `/${id}/s` }),
     },
-    runtimes: { handler: (name: string) => (name === '' ? oci : undefined), handlers: [{ name: '', ...features }] },
+    runtimes: {
+      at: () => oci,
+      handler: (name: string) => (name === '' ? oci : undefined),
+      handlers: [{ name: '', ...features, settings: DEFAULT_HANDLER }],
+    },
     images: {
       find: (reference: string) => images.find(({ id, repoTags }) => [id, ...repoTags].includes(reference)),
       list: () => images,
@@ -137,7 +142,7 @@ async function containerDeps(world: Omit<ContainerWorld, 'containers'>, { nri, b
     events: { publish: (event: LifecycleEvent) => void world.events.push(event) },
     machine: MACHINE,
     buildSpec: buildSpec ?? (async (request: SpecRequest) => plainSpec(request)),
-    ociCommand: async (_program: string, [command, id]: readonly string[]) =>
+    ociCommand: async (_runtime: unknown, [command, id]: readonly string[]) =>
       command === 'state' ? stateOutput(oci.containers.get(id ?? '')) : finished(1, 'unknown command'),
     bootId: world.bootId,
   };

@@ -24,6 +24,7 @@ export const CACHE_DIR = '/var/lib/nodelet/cni';
 
 export const POD: NetworkedPod = {
   sandboxId: 's1',
+  runtimeHandler: '',
   namespacePath: '/run/netns/s1',
   name: 'web',
   namespace: 'default',
@@ -42,9 +43,9 @@ export class CniWorld {
   readonly answers = new Map<string, PluginAnswer | Promise<PluginAnswer>>();
   #lastAddress = 1;
 
-  async write(name: string, config: unknown): Promise<void> {
-    await this.host.fs.makeDirectory(CONF_DIR);
-    await this.host.fs.writeFile(`${CONF_DIR}/${name}`, typeof config === 'string' ? config : JSON.stringify(config));
+  async write(name: string, config: unknown, folder = CONF_DIR): Promise<void> {
+    await this.host.fs.makeDirectory(folder);
+    await this.host.fs.writeFile(`${folder}/${name}`, typeof config === 'string' ? config : JSON.stringify(config));
   }
 
   /** Installs a plugin in `/opt/cni/bin` by default. */
@@ -75,6 +76,7 @@ export class CniWorld {
         maxConfigs: 1,
         setUpSerially: false,
         ipPreference: 'ipv4',
+        handlers: new Map(),
         ...settings,
       },
     });

@@ -22,6 +22,10 @@ export class MemoryPodNetwork implements PodNetwork {
     return this.networkStatus;
   }
 
+  handlerStatuses(): ReadonlyMap<string, NetworkStatus> {
+    return new Map();
+  }
+
   async setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses> {
     signal.throwIfAborted();
     this.setUps.push(pod);

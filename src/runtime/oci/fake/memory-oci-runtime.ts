@@ -51,6 +51,7 @@ const SIGKILL = 9;
  */
 export class MemoryOciRuntime implements OciRuntime {
   readonly program: string;
+  readonly stateRoot = '/run/oci';
   /** Called at each start; by default a container runs until it is killed. */
   onStart: (container: MonitoredContainer) => MemoryProgram = () => ({ kind: 'runs' });
   /** Called at each exec; by default it ends at once with exit code 0. */

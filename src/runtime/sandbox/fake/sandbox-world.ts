@@ -6,6 +6,7 @@ import { type Nri, noNri } from '../../nri/nri.ts';
 import { MemoryOciRuntime } from '../../oci/fake/memory-oci-runtime.ts';
 import { createSandboxes, type Sandboxes } from '../../server/create-sandboxes.ts';
 import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
+import { DEFAULT_HANDLER } from '../../settings/runtime-settings.ts';
 import type { LifecycleEvent } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
 import { decodeSandboxRecord } from '../decode-sandbox-record.ts';
@@ -120,9 +121,10 @@ async function sandboxDeps(world: Machine, bootId: string): Promise<SandboxDeps>
     }),
     runtimes: {
       handler: (name) => (name === '' || name === 'plain' ? oci : undefined),
+      at: () => oci,
       handlers: [
-        { name: '', ...features },
-        { name: 'plain', ...features, userNamespaces: false },
+        { name: '', ...features, settings: DEFAULT_HANDLER },
+        { name: 'plain', ...features, userNamespaces: false, settings: DEFAULT_HANDLER },
       ],
     },
     nri: new Proxy(noNri, { get: (_, call) => Reflect.get(world.nri, call) }),

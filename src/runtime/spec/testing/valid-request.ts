@@ -1,6 +1,7 @@
 /** A valid container request with its facts. */
 import { isDeepStrictEqual } from 'node:util';
 import { ContainerConfig, PodSandboxConfig } from '../../../cri/generated/runtime-v1.ts';
+import { DEFAULT_HANDLER } from '../../settings/runtime-settings.ts';
 import { APPARMOR_DISABLED } from '../apparmor-default.ts';
 import { ALL_CAPABILITIES } from '../capabilities.ts';
 import type { SpecFacts } from '../spec-facts.ts';
@@ -53,6 +54,7 @@ export function validRequest(change: Partial<SpecRequest> = {}): SpecRequest {
     imageVolumes: new Map(),
     volumesDir: '/data/volumes',
     features: { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true },
+    handler: DEFAULT_HANDLER,
     machine: MACHINE,
     ...change,
   };
