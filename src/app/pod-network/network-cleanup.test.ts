@@ -4,6 +4,7 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { removeNetwork } from './network-cleanup.ts';
 
 const never = new AbortController().signal;
+const IPTABLES = { change: 'iptables', save: 'iptables-save', mayFail: false };
 const SHARED = [
   '*nat',
   ':CNI-HOSTPORT-DNAT - [0:0]',
@@ -24,7 +25,8 @@ test('removeNetwork() keeps the shared chains when another network starts to use
     stderr('iptables: Directory not empty.\n');
     return 1;
   });
-  await removeNetwork({ fs, processes, bridge: 'nodelet0' }, { ownsHostPortChains: true, emptyChains: [] }, never);
+  const parts = { fs, processes, bridge: 'nodelet0', ruleSets: [IPTABLES], hasNft: false };
+  await removeNetwork(parts, { ownsHostPortChains: true, emptyChains: [] }, never);
   assert.deepEqual(changes, [
     '-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
     '-F CNI-HOSTPORT-DNAT',

@@ -70,7 +70,7 @@ class CniNetworks implements CniPodNetwork {
   constructor(deps: PodNetworkDeps) {
     const { settings, fs, processes, clock, log, environment = PLUGIN_ENVIRONMENT } = deps;
     this.#deps = deps;
-    this.#plugins = { processes, clock, binDirs: settings.binDirs, environment };
+    this.#plugins = { processes, fs, clock, binDirs: settings.binDirs, environment };
     this.#cache = openAttachmentCache(fs, deps.cacheDir);
     const { confDir, maxConfigs } = settings;
     const onChange = ({ networks, errors }: LoadedNetworks): void => {
