@@ -13,9 +13,9 @@ import {
 const MISSING: NatProgram = { state: 'missing' };
 const USABLE: NatProgram = { state: 'usable' };
 const failing = (error: string): NatProgram => ({ state: 'failing', error });
-const none = (problems: string): NatChoice => ({
+const none = (errors: string): NatChoice => ({
   kind: 'none',
-  error: `pods cannot have a network of their own: ${problems}`,
+  error: `pods cannot have a network of their own: ${errors}`,
 });
 
 const MACHINES: Record<string, { facts: Partial<NatFacts>; choice: NatChoice }> = {

@@ -31,11 +31,11 @@ export type NatChoice =
 export function chooseNatBackend({ iptables, nft, hasPortmap }: NatFacts): NatChoice {
   if (iptables.state === 'usable' && (hasPortmap || nft.state !== 'usable')) return { kind: 'iptables' };
   if (nft.state === 'usable') return { kind: 'nftables' };
-  const problems = [problemOf('iptables', iptables), problemOf('nft', nft)].join(', and ');
-  return { kind: 'none', error: `pods cannot have a network of their own: ${problems}; ${remedy(iptables, nft)}` };
+  const errors = [errorOf('iptables', iptables), errorOf('nft', nft)].join(', and ');
+  return { kind: 'none', error: `pods cannot have a network of their own: ${errors}; ${remedy(iptables, nft)}` };
 }
 
-function problemOf(name: string, program: NatProgram): string {
+function errorOf(name: string, program: NatProgram): string {
   switch (program.state) {
     case 'missing':
       return `${name} is not installed`;

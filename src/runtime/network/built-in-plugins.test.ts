@@ -152,7 +152,7 @@ test('CHECK counts the rules', async () => {
   await assert.rejects(network.check(other, signal), { message: /2 of 2 host port rules are missing$/ });
 });
 
-test('a host address that is none does not get into a script', async () => {
+test('an invalid host address does not get into a script', async () => {
   const { world, calls } = await nftWorld();
   const pod = await world.pod({ portMappings: [port({ hostIp: '1.2.3.4 drop' })] });
   await assert.rejects(world.network().setUp(pod, signal), {
