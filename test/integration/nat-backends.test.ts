@@ -176,4 +176,27 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: "${IMA
       assertNothingLeft(machine, nodelet);
     });
   });
+
+  test('rules that no program of the machine can remove are reported, and removed when it is back', async (t) => {
+    const machine = await machineFor(t, 'nft');
+    await on(machine, async (nodelet) => {
+      const withoutPort = nodelet.write('web.yaml', webPod(8080).replace(/^ +ports: .*\n/m, ''));
+      const crashed = nodelet.run(withoutPort);
+      await crashed.line(/web\/main \| asked/);
+      crashed.process.kill('SIGKILL');
+      await crashed.exited;
+      machine.use('iptables-nft');
+      const second = nodelet.run(withoutPort);
+      await second.line(/web +● ready/);
+      second.process.kill('SIGTERM');
+      assert.equal(await second.exited, 0, second.output());
+      assert.match(second.output(), /NAT rules of the pods are left.*nftables/);
+      assert.match(second.output(), /something is left behind; the next 'nodelet run' removes it/);
+      machine.showNft();
+      const third = nodelet.run(withoutPort);
+      await third.line(/web\/main \| asked/);
+      await stop(third);
+      assertNothingLeft(machine, nodelet);
+    });
+  });
 });

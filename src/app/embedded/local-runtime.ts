@@ -17,6 +17,7 @@ import {
   emptyChains,
   hostPortChainsExist,
   type NetworkParts,
+  packagesForRemoval,
   removeNetwork,
   removeStaleMasquerade,
   removeUnusedBridge,
@@ -152,6 +153,7 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
     bootId,
     stateDir: parts.stateDir,
     podCidr,
+    backend: nat.kind,
     hostPortChainsExist: chainsExist,
   });
   await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before the first rule that only this record names
@@ -186,7 +188,7 @@ async function cleanUpFailedStart(parts: Parts): Promise<void> {
     for (const folder of [sandboxRecords, containerRecords]) {
       if ((await fs.stat(folder)) !== undefined && (await fs.readDirectory(folder)).length > 0) return;
     }
-    const record = (await readNetworkRecord(parts)) ?? { ownsHostPortChains: false };
+    const record = (await readNetworkRecord(parts)) ?? { ownsHostPortChains: false, backends: [] };
     const signal = clock.deadline(CLEANUP_MS);
     await removeLeftovers(parts, record, await emptyChains(network, signal), signal);
   } catch (error) {
@@ -204,18 +206,24 @@ async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: Netwo
     log.warn('pods are left: they and their network are kept', { bridge: network.bridge });
     return false;
   }
-  await removeLeftovers(parts, record, chains, signal);
-  return true;
+  return removeLeftovers(parts, record, chains, signal);
 }
 
+/** Resolves to whether nothing is left. */
 async function removeLeftovers(
   parts: Parts,
-  { ownsHostPortChains }: Pick<NetworkRecord, 'ownsHostPortChains'>,
+  { ownsHostPortChains, backends }: Pick<NetworkRecord, 'ownsHostPortChains' | 'backends'>,
   chains: readonly string[],
   signal: AbortSignal,
-): Promise<void> {
-  const { fs } = parts.host;
-  await removeNetwork(parts.network, { ownsHostPortChains, emptyChains: chains }, signal);
-  await fs.removeTree(runtimeFolders(parts).stateDir);
-  await fs.remove(parts.networkRecord);
+): Promise<boolean> {
+  const { host, network, networkRecord, log } = parts;
+  await removeNetwork(network, { ownsHostPortChains, emptyChains: chains }, signal);
+  await host.fs.removeTree(runtimeFolders(parts).stateDir);
+  const packages = packagesForRemoval(network, backends);
+  if (packages.length > 0) {
+    log.warn('NAT rules of the pods are left: their program is gone', { bridge: network.bridge, install: packages });
+    return false;
+  }
+  await host.fs.remove(networkRecord);
+  return true;
 }

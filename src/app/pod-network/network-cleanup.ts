@@ -1,7 +1,7 @@
 import { DEFAULT_PATH } from '../../base/default-path.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
-import { ensureMasquerade, removeTable } from '../../runtime/network/default-bridge.ts';
+import { ensureMasquerade, type NatBackend, removeTable } from '../../runtime/network/default-bridge.ts';
 import { hasTable } from '../../runtime/network/nft-table.ts';
 import type { IptablesPrograms } from './nat-backend.ts';
 import {
@@ -54,6 +54,14 @@ async function removeRules(
   if (!ownsHostPortChains) return;
   const removal = hostPortChainRemoval(remaining);
   await changeNat(parts, rules, removal, signal).catch(() => signal.throwIfAborted()); // another network has started to use them
+}
+
+/** The packages without which the rules of some of these backends cannot be removed. */
+export function packagesForRemoval(
+  { ruleSets, hasNft }: Pick<NetworkParts, 'ruleSets' | 'hasNft'>,
+  backends: readonly NatBackend[],
+): readonly NatBackend[] {
+  return backends.filter((backend) => (backend === 'nftables' ? !hasNft : ruleSets.length === 0));
 }
 
 /** Removes masquerade rules of this network for ranges other than `podCidrs`: a crashed process left them. */
