@@ -112,6 +112,11 @@ export class IsolatedMachine {
     return this.#run([...this.#net, 'ip', '-o', 'link']);
   }
 
+  /** Changes its rules. */
+  nft(command: string): void {
+    this.#run([...this.#net, 'nft', command]);
+  }
+
   /** A server in the outside network that answers each client with the client's address. */
   async serveOutside(port: number): Promise<void> {
     const answer = `require('node:net').createServer((s) => s.on('error', () => {}).end(s.remoteAddress + '\\n')).listen(${port}, '0.0.0.0', () => console.log('ready'))`;

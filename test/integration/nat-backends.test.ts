@@ -96,6 +96,27 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: "${IMA
     await run.line(/client +● ready/);
   }
 
+  test('nft: a pod with host ports opens no way to loopback services of the machine', async (t) => {
+    const machine = await machineFor(t, 'nft');
+    await on(machine, async (nodelet) => {
+      const admin = '    securityContext: {capabilities: {add: [NET_ADMIN]}}\n';
+      const run = nodelet.run(nodelet.write('web.yaml', `${webPod(8080)}${admin}`));
+      await run.line(/web\/main \| asked/);
+      const gateway = nodelet.podCidr.replace('.0/24', '.1');
+      const toMachine = `ip route del local 127.0.0.1 table local; ip route del local 127.0.0.0/8 table local; ip route add 127.0.0.1 via ${gateway} && ip route get 127.0.0.1`;
+      const routed = await nodelet.command('exec', 'web', '--', 'sh', '-c', toMachine);
+      assert.match(routed.stdout, new RegExp(`127\\.0\\.0\\.1 via ${RegExp.escape(gateway)}`), routed.stderr);
+      const input = `rule inet nodelet-${nodelet.bridge} input ip daddr 127.0.0.1 tcp dport 7000 counter`;
+      machine.nft(`insert ${input} comment "arrived"`);
+      machine.nft(`add ${input} comment "passed"`);
+      await nodelet.command('exec', 'web', '--', 'nc', '-w', '2', '127.0.0.1', '7000');
+      assert.match(machine.rules(), /counter packets [1-9]\d* bytes \d+ comment "arrived"/);
+      assert.match(machine.rules(), /counter packets 0 bytes 0 comment "passed"/);
+      await stop(run);
+      assertNothingLeft(machine, nodelet);
+    });
+  });
+
   test('neither: a pod on the network of the machine runs, others wait with the names of the packages', async (t) => {
     const machine = await machineFor(t, 'none');
     await on(machine, async (nodelet) => {
@@ -189,7 +210,7 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: "${IMA
       const second = nodelet.run(withoutPort);
       await second.line(/web +● ready/);
       second.process.kill('SIGTERM');
-      assert.equal(await second.exited, 0, second.output());
+      assert.equal(await second.exited, 1, second.output());
       assert.match(second.output(), /NAT rules of the pods are left.*nftables/);
       assert.match(second.output(), /something is left behind; the next 'nodelet run' removes it/);
       machine.showNft();
