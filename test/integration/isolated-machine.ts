@@ -123,7 +123,7 @@ export class IsolatedMachine {
     await this.#hold(...this.#outside, process.execPath, '-e', answer);
   }
 
-  /** The answer of a server to a client on the machine or outside. Empty if there is none. */
+  /** The answer of a server to a client on the machine or outside. Empty without a server. */
   ask(from: 'machine' | 'outside', host: string, port: number): string {
     const prefix = from === 'machine' ? this.#net : this.#outside;
     try {
