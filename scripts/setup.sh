@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 # runc is for machines whose control groups crun refuses. libatomic1 is for Node.js, whose binary from npm is linked
 # against it. The tests compare the default seccomp profile with that of golang-github-containers-common.
 readonly PACKAGES=(conmon crun runc containernetworking-plugins busybox-static catatonit iproute2 iptables libatomic1)
-readonly TEST_PACKAGES=(containerd golang-github-containers-common openssl)
+readonly TEST_PACKAGES=(containerd golang-github-containers-common nftables openssl)
 readonly REGISTRY=.tools/registry
 readonly NODE_MAJOR=24
 

@@ -35,8 +35,11 @@ export class TestNodelet {
   readonly bridge: string;
   readonly podCidr: string;
   readonly #running = new Set<ChildProcess>();
+  readonly #prefix: readonly string[];
 
-  constructor() {
+  /** `prefix` enters another machine. */
+  constructor(prefix: readonly string[] = []) {
+    this.#prefix = prefix;
     this.folder = mkdtempSync(join(tmpdir(), 'nodelet-run-'));
     this.rootDir = join(this.folder, 'root');
     this.stateDir = join(this.folder, 'state');
@@ -54,7 +57,7 @@ export class TestNodelet {
 
   /** Runs a command to its end. */
   async command(...args: string[]): Promise<CommandResult> {
-    const started = spawn(BIN, this.#withState(args), { stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = this.#spawn(this.#withState(args));
     const [stdout, stderr] = [collect(started.stdout), collect(started.stderr)];
     const exitCode = await exitOf(started);
     return { exitCode, stdout: stdout(), stderr: stderr() };
@@ -62,7 +65,7 @@ export class TestNodelet {
 
   run(...args: string[]): RunningNodelet {
     const options = ['run', '--root', this.rootDir, '--state', this.stateDir, '--pod-cidr', this.podCidr];
-    const started = spawn(BIN, [...options, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = this.#spawn([...options, ...args]);
     this.#running.add(started);
     return watch(started);
   }
@@ -96,6 +99,11 @@ export class TestNodelet {
     }
     tidy?.();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #spawn(args: readonly string[]) {
+    const [program = BIN, ...rest] = [...this.#prefix, BIN, ...args];
+    return spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
   #withState(args: readonly string[]): string[] {

@@ -12,7 +12,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { Protocol } from '../../src/cri/generated/runtime-v1.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { createPodNetwork } from '../../src/runtime/network/create-pod-network.ts';
-import { defaultBridgeConfig, ensureMasquerade, removeMasquerade } from '../../src/runtime/network/default-bridge.ts';
+import { defaultBridgeConfig, ensureMasquerade } from '../../src/runtime/network/default-bridge.ts';
 import type { NetworkedPod } from '../../src/runtime/network/pod-network.ts';
 import type { NetworkSettings } from '../../src/runtime/settings/runtime-settings.ts';
 import { claimSubnet } from './claimed-subnet.ts';
@@ -28,7 +28,7 @@ const mark = `nln${randomBytes(4).toString('hex')}`;
 const bridge = `${mark}br`;
 const folder = mkdtempSync(join(tmpdir(), 'nodelet-network-'));
 const { v4, v6 } = claimSubnet();
-const masquerade = { bridge, podCidrs: [v4, v6] };
+const masquerade = { backend: 'iptables', bridge, podCidrs: [v4, v6] } as const;
 /** The prefix of an address in it: `10.64.0.`, `fd00:4000::`. */
 const [prefix4, prefix6] = [v4.replace('0/24', ''), v6.replace('/64', '')];
 let lastPod = 0;
@@ -76,7 +76,7 @@ function network(place: string, settings: Partial<NetworkSettings> = {}) {
 async function place(podCidrs: readonly string[] = masquerade.podCidrs): Promise<string> {
   const made = mkdtempSync(join(folder, 'case-'));
   await fs.makeDirectory(join(made, 'net.d'));
-  const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: join(made, 'ipam') });
+  const config = defaultBridgeConfig({ backend: 'iptables', bridge, podCidrs, ipamDir: join(made, 'ipam') });
   writeFileSync(join(made, 'net.d', '10-default.conflist'), config);
   return made;
 }
@@ -97,6 +97,15 @@ function newPod(given: Partial<NetworkedPod> = {}): NetworkedPod {
   };
 }
 
+function removeMasquerade(program: string): void {
+  const rules = execFileSync(program, ['-w', '-t', 'nat', '-S', 'POSTROUTING'], { encoding: 'utf8' }).split('\n');
+  for (const rule of rules.filter((line) => line.includes(`"nodelet ${bridge}"`))) {
+    const words = rule.replaceAll(`"nodelet ${bridge}"`, `nodelet_${bridge}`).split(' ').slice(1);
+    const args = words.map((word) => (word === `nodelet_${bridge}` ? `nodelet ${bridge}` : word));
+    execFileSync(program, ['-w', '-t', 'nat', '-D', ...args]);
+  }
+}
+
 before(async () => {
   if (skip === false) await ensureMasquerade(processes, masquerade, signal);
 });
@@ -105,7 +114,7 @@ after(async () => {
   if (skip === false) {
     for (const name of namespacesOfRun()) ip('netns', 'del', name);
     if (ip('-o', 'link').includes(`: ${bridge}:`)) ip('link', 'del', bridge);
-    await removeMasquerade(processes, masquerade, signal);
+    for (const program of ['iptables', 'ip6tables']) removeMasquerade(program);
   }
   rmSync(folder, { recursive: true, force: true });
 });

@@ -7,26 +7,30 @@ import { connectInProcess } from '../../cri/in-process.ts';
 import type { Cri } from '../../cri/services.ts';
 import { FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
-import { defaultBridgeConfig, ensureMasquerade, removeMasquerade } from '../../runtime/network/default-bridge.ts';
+import { defaultBridgeConfig, ensureMasquerade, unavailableConfig } from '../../runtime/network/default-bridge.ts';
 import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { SpaceError } from '../../runtime/storage/space-guard.ts';
 import { BUSYBOX_IMAGE, ensureBusybox } from '../images/local-images.ts';
 import { bridgeName } from '../pod-network/bridge-name.ts';
+import { chooseNatBackend, type NatChoice } from '../pod-network/nat-backend.ts';
 import {
   emptyChains,
   hostPortChainsExist,
+  type NetworkParts,
+  packagesForRemoval,
   removeNetwork,
   removeStaleMasquerade,
   removeUnusedBridge,
 } from '../pod-network/network-cleanup.ts';
+import { readNatFacts } from '../pod-network/read-nat-facts.ts';
 import { runtimeFolders } from './embedded-settings.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
+import { CNI_BIN_DIRS } from './missing-programs.ts';
 import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
 import { type EmbeddedOptions, type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 import { StartupError } from './startup-error.ts';
 
 const CLEANUP_MS = 30_000;
-const CNI_BIN_DIRS = ['/usr/lib/cni', '/opt/cni/bin'];
 
 export interface LocalRuntimeOptions {
   readonly host: Host;
@@ -62,23 +66,18 @@ export interface LocalRuntime {
 }
 
 interface Parts extends LocalRuntimeOptions {
-  readonly bridge: string;
   readonly networkRecord: string;
   readonly cniConfDir: string;
+  readonly nat: NatChoice;
+  readonly network: NetworkParts;
 }
 
 /** Rejects with a `StartupError` for the user. */
 export async function startLocalRuntime(options: LocalRuntimeOptions, signal: AbortSignal): Promise<LocalRuntime> {
-  const folders = runtimeFolders(options);
-  const parts: Parts = {
-    ...options,
-    bridge: bridgeName(options.rootDir),
-    networkRecord: `${folders.rootDir}/network.json`,
-    cniConfDir: `${folders.stateDir}/cni`,
-  };
   const { host, podCidr } = options;
-  const { fs, mounts } = host;
-  await checkLocalPreconditions({ fs, mounts, bridge: parts.bridge, podCidr });
+  const bridge = bridgeName(options.rootDir);
+  await checkLocalPreconditions({ fs: host.fs, mounts: host.mounts, bridge, podCidr });
+  const parts = await readParts(options, bridge, signal);
   const prepared = Promise.withResolvers<NetworkRecord>();
   let isClaimed = false;
   const prepare = async (): Promise<void> => {
@@ -109,6 +108,20 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   };
 }
 
+async function readParts(options: LocalRuntimeOptions, bridge: string, signal: AbortSignal): Promise<Parts> {
+  const folders = runtimeFolders(options);
+  const { fs, processes } = options.host;
+  const machine = { fs, processes, bridge, podCidr: options.podCidr, cniBinDirs: CNI_BIN_DIRS };
+  const { facts, ruleSets } = await readNatFacts(machine, signal);
+  return {
+    ...options,
+    networkRecord: `${folders.rootDir}/network.json`,
+    cniConfDir: `${folders.stateDir}/cni`,
+    nat: chooseNatBackend(facts),
+    network: { fs, processes, bridge, ruleSets, hasNft: facts.nft.state === 'usable' },
+  };
+}
+
 /** A full disk is an error only if there are no pods that could continue without the image. */
 async function prepareImages(
   { host, rootDir, log }: Parts,
@@ -129,13 +142,11 @@ async function prepareImages(
 }
 
 async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<NetworkRecord> {
-  const { host, bridge, podCidr, cniConfDir, networkRecord } = parts;
+  const { host, network, nat, podCidr, cniConfDir, networkRecord, log } = parts;
   const { fs, processes } = host;
-  const network = { fs, processes, bridge };
+  const { bridge } = network;
   await fs.makeDirectory(cniConfDir, 0o711);
-  const podCidrs = [podCidr];
-  const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: `${runtimeFolders(parts).rootDir}/ipam` });
-  await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, config, { mode: 0o600 });
+  await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, networkConfig(parts), { mode: 0o600 });
   const previous = await readNetworkRecord(parts);
   const bootId = (await fs.readText('/proc/sys/kernel/random/boot_id')).trim();
   const chainsExist = await hostPortChainsExist(network, signal);
@@ -143,12 +154,24 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
     bootId,
     stateDir: parts.stateDir,
     podCidr,
+    backend: nat.kind,
     hostPortChainsExist: chainsExist,
   });
   await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before the first rule that only this record names
   await removeStaleMasquerade(network, record.podCidrs, signal);
-  await Promise.all([removeUnusedBridge(network, signal), ensureMasquerade(processes, { bridge, podCidrs }, signal)]);
+  if (nat.kind === 'none') log.warn('pods get no network', { error: nat.error });
+  const masqueraded =
+    nat.kind !== 'none' && ensureMasquerade(processes, { ...record, backend: nat.kind, bridge }, signal);
+  await Promise.all([removeUnusedBridge(network, signal), masqueraded]);
   return record;
+}
+
+function networkConfig(parts: Parts): string {
+  const { nat, network, podCidr } = parts;
+  const { bridge } = network;
+  if (nat.kind === 'none') return unavailableConfig(bridge, nat.error);
+  const ipamDir = `${runtimeFolders(parts).rootDir}/ipam`;
+  return defaultBridgeConfig({ backend: nat.kind, bridge, podCidrs: [podCidr], ipamDir });
 }
 
 async function readNetworkRecord({ host: { fs }, networkRecord }: Parts): Promise<NetworkRecord | undefined> {
@@ -159,46 +182,49 @@ async function readNetworkRecord({ host: { fs }, networkRecord }: Parts): Promis
 
 /** Removes everything of a failed or aborted start, unless there are pods of a previous process. Never rejects. */
 async function cleanUpFailedStart(parts: Parts): Promise<void> {
-  const { host, log, bridge, podCidr } = parts;
-  const { fs, processes, clock } = host;
+  const { host, log, network } = parts;
+  const { fs, clock } = host;
   const { sandboxRecords, containerRecords } = runtimePaths(runtimeFolders(parts));
   try {
     for (const folder of [sandboxRecords, containerRecords]) {
       if ((await fs.stat(folder)) !== undefined && (await fs.readDirectory(folder)).length > 0) return;
     }
-    const record = (await readNetworkRecord(parts)) ?? { ownsHostPortChains: false, podCidrs: [podCidr] };
+    const record = (await readNetworkRecord(parts)) ?? { ownsHostPortChains: false, backends: [] };
     const signal = clock.deadline(CLEANUP_MS);
-    await removeLeftovers(parts, record, await emptyChains({ fs, processes, bridge }, signal), signal);
+    await removeLeftovers(parts, record, await emptyChains(network, signal), signal);
   } catch (error) {
     log.warn('cannot clean up a failed start; the next start does', { error });
   }
 }
 
 async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: NetworkRecord): Promise<boolean> {
-  const { host, log, bridge } = parts;
-  const { fs, processes, clock } = host;
-  const signal = clock.deadline(CLEANUP_MS);
+  const { host, log, network } = parts;
+  const signal = host.clock.deadline(CLEANUP_MS);
   const isEmpty = runtime.isEmpty();
-  const chains = isEmpty ? await emptyChains({ fs, processes, bridge }, signal) : [];
+  const chains = isEmpty ? await emptyChains(network, signal) : [];
   await runtime.close();
   if (!isEmpty) {
-    log.warn('pods are left: they and their network are kept', { bridge });
+    log.warn('pods are left: they and their network are kept', { bridge: network.bridge });
     return false;
   }
-  await removeLeftovers(parts, record, chains, signal);
-  return true;
+  return removeLeftovers(parts, record, chains, signal);
 }
 
+/** Resolves to whether nothing is left. */
 async function removeLeftovers(
   parts: Parts,
-  { ownsHostPortChains, podCidrs }: Pick<NetworkRecord, 'ownsHostPortChains' | 'podCidrs'>,
+  { ownsHostPortChains, backends }: Pick<NetworkRecord, 'ownsHostPortChains' | 'backends'>,
   chains: readonly string[],
   signal: AbortSignal,
-): Promise<void> {
-  const { bridge, host } = parts;
-  const { fs, processes } = host;
-  await removeMasquerade(processes, { bridge, podCidrs }, signal);
-  await removeNetwork({ fs, processes, bridge }, { ownsHostPortChains, emptyChains: chains }, signal);
-  await fs.removeTree(runtimeFolders(parts).stateDir);
-  await fs.remove(parts.networkRecord);
+): Promise<boolean> {
+  const { host, network, networkRecord, log } = parts;
+  await removeNetwork(network, { ownsHostPortChains, emptyChains: chains }, signal);
+  await host.fs.removeTree(runtimeFolders(parts).stateDir);
+  const packages = packagesForRemoval(network, backends);
+  if (packages.length > 0) {
+    log.warn('NAT rules of the pods are left: their program is gone', { bridge: network.bridge, install: packages });
+    return false;
+  }
+  await host.fs.remove(networkRecord);
+  return true;
 }

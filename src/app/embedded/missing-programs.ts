@@ -1,17 +1,26 @@
-import { DEFAULT_PATH } from '../../base/default-path.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { findFile, programPath } from '../pod-network/program-path.ts';
+
+/** Debian's folder of CNI plugins, and that of the project's own releases. */
+export const CNI_BIN_DIRS = ['/usr/lib/cni', '/opt/cni/bin'];
 
 /** Alternatives by the names that users know; one of each list is enough. */
 const FOR_CONTAINERS: readonly (readonly string[])[] = [['conmon'], ['crun', 'runc']];
-const FOR_LOCAL_NETWORK: readonly (readonly string[])[] = [['ip'], ['iptables'], ['iptables-save']];
+/** Without iptables and nft, only pods on the machine's own network run (`chooseNatBackend`). */
+const FOR_LOCAL_NETWORK: readonly (readonly string[])[] = [['ip']];
 
-const LOCAL_FILES: ReadonlyArray<readonly [path: string, name: string]> = [
-  ['/usr/bin/catatonit', 'catatonit'],
-  ['/bin/busybox', 'busybox-static'],
-  ...['bridge', 'host-local', 'portmap'].map(
-    (plugin) => [`/usr/lib/cni/${plugin}`, `the CNI plugin ${plugin}`] as const,
-  ),
+const LOCAL_FILES: readonly NeededFile[] = [
+  { folders: ['/usr/bin'], file: 'catatonit', name: 'catatonit' },
+  { folders: ['/bin'], file: 'busybox', name: 'busybox-static' },
+  ...['bridge', 'host-local'].map((file) => ({ folders: CNI_BIN_DIRS, file, name: `the CNI plugin ${file}` })),
 ];
+
+interface NeededFile {
+  /** One of them is enough. */
+  readonly folders: readonly string[];
+  readonly file: string;
+  readonly name: string;
+}
 
 /** The programs that the embedded runtime needs and this machine does not have. */
 export function missingForRuntime(fs: FileSystem): Promise<readonly string[]> {
@@ -26,13 +35,15 @@ export function missingForLocalRuntime(fs: FileSystem): Promise<readonly string[
 async function missing(
   fs: FileSystem,
   programs: readonly (readonly string[])[],
-  files: typeof LOCAL_FILES,
+  files: readonly NeededFile[],
 ): Promise<readonly string[]> {
   const absent = programs.map(async (names) => {
     const found = await Promise.all(names.map((name) => programPath(fs, name)));
     return found.every((path) => path === undefined) ? [names.join(' or ')] : [];
   });
-  const absentFiles = files.map(async ([path, name]) => ((await fs.stat(path)) === undefined ? [name] : []));
+  const absentFiles = files.map(async ({ folders, file, name }) =>
+    (await findFile(fs, folders, file)) === undefined ? [name] : [],
+  );
   return (await Promise.all([...absent, ...absentFiles])).flat();
 }
 
@@ -41,13 +52,4 @@ export function missingText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const listed = names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   return `${listed} ${names.length === 1 ? 'is' : 'are'} not installed; run 'make setup'`;
-}
-
-/** Returns `undefined` if no folder of the search path has the program. */
-async function programPath(fs: Pick<FileSystem, 'stat'>, name: string): Promise<string | undefined> {
-  for (const folder of DEFAULT_PATH.split(':')) {
-    const path = `${folder}/${name}`;
-    if ((await fs.stat(path))?.kind === 'file') return path;
-  }
-  return undefined;
 }

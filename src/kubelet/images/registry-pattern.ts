@@ -1,4 +1,4 @@
-import { pathMatches } from './path-match.ts';
+import { pathMatches } from '../../base/go/path-match.ts';
 
 /** A registry address with an optional path: `*.example.com:5000/team`. Only the host may contain wildcards. */
 export interface RegistryPattern {

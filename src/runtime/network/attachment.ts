@@ -1,6 +1,7 @@
 import { buildRuntimeConfig } from './capability-args.ts';
 import type { CniResult } from './cni-result.ts';
 import { type CniVersion, isAtLeast } from './cni-version.ts';
+import { HOST_PORTS_PLUGIN } from './host-ports.ts';
 import type { JsonObject } from './json-object.ts';
 import { hasCapability, type NetworkConfig, type PluginConfig } from './network-config.ts';
 import type { NetworkedPod } from './pod-network.ts';
@@ -71,6 +72,8 @@ export function buildCall(
 /** Earlier versions of CNI pass no result to DEL. */
 const DEL_RESULT_SINCE: CniVersion = '0.4.0';
 
+const HOST_PORT_PLUGINS: readonly string[] = ['portmap', HOST_PORTS_PLUGIN];
+
 /**
  * Returns the plugins that have work to do for this pod. portmap without host ports only passes its input on and has
  * nothing to delete: skipping it saves a process at each end of a pod. The decision depends only on cached values, so
@@ -78,7 +81,9 @@ const DEL_RESULT_SINCE: CniVersion = '0.4.0';
  */
 export function activePlugins({ network }: Attachment, { capabilityArgs }: AttachedPod): readonly PluginConfig[] {
   const isIdle = (plugin: PluginConfig): boolean =>
-    plugin.type === 'portmap' && hasCapability(plugin, 'portMappings') && capabilityArgs.portMappings === undefined;
+    HOST_PORT_PLUGINS.includes(plugin.type) &&
+    hasCapability(plugin, 'portMappings') &&
+    capabilityArgs.portMappings === undefined;
   // The first plugin has no previous result to pass on.
   return network.plugins.filter((plugin, index) => index === 0 || !isIdle(plugin));
 }

@@ -9,11 +9,14 @@ export function withVersion(result: JsonObject, { cniVersion }: NetworkConfig): 
   return typeof result.cniVersion === 'string' && result.cniVersion !== '' ? result : { ...result, cniVersion };
 }
 
-/**
- * Returns the addresses of one interface in the plugin's order, without their prefix length. An address without an
- * interface counts too.
- */
-export function interfaceAddresses(result: CniResult, interfaceName: string): string[] {
+/** An address of a pod, and with the prefix length of its network: `10.88.0.2`, `10.88.0.2/16`. */
+export interface ResultAddress {
+  readonly ip: string;
+  readonly cidr: string;
+}
+
+/** Returns the addresses of one interface in the plugin's order. An address without an interface counts too. */
+export function resultAddresses(result: CniResult, interfaceName: string): ResultAddress[] {
   const interfaces = Array.isArray(result.interfaces) ? result.interfaces : [];
   const isOnInterface = (index: unknown): boolean => {
     const owner: unknown = typeof index === 'number' ? interfaces[index] : undefined;
@@ -21,8 +24,13 @@ export function interfaceAddresses(result: CniResult, interfaceName: string): st
   };
   return ipsOf(result).flatMap((ip) => {
     if (!isJsonObject(ip) || typeof ip.address !== 'string' || !isOnInterface(ip.interface)) return [];
-    return [withoutPrefix(ip.address)];
+    return [{ ip: withoutPrefix(ip.address), cidr: ip.address }];
   });
+}
+
+/** The same without the prefix lengths. */
+export function interfaceAddresses(result: CniResult, interfaceName: string): string[] {
+  return resultAddresses(result, interfaceName).map(({ ip }) => ip);
 }
 
 /** `ips` since CNI 0.3.0; before that one field for each IP family. */

@@ -69,7 +69,7 @@ class CniNetworks implements CniPodNetwork {
   constructor(deps: PodNetworkDeps) {
     const { settings, fs, processes, clock, environment = PLUGIN_ENVIRONMENT } = deps;
     this.#deps = deps;
-    this.#plugins = { processes, clock, binDirs: settings.binDirs, environment };
+    this.#plugins = { processes, fs, clock, binDirs: settings.binDirs, environment };
     this.#cache = openAttachmentCache(fs, deps.cacheDir);
     this.#states = new NetworkStates({ ...deps, plugins: this.#plugins, onChange: () => this.#notify() });
   }

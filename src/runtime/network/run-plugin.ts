@@ -2,10 +2,12 @@ import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type CommandResult, type Processes, ProcessStartError } from '../../host/processes.ts';
 import type { PluginCall } from './attachment.ts';
+import { type BuiltInDeps, builtInPlugin } from './built-in-plugins.ts';
 import { type JsonObject, parseJsonObject } from './json-object.ts';
 
 export interface PluginDeps {
   readonly processes: Pick<Processes, 'run'>;
+  readonly fs: BuiltInDeps['fs'];
   readonly clock: Clock;
   readonly binDirs: readonly string[];
   /** The environment of plugins, which search iptables and other programs in `PATH`. */
@@ -32,6 +34,10 @@ const GRACE_MS = 10_000;
 
 /** Returns the plugin's standard output; rejects with `PluginError`, or with the signal's reason. */
 export async function runPlugin(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<string> {
+  const builtIn = builtInPlugin(call.plugin.type);
+  if (builtIn) {
+    return builtIn(call, deps, signal).catch((error: unknown) => Promise.reject(failureOf(call, error, signal)));
+  }
   const { exitCode, stdout, stderr } = await start(call, deps, signal);
   const decoder = new TextDecoder();
   const output = decoder.decode(stdout);
@@ -56,7 +62,7 @@ async function start(call: PluginCall, deps: PluginDeps, signal: AbortSignal): P
     try {
       return await startUnlessBusy(`${folder}/${type}`, call, deps, signal);
     } catch (error) {
-      if (!(error instanceof ProcessStartError)) throw abortedError(call, error, signal);
+      if (!(error instanceof ProcessStartError)) throw failureOf(call, error, signal);
       if (error.code !== 'ENOENT') throw new PluginError(call, error.message, undefined, { cause: error });
     }
   }
@@ -134,7 +140,7 @@ function parseFailure(
   return { text: `netplugin failed with no error message: exit status ${exitCode}` };
 }
 
-function abortedError(call: PluginCall, error: unknown, signal: AbortSignal): unknown {
+function failureOf(call: PluginCall, error: unknown, signal: AbortSignal): unknown {
   // A time-out names the plugin; the reason is the cause.
   return new PluginError(call, signal.aborted ? `aborted: ${errorText(error)}` : errorText(error), undefined, {
     cause: error,
