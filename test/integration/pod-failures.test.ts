@@ -23,6 +23,11 @@ const TEXTS = {
     command: /exec: "\/nowhere": stat \/nowhere: no such file or directory/,
     handler: 'code = Unknown desc = failed to get sandbox runtime: no runtime for "nowhere" is configured',
   },
+  containerd2: {
+    seccomp: /cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": open .*: no such file or directory$/,
+    command: /exec: "\/nowhere": stat \/nowhere: no such file or directory/,
+    handler: 'code = Unknown desc = failed to get sandbox runtime: no runtime for "nowhere" is configured',
+  },
   embedded: {
     seccomp:
       /^config\.linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": /,

@@ -86,6 +86,11 @@ export function containerdErrors(pullCode: string): ExpectedErrors {
   };
 }
 
+/** Errors of containerd 2. */
+export function containerd2Errors(): ExpectedErrors {
+  return { ...containerdErrors('Unknown') };
+}
+
 /** Errors of the embedded runtime: specific codes, and the field of an invalid request. */
 export const nodeletErrors: ExpectedErrors = {
   sandboxNameTaken: (name, id) => ({

@@ -1,0 +1,110 @@
+/** The agent on containerd 2: what its CRI has and that of containerd 1.6 has not. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { chooseCgroupDriver } from '../../src/app/cgroup-driver.ts';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { accessContainers, type ContainerAccess } from './container-access.ts';
+import type { CriCall } from './cri-calls.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
+import { until } from './until.ts';
+
+const signal = new AbortController().signal;
+const WAITS_FOR_GO = "trap 'exit 0' TERM; echo listening; until [ -e /go ]; do sleep 0.05; done; exit 3";
+
+/** A list of all pods, not of one. */
+function isRelist({ method, request }: CriCall): boolean {
+  if (method !== 'ListContainers' && method !== 'ListPodSandbox') return false;
+  const { filter } = request as { readonly filter?: { readonly labelSelector: object } }; // the type of both methods
+  return Object.keys(filter?.labelSelector ?? {}).length === 0;
+}
+
+suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), timeout: 900_000 }, () => {
+  let it: TestAgent;
+  let cri: CriConnection;
+  let inside: ContainerAccess;
+
+  before(async () => {
+    it = await startTestAgent({ maxContainerRestartPeriodMs: 1000 }, 'containerd2');
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
+    inside = accessContainers(it, signal);
+  });
+  after(async () => {
+    inside?.close();
+    cri?.close();
+    await it?.stop();
+  });
+
+  test('is one of version 2', async () => {
+    const { runtimeName, runtimeVersion } = await cri.runtime.version({ version: '' }, signal);
+    assert.equal(runtimeName, 'containerd');
+    assert.match(runtimeVersion, /^v2\./);
+  });
+
+  test('its cgroup driver is that of the runtime, not the configured one', async () => {
+    assert.equal(await chooseCgroupDriver('systemd', cri.runtime, silentLog, signal), 'cgroupfs');
+  });
+
+  test('an exit is found by an event of CRI, without listing all pods', async () => {
+    const ready = it.ready('exits');
+    const failed = it.next(
+      (event) => event.kind === 'status' && event.pod.metadata.name === 'exits' && event.status.phase === 'Failed',
+      'exits failed',
+    );
+    const startMs = performance.now();
+    it.source.set(podOf('exits', { restartPolicy: 'Never', containers: [shell('main', WAITS_FOR_GO)] }));
+    await ready;
+    await inside.ask('exits', 'main', 'touch /go');
+    const endMs = await failed;
+    assert.equal(it.report('exits').status.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);
+    assert.deepEqual(it.calls.within({ startMs, endMs }).filter(isRelist), []);
+    const removed = it.gone('exits');
+    it.source.set();
+    await removed;
+  });
+
+  test('an exit while containerd is down is found, other containers keep running, and events go on', async () => {
+    const ready = it.ready('survives');
+    it.source.set(podOf('survives', { containers: [shell('stays', EXITS_ON_SIGTERM), shell('leaves', WAITS_FOR_GO)] }));
+    await ready;
+    await it.listening('survives', 'stays', 'leaves');
+    const statusOf = (name: string) =>
+      it.report('survives').status.containerStatuses?.find((container) => container.name === name);
+    const [stays, pid] = [statusOf('stays'), await inside.pid('survives', 'leaves')];
+
+    const restarting = it.runtime.restart();
+    process.kill(pid, 'SIGKILL');
+    await restarting;
+    const restarted = (count: number) =>
+      until(() => statusOf('leaves')?.restartCount === count && statusOf('leaves')?.state?.running !== undefined);
+    await restarted(1);
+    assert.equal(statusOf('leaves')?.lastState?.terminated?.exitCode, 137);
+
+    const startMs = performance.now();
+    await inside.ask('survives', 'leaves', 'touch /go');
+    await restarted(2);
+    assert.deepEqual(it.calls.within({ startMs, endMs: performance.now() }).filter(isRelist), []);
+    assert.deepEqual(statusOf('stays'), stays);
+    const removed = it.gone('survives');
+    it.source.set();
+    await removed;
+  });
+
+  test('a volume of an image is reported as not supported', async () => {
+    const reported = it.next((event) => event.kind === 'event' && event.event.reason === 'FailedMount', 'FailedMount');
+    const volumes = [{ name: 'data', image: { reference: BUSYBOX_IMAGE } }];
+    it.source.set(podOf('data', { volumes, containers: [shell('main', EXITS_ON_SIGTERM)] }));
+    await reported;
+    assert.match(
+      it.report('data').events.find(({ reason }) => reason === 'FailedMount')?.message ?? '',
+      /volume "data" is of type image, which is not supported yet/,
+    );
+    const removed = it.gone('data');
+    it.source.set();
+    await removed;
+  });
+});
