@@ -5,6 +5,7 @@ import { chooseCgroupDriver } from '../../src/app/cgroup-driver.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import { LinuxContainerResources } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
@@ -29,7 +30,7 @@ suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), tim
   let inside: ContainerAccess;
 
   before(async () => {
-    it = await startTestAgent({ maxContainerRestartPeriodMs: 1000 }, 'containerd2');
+    it = await startTestAgent({ maxContainerRestartPeriodMs: 1000, containerStopSignals: true }, 'containerd2');
     cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
     inside = accessContainers(it, signal);
   });
@@ -38,6 +39,9 @@ suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), tim
     cri?.close();
     await it?.stop();
   });
+
+  const idOf = (pod: string, container: string): string =>
+    it.report(pod).observed?.containers.find(({ name }) => name === container)?.id ?? '';
 
   test('is one of version 2', async () => {
     const { runtimeName, runtimeVersion } = await cri.runtime.version({ version: '' }, signal);
@@ -94,6 +98,39 @@ suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), tim
     assert.deepEqual(it.calls.within({ startMs, endMs: performance.now() }).filter(isRelist), []);
     assert.deepEqual(statusOf('stays'), stays);
     const removed = it.gone('survives');
+    it.source.set();
+    await removed;
+  });
+
+  test('a container is stopped with its stop signal', async () => {
+    const ready = it.ready('signal');
+    const container = shell('main', `trap 'exit 7' USR1; ${EXITS_ON_SIGTERM}`);
+    const containers = [{ ...container, lifecycle: { stopSignal: 'SIGUSR1' } }];
+    it.source.set(podOf('signal', { os: { name: 'linux' }, containers }));
+    await ready;
+    await it.listening('signal', 'main');
+    assert.equal(it.report('signal').status.containerStatuses?.[0]?.stopSignal, 'SIGUSR1');
+    const obeyed = it.next(
+      (event) => event.kind === 'status' && event.status.containerStatuses?.[0]?.state?.terminated?.exitCode === 7,
+      'it got its signal',
+    );
+    const removed = it.gone('signal');
+    it.source.set();
+    await Promise.all([obeyed, removed]);
+  });
+
+  test('the calls that a resize depends on: memory usage and resources of the sandbox', async () => {
+    const ready = it.ready('resize');
+    it.source.set(podOf('resize', { containers: [shell('main', EXITS_ON_SIGTERM)] }));
+    await ready;
+    const podSandboxId = it.report('resize').observed?.sandboxes[0]?.id ?? '';
+    const pod = await cri.runtime.podSandboxStats({ podSandboxId }, signal);
+    assert.ok((pod.stats?.linux?.memory?.usageBytes?.value ?? 0n) > 0n);
+    const container = await cri.runtime.containerStats({ containerId: idOf('resize', 'main') }, signal);
+    assert.ok((container.stats?.memory?.usageBytes?.value ?? 0n) > 0n);
+    const resources = LinuxContainerResources.fromPartial({ cpuPeriod: 100_000n, cpuQuota: 50_000n });
+    await cri.runtime.updatePodSandboxResources({ podSandboxId, overhead: undefined, resources }, signal);
+    const removed = it.gone('resize');
     it.source.set();
     await removed;
   });
