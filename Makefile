@@ -11,10 +11,13 @@ AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collec
   log-rotation pod-deletion pod-env pod-failures pod-inside pod-lifecycle pod-namespaces pod-volumes probes restart-backoff \
   start-timeline)
 
+# Those that meet most of what containerd 2 does differently; see also containerd2.test.ts and cri-containerd2.test.ts.
+CONTAINERD2_TESTS := $(patsubst %,test/integration/%.test.ts,cluster-server exec-input pod-lifecycle pod-namespaces)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-embedded validation conformance conformance-groups cluster-tools critest vm vm-reboot vm-drivers vm-critest vm-conformance sim fuzz \
-  generate generated fmt dist clean
+  integration-containerd2 integration-embedded validation conformance conformance-groups cluster-tools critest vm vm-reboot \
+  vm-drivers vm-critest vm-conformance sim fuzz generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -29,7 +32,7 @@ run: setup ## Run examples/hello.yaml on this machine (ARGS="--once" ends it by 
 	@exec bin/nodelet run $(ARGS) examples/hello.yaml
 
 test: testsetup ## Run every check; each part runs and reports, whatever the others do
-	+@$(RUN_PARTS) check unit integration-containerd integration-embedded validation conformance-groups
+	+@$(RUN_PARTS) check unit integration-containerd integration-containerd2 integration-embedded validation conformance-groups
 
 check: types lint boundaries words generated ## Types, lint, import directions, words, generated files
 
@@ -49,10 +52,13 @@ unit: ## Unit and contract tests
 	@$(TEST) $(UNIT)
 
 integration: ## Tests against real runtimes (skipped with a reason where this machine cannot)
-	+@$(RUN_PARTS) integration-containerd integration-embedded
+	+@$(RUN_PARTS) integration-containerd integration-containerd2 integration-embedded
 
 integration-containerd:
 	@$(TEST) --test-concurrency=1 $(INTEGRATION)
+
+integration-containerd2:
+	@NODELET_TEST_RUNTIME=containerd2 $(TEST) --test-concurrency=1 $(CONTAINERD2_TESTS)
 
 integration-embedded:
 	@NODELET_TEST_RUNTIME=embedded $(TEST) --test-concurrency=1 $(AGENT_TESTS)
@@ -60,7 +66,7 @@ integration-embedded:
 validation:
 	@$(NODE) test/critest/critest.ts
 
-cluster-tools: ## Build a control plane, kubelet, kubectl, crictl and critest for tests (needs Go; once, outside the checkout)
+cluster-tools: ## Build a control plane, kubelet, kubectl, crictl, critest and containerd 2 for tests (needs Go; once, outside the checkout)
 	@scripts/cluster-tools.sh
 
 critest: testsetup ## Run critest, the validation suite of CRI, on the embedded runtime (builds it when needed)

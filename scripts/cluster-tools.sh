@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
-# real kubelet, kubectl, crictl and critest; with a flag also the node conformance tests (e2e_node.test), the program that
-# runs them (ginkgo) and the one of their images (agnhost). They go to a cache outside the checkout, nothing is built
-# twice, and two runs at once build once.
+# real kubelet, kubectl, crictl, critest and a containerd that is newer than Debian's; with a flag also the node
+# conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost). They go to
+# a cache outside the checkout, nothing is built twice, and two runs at once build once.
 #
 #   scripts/cluster-tools.sh                build what is missing; fail when that is impossible
 #   scripts/cluster-tools.sh --optional     the same, but say why it is impossible, note it for the tests, and succeed
@@ -11,8 +11,8 @@
 #   scripts/cluster-tools.sh NAME…          only these programs
 set -euo pipefail
 
-readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0
-readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest)
+readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0 CONTAINERD=v2.4.2
+readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest containerd containerd-shim-runc-v2)
 readonly CONFORMANCE=(e2e_node.test ginkgo agnhost) # no other test needs them
 readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
 readonly FOLDER=$ROOT/$KUBERNETES
@@ -77,6 +77,14 @@ cri_tools_module() {
   printf '\nrequire sigs.k8s.io/cri-tools %s\n' "$CRI_TOOLS"
 }
 
+containerd_module() {
+  local from
+  from=$(go_mod_of "github.com/containerd/containerd/v2@$CONTAINERD") || return 1
+  printf 'module nodelet.test/containerd\n\n'
+  grep '^go ' "$from"
+  printf '\nrequire github.com/containerd/containerd/v2 %s\n' "$CONTAINERD"
+}
+
 # Writes the go.mod of a source, unless it is there, and prints its folder.
 module() {
   local folder=$FOLDER/modules/$1
@@ -96,6 +104,10 @@ compile() {
     *) set -- build ;;
   esac
   case $name in
+    containerd*)
+      stamp="-X github.com/containerd/containerd/v2/version.Version=$CONTAINERD"
+      set -- "$@" -tags no_btrfs,no_devmapper,no_tracing,no_zfs # no test needs them
+      ;;
     crictl | critest) stamp="-X sigs.k8s.io/cri-tools/pkg/version.Version=${CRI_TOOLS#v}" ;;
     *) stamp=$(kubernetes_stamp) ;;
   esac
@@ -104,6 +116,7 @@ compile() {
 
 package() {
   case $1 in
+    containerd*) printf 'github.com/containerd/containerd/v2/cmd/%s\n' "$1" ;;
     etcd) printf 'go.etcd.io/etcd/server/v3\n' ;;
     crictl | critest) printf 'sigs.k8s.io/cri-tools/cmd/%s\n' "$1" ;;
     e2e_node.test) printf 'k8s.io/kubernetes/test/e2e_node\n' ;;
@@ -123,7 +136,10 @@ kubernetes_stamp() {
 
 build() {
   local name=$1 source=kubernetes folder log=$FOLDER/$1.log started=$SECONDS
-  case $name in crictl | critest) source=cri-tools ;; esac
+  case $name in
+    containerd*) source=containerd ;;
+    crictl | critest) source=cri-tools ;;
+  esac
   folder=$(module "$source" 2>"$log") || give_up "cannot fetch the module of $name: $(tail -n 1 "$log")"
   say "building $name (minutes on a machine that has not built such before)"
   (cd "$folder" && compile "$name") >"$log" 2>&1 || give_up "cannot build $name: $(tail -n 1 "$log"); see $log"

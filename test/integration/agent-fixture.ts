@@ -14,7 +14,7 @@ import { why } from '../../src/kubelet/explain/why.ts';
 import { ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
 import { CriCalls } from './cri-calls.ts';
 import { type RecordedClock, recordedClock } from './recorded-clock.ts';
-import { startRuntime, type TestRuntime } from './runtime-fixture.ts';
+import { startRuntime, TEST_RUNTIME, type TestRuntime, type TestRuntimeName } from './runtime-fixture.ts';
 
 /** The longest wait of a test, for a busy machine. */
 const PATIENCE_MS = 180_000;
@@ -41,8 +41,11 @@ export interface TestAgent {
   stop(): Promise<void>;
 }
 
-export async function startTestAgent(settings: Partial<AgentSettings> = {}): Promise<TestAgent> {
-  const runtime = await startRuntime();
+export async function startTestAgent(
+  settings: Partial<AgentSettings> = {},
+  runtimeName: TestRuntimeName = TEST_RUNTIME,
+): Promise<TestAgent> {
+  const runtime = await startRuntime(runtimeName);
   const podLogsDir = join(runtime.folder, 'pod-logs');
   const source = new ScriptedSource();
   const end = new AbortController();

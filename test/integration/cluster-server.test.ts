@@ -30,16 +30,13 @@ const RUNTIMES = [
   {
     name: 'the embedded runtime',
     start: () => startEmbedded(),
-    skip: clusterSkipReason() || embeddedSkipReason(),
+    skip: (TEST_RUNTIME !== 'containerd' && 'tested before') || clusterSkipReason() || embeddedSkipReason(),
     declaredFeatures: ['ExtendWebSocketsToKubelet'],
   },
   {
-    name: 'containerd',
-    start: startRuntime,
-    skip:
-      (TEST_RUNTIME !== 'containerd' && 'the tests run on another runtime') ||
-      clusterSkipReason() ||
-      runtimeSkipReason(),
+    name: TEST_RUNTIME,
+    start: () => startRuntime(),
+    skip: (TEST_RUNTIME === 'embedded' && 'tested before') || clusterSkipReason() || runtimeSkipReason(),
     declaredFeatures: [],
   },
 ];

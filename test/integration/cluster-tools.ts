@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Kubernetes programs that tests run beside Nodelet; `scripts/cluster-tools.sh` builds them. */
+/** Programs that tests run beside Nodelet; `scripts/cluster-tools.sh` builds them. */
 export type ClusterTool =
   | 'agnhost'
+  | 'containerd'
+  | 'containerd-shim-runc-v2'
   | 'crictl'
   | 'critest'
   | 'e2e_node.test'
@@ -18,6 +20,8 @@ const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
 /** The required version output of a program on the search path: another version is another reference. */
 const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[]; readonly wanted: RegExp }>> = {
   agnhost: { args: ['--version'], wanted: /2\.63\./ },
+  containerd: { args: ['--version'], wanted: / v?2\.4\./ },
+  'containerd-shim-runc-v2': { args: ['-v'], wanted: /Version: +v?2\.4\./ },
   crictl: { args: ['--version'], wanted: /1\.36\./ },
   critest: { args: ['--version'], wanted: /1\.36\./ },
   'e2e_node.test': { args: ['--version'], wanted: /v1\.36\./ },

@@ -4,20 +4,17 @@ import { join } from 'node:path';
 import { connectCri } from '../../src/cri/client.ts';
 import type { CgroupDriver } from '../../src/host/cgroups.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
-import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
+import { importLocalImages } from './containerd-images.ts';
+import {
+  type ContainerdVersion,
+  containerdConfiguration,
+  containerdProgram,
+  programsSkipReason,
+} from './containerd-programs.ts';
 import { end, launch, newFootprint, startedRuntime, stopRuntime, writeNetwork } from './daemon-fixture.ts';
-import type { RuntimeFootprint } from './runtime-cleanup.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
 const START_MS = 60_000;
-const PROGRAMS = ['containerd', 'ctr', 'containerd-shim-runc-v2', 'runc', 'ip', 'setpriv'];
-const FILES = [
-  '/usr/lib/cni/bridge',
-  '/usr/lib/cni/host-local',
-  '/usr/lib/cni/loopback',
-  '/usr/bin/catatonit',
-  '/bin/busybox',
-];
 
 /** A private containerd with two local images and a pod network. */
 export interface TestContainerd extends TestRuntime {
@@ -26,10 +23,9 @@ export interface TestContainerd extends TestRuntime {
 }
 
 /** The `{ skip }` reason of a test when it cannot run here, else `false`. */
-export function skipReason(): string | false {
+export function skipReason(version: ContainerdVersion = 'debian'): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
-  const missing = [...PROGRAMS.filter((program) => !isInPath(program)), ...FILES.filter((file) => !existsSync(file))];
-  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupSkipReason();
+  return programsSkipReason(version) || cgroupSkipReason();
 }
 
 export function cgroupSkipReason(): string | false {
@@ -43,6 +39,7 @@ export function cgroupSkipReason(): string | false {
 }
 
 export interface ContainerdOptions {
+  readonly version?: ContainerdVersion;
   /** Names of runtime handlers beside the default one; all of them are runc. */
   readonly handlers?: readonly string[];
   /** Whether its network maps host ports to pods. */
@@ -53,6 +50,7 @@ export interface ContainerdOptions {
 }
 
 export async function startContainerd({
+  version = 'debian',
   handlers = ['other'],
   hostPorts = false,
   hosts,
@@ -62,12 +60,12 @@ export async function startContainerd({
   const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
   writeNetwork(footprint, hostPorts);
-  const names = ['runc', ...handlers];
-  writeConfiguration(footprint, { handlers: names, hosts: hosts ?? join(folder, 'certs.d'), cgroupDriver });
+  const choices = { version, handlers: ['runc', ...handlers], hosts: hosts ?? join(folder, 'certs.d'), cgroupDriver };
+  writeFileSync(join(folder, 'config.toml'), containerdConfiguration(footprint, choices));
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const start = (): Promise<ChildProcess> => {
     const logPath = join(folder, 'containerd.log');
-    const daemon = launch(['containerd', '--config', join(folder, 'config.toml')], logPath);
+    const daemon = launch([containerdProgram(version), '--config', join(folder, 'config.toml')], logPath);
     return startedRuntime(daemon, cri, logPath);
   };
   let daemon = await start();
@@ -93,41 +91,4 @@ export async function startContainerd({
     },
     stop: () => stopRuntime(cri, daemon, footprint),
   };
-}
-
-function writeConfiguration(
-  { folder, socketPath }: RuntimeFootprint,
-  { handlers, hosts, cgroupDriver }: Required<Omit<ContainerdOptions, 'hostPorts'>>,
-): void {
-  const table = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes';
-  const runtimes = handlers.map(
-    (name) => `  ${table}.${name}]
-    runtime_type = "io.containerd.runc.v2"
-  ${table}.${name}.options]
-    SystemdCgroup = ${cgroupDriver === 'systemd'}
-`,
-  );
-  writeFileSync(
-    join(folder, 'config.toml'),
-    `version = 2
-root = "${folder}/root"
-state = "${folder}/state"
-disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs",
-  "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.tracing.processor.v1.otlp"]
-[grpc]
-  address = "${socketPath}"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${PAUSE_IMAGE}"
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "${folder}/cni"
-  [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = "${hosts}"
-${runtimes.join('')}`,
-  );
-}
-
-function isInPath(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, program)));
 }

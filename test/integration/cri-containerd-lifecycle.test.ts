@@ -12,6 +12,7 @@ import { linuxRandom } from '../../src/host/linux/linux-random.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { eventually, runPod, signal, statusOf } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
+import { CONTAINERD_VERSIONS } from './containerd-programs.ts';
 import { containerdSubject } from './containerd-subject.ts';
 import { mountedCgroups, networkNamespaces } from './runtime-cleanup.ts';
 
@@ -45,33 +46,37 @@ test('two runtimes run in parallel and leave no resources', { skip }, async () =
   assert.deepEqual(namespaces.filter(existsSync), []);
 });
 
-test('containers outlive containerd, and a broken event stream is reported', { skip }, async (t) => {
-  const containerd = await startContainerd();
-  t.after(() => containerd.stop());
-  const subject = containerdSubject(containerd);
-  t.after(() => subject.stop());
-  const pod = await runPod(subject);
-  const containerId = await pod.start('obedient');
-  const { endpoint } = containerd;
-  const events = await chooseRuntimeEvents(
-    { endpoint, runtime: subject.cri.runtime, clock: linuxClock, random: linuxRandom },
-    signal,
-  );
-  assert.ok(events);
+for (const version of CONTAINERD_VERSIONS) {
+  test(`containers outlive containerd ${version}, and a broken event stream is reported`, {
+    skip: skipReason(version),
+  }, async (t) => {
+    const containerd = await startContainerd({ version });
+    t.after(() => containerd.stop());
+    const subject = containerdSubject(containerd);
+    t.after(() => subject.stop());
+    const pod = await runPod(subject);
+    const containerId = await pod.start('obedient');
+    const { endpoint } = containerd;
+    const events = await chooseRuntimeEvents(
+      { endpoint, runtime: subject.cri.runtime, clock: linuxClock, random: linuxRandom },
+      signal,
+    );
+    assert.ok(events);
 
-  const seen: RuntimeEvent[] = [];
-  const watching = (async () => {
-    for await (const event of events.watch(signal)) seen.push(event);
-  })();
-  await eventually(async () => (seen.length > 0 ? true : undefined));
-  const broken = assert.rejects(watching, (error) => hasCode(error, 'Unavailable'));
-  await containerd.restart();
-  await broken;
+    const seen: RuntimeEvent[] = [];
+    const watching = (async () => {
+      for await (const event of events.watch(signal)) seen.push(event);
+    })();
+    await eventually(async () => (seen.length > 0 ? true : undefined));
+    const broken = assert.rejects(watching, (error) => hasCode(error, 'Unavailable'));
+    await containerd.restart();
+    await broken;
 
-  const { state, startedAt } = await eventually(() => statusOf(subject, containerId).catch(() => undefined));
-  assert.equal(state, ContainerState.CONTAINER_RUNNING);
-  assert.ok(startedAt > 0n);
-});
+    const { state, startedAt } = await eventually(() => statusOf(subject, containerId).catch(() => undefined));
+    assert.equal(state, ContainerState.CONTAINER_RUNNING);
+    assert.ok(startedAt > 0n);
+  });
+}
 
 test('the resources of a killed run are removed by the next', { skip }, async () => {
   const script = `

@@ -20,7 +20,7 @@ import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const UNUSED_IMAGE = 'localhost/nodelet/unused:1';
 /** containerd also has a sandbox image. */
-const NEEDED_IMAGES = TEST_RUNTIME === 'containerd' ? [BUSYBOX_IMAGE, PAUSE_IMAGE] : [BUSYBOX_IMAGE];
+const NEEDED_IMAGES = TEST_RUNTIME === 'embedded' ? [BUSYBOX_IMAGE] : [BUSYBOX_IMAGE, PAUSE_IMAGE];
 const RUNS = 6;
 /** Fails until its sixth run, which keeps running. */
 const CRASHES = `

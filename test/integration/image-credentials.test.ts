@@ -14,6 +14,8 @@ import { TEST_RUNTIME } from './runtime-fixture.ts';
 /** The messages of the runtime. */
 const REFUSED = {
   containerd: /^failed to pull and unpack image ".*: 401 Unauthorized$/,
+  containerd2:
+    /^failed to pull and unpack image ".*: pull access denied, .*: authorization failed: no basic auth credentials$/,
   embedded:
     /^failed to pull image ".*: status 401: UNAUTHORIZED: authentication required \(requested with(out a| the) login( of \w+)?\)$/,
 }[TEST_RUNTIME];

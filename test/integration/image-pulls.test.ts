@@ -14,6 +14,10 @@ const TEXTS = {
     away: /^failed to pull and unpack image ".*connection refused$/,
     lie: /^rpc error: code = FailedPrecondition desc = failed to pull .*: unexpected commit digest sha256:/,
   },
+  containerd2: {
+    away: /^failed to pull and unpack image ".*connection refused$/,
+    lie: /^rpc error: code = FailedPrecondition desc = failed to pull .*: unexpected commit digest sha256:/,
+  },
   embedded: {
     away: /^failed to pull image ".*ECONNREFUSED/,
     lie: /^failed to pull image ".*: has digest sha256:\S+, expected sha256:/,

@@ -39,10 +39,13 @@ export async function startNodeletNode(
   nodeName: string,
   prepare: (plane: ControlPlane, runtime: TestRuntime) => Promise<Joining> = async () => ({}),
 ): Promise<NodeletNode> {
-  const { plane, agent, stop } = await startTestCluster(startRuntime, async (plane, runtime) => {
-    const { endpoint, cgroupParent } = runtime;
-    return startAgent({ plane, nodeName, endpoint, cgroupParent, ...(await prepare(plane, runtime)) });
-  });
+  const { plane, agent, stop } = await startTestCluster(
+    () => startRuntime(),
+    async (plane, runtime) => {
+      const { endpoint, cgroupParent } = runtime;
+      return startAgent({ plane, nodeName, endpoint, cgroupParent, ...(await prepare(plane, runtime)) });
+    },
+  );
   const { flags, restart, stop: stopAgent } = agent;
   return { plane, flags, restart, stopAgent, stop };
 }

@@ -9,7 +9,7 @@ import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { NOT_ON_CONTAINERD, NOT_ON_EMBEDDED, runtimeSkipReason } from './runtime-fixture.ts';
+import { NOT_ON_CONTAINERD, ONLY_ON_CONTAINERD, runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = new AbortController().signal;
 
@@ -151,7 +151,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () 
     await obeyed;
   });
 
-  test('an unsupported stop signal is reported', { skip: NOT_ON_EMBEDDED }, async () => {
+  test('an unsupported stop signal is reported', { skip: ONLY_ON_CONTAINERD }, async () => {
     await run('signal', { os: { name: 'linux' }, containers: main({ lifecycle: { stopSignal: 'SIGUSR1' } }) });
     const { events, status } = it.report('signal');
     assert.match(

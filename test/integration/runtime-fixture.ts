@@ -29,20 +29,30 @@ export interface TestRuntime {
   stop(): Promise<void>;
 }
 
+/** Debian's containerd, containerd 2, or the embedded runtime. */
+export type TestRuntimeName = 'containerd' | 'containerd2' | 'embedded';
+
 /** The runtime of the agent tests: `NODELET_TEST_RUNTIME`. */
-export const TEST_RUNTIME = process.env['NODELET_TEST_RUNTIME'] === 'embedded' ? 'embedded' : 'containerd';
+export const TEST_RUNTIME = testRuntimeName(process.env['NODELET_TEST_RUNTIME'] ?? 'containerd');
 
-/** The skip reasons of tests that only one of the runtimes can pass. */
+/** The skip reasons of tests that only some of the runtimes can pass. */
 export const NOT_ON_CONTAINERD = TEST_RUNTIME === 'containerd' && "Debian's containerd cannot";
-export const NOT_ON_EMBEDDED = TEST_RUNTIME === 'embedded' && 'the embedded runtime can';
+export const ONLY_ON_CONTAINERD = TEST_RUNTIME !== 'containerd' && 'this runtime can';
 
-export function startRuntime(): Promise<TestRuntime> {
-  return TEST_RUNTIME === 'embedded' ? startEmbedded() : startContainerd();
+function testRuntimeName(given: string): TestRuntimeName {
+  if (given === 'containerd' || given === 'containerd2' || given === 'embedded') return given;
+  throw new Error(`NODELET_TEST_RUNTIME is containerd, containerd2 or embedded, not ${given}`);
+}
+
+export function startRuntime(name = TEST_RUNTIME): Promise<TestRuntime> {
+  if (name === 'embedded') return startEmbedded();
+  return startContainerd({ version: name === 'containerd2' ? 'v2' : 'debian' });
 }
 
 /** The `{ skip }` reason of a test when it cannot run here, else `false`. */
-export function runtimeSkipReason(): string | false {
-  return TEST_RUNTIME === 'embedded' ? embeddedSkipReason() : skipReason();
+export function runtimeSkipReason(name = TEST_RUNTIME): string | false {
+  if (name === 'embedded') return embeddedSkipReason();
+  return skipReason(name === 'containerd2' ? 'v2' : 'debian');
 }
 
 const RUNC = '/usr/sbin/runc';

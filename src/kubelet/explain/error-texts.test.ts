@@ -50,6 +50,8 @@ test('unwrapError() names the volume', () => {
 const unwrapped: Record<string, string> = {
   'Failed to pull image "web:2": failed to pull and unpack image "web:2": failed to resolve reference "web:2": web:2: not found':
     'web:2: not found',
+  'Failed to pull image "web:2": failed to pull and unpack image "web:2": failed to resolve image: web:2: not found':
+    'web:2: not found',
   'Back-off pulling image "web:2": ErrImagePull: no such host': 'no such host',
   'Back-off pulling image "web:2"': 'Back-off pulling image "web:2"',
   [`Exec lifecycle hook ([sh -c "a"]) for Container "c" in Pod "p_ns(u)" failed - error: command 'sh' exited with 9: no\n, message: "no\\n"`]:

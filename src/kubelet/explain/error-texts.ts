@@ -9,7 +9,7 @@ const WRAPPINGS: ReadonlyArray<readonly [wrapping: RegExp, rest: string]> = [
   [/MountVolume\.SetUp failed for volume ("[^"]*") :/g, 'volume $1:'],
   [/^(?:Back-off pulling|Failed to pull) image "[^"]*": (?:[A-Z]\w+: )?/, ''],
   [/failed to pull (?:and unpack )?image "[^"]*": /, ''],
-  [/failed to resolve reference "[^"]*": /, ''],
+  [/failed to resolve (?:reference "[^"]*"|image): /, ''],
   [/^\w+ lifecycle hook \(.*?\) for Container "[^"]*" in Pod "[^"]*" failed - error: /s, ''],
   // The output of a hook is in the text before this suffix too.
   [/(?:: )?\s*, message: "(?:[^"\\]|\\.)*"$/, ''],

@@ -86,6 +86,30 @@ export function containerdErrors(pullCode: string): ExpectedErrors {
   };
 }
 
+/** Errors of containerd 2, which differ in codes and texts, and which stops what it does not know. */
+export function containerd2Errors(): ExpectedErrors {
+  const before = containerdErrors('Unknown');
+  return {
+    ...before,
+    sandboxNameTaken: (name, id) => ({ ...before.sandboxNameTaken(name, id), code: 'FailedPrecondition' }),
+    unknownHandler: {
+      code: 'Unknown',
+      message: /^unable to get OCI runtime for sandbox "\w+": no runtime for "unknown" is configured$/,
+    },
+    createInStopped: { code: 'Unknown', message: /^sandbox container "\w+" is not running$/ },
+    stopUnknownSandbox: undefined,
+    containerNameTaken: (id) => ({
+      code: 'FailedPrecondition',
+      message: new RegExp(`^failed to reserve container name "succeeds_.*_0"; check if .* is reserved for "${id}"$`),
+    }),
+    stopUnknownContainer: undefined,
+    pullFails: (image) => ({
+      code: 'Unknown',
+      message: new RegExp(`^failed to pull and unpack image "${image}": failed to resolve image: `),
+    }),
+  };
+}
+
 /** Errors of the embedded runtime: specific codes, and the field of an invalid request. */
 export const nodeletErrors: ExpectedErrors = {
   sandboxNameTaken: (name, id) => ({
