@@ -38,6 +38,9 @@ export interface CgroupValues {
   readonly cpuQuotaMicroseconds?: number;
   readonly cpuPeriodMicroseconds?: number;
   readonly memoryLimitBytes?: number;
+  /** Memory that the kernel never reclaims (`memory.min`), and that it reclaims last (`memory.low`). Cgroup v2 only. */
+  readonly memoryMinBytes?: number;
+  readonly memoryLowBytes?: number;
   readonly pidsLimit?: number;
   /** Bytes by page size (`2MB`). Ignored on a machine without the hugetlb controller. */
   readonly hugePageLimits?: Readonly<Record<string, number>>;

@@ -10,6 +10,7 @@ import { maxCgroupValues, podCgroupValues } from './pod-cgroup-values.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 
 const settings = { cgroupRoot: '/nodelet', cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
+const hostFacts = { hugePageSizes: [], cgroupVersion: 'v2' } as const;
 const signal = new AbortController().signal;
 const both = { cpu: '500m', memory: '64Mi' };
 const burstable = { container: { resources: { requests: { cpu: '250m' } } } };
@@ -26,7 +27,7 @@ function agent() {
     },
     waitForExit: async () => undefined,
   } as unknown as Processes; // other members are not used
-  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings, hostFacts: { hugePageSizes: [] } }) };
+  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings, hostFacts }) };
 }
 
 const paths: Record<string, { given: PodChanges; settings: CgroupSettings; path: string }> = {
@@ -107,7 +108,7 @@ for (const [name, { given, settings: changed, expected }] of Object.entries(valu
 test('podCgroupValues() allows a pod only the huge pages that it requests', () => {
   const huge = { 'hugepages-2Mi': '4Mi', 'hugepages-2048Ki': '2Mi' };
   const pod = examplePod({ container: { resources: { requests: huge, limits: huge } } });
-  assert.deepEqual(podCgroupValues(pod, settings, { hugePageSizes: ['1GB', '2MB'] }), {
+  assert.deepEqual(podCgroupValues(pod, settings, { ...hostFacts, hugePageSizes: ['1GB', '2MB'] }), {
     cpuShares: 2,
     hugePageLimits: { '1GB': 0, '2MB': 6_291_456 },
   });
@@ -182,7 +183,6 @@ test('the cgroup of a pod shrinks only after its containers', async () => {
   );
   assert.ok(small && large);
   let has = large;
-  const hostFacts = { hugePageSizes: [] };
   const processes = {} as Processes; // not used here
   const steps = new PodCgroups({ cgroups, processes, settings, hostFacts, actuated: () => has });
   const path = podCgroupPath(small, settings);

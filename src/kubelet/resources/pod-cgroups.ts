@@ -14,6 +14,7 @@ import {
   qosCgroup,
 } from './cgroup-names.ts';
 import { cpuShares } from './cpu-units.ts';
+import { podMemoryRequest, qosMemoryQos } from './memory-qos.ts';
 import {
   maxCgroupValues,
   type PodCgroupHost,
@@ -34,6 +35,13 @@ export interface PodCgroupsDeps {
   readonly actuated?: (pod: Pod) => Pod;
 }
 
+/** The requests of a pod, which its QoS class adds up. */
+interface CountedPod {
+  readonly qos: QosClass;
+  readonly milliCpu: bigint;
+  readonly memoryBytes: bigint;
+}
+
 /**
  * The cgroup of each pod: created before the sandbox, removed when nothing of the pod runs.
  *
@@ -41,7 +49,8 @@ export interface PodCgroupsDeps {
  *    allocation, the cgroup has room for both, because the kernel rejects limits that children exceed. `applyAllocated`
  *    ends that.
  * 2. `release` is safe without `prepare`. Remaining processes are killed: nothing of a pod outlives its cgroup.
- * 3. The CPU weight of the Burstable cgroup is the sum of the requests of its pods.
+ * 3. The CPU weight of the Burstable cgroup is the sum of the requests of its pods. With MemoryQoS the protected memory of
+ *    the cgroups of the QoS classes is the sum of the requests of the pods below them.
  */
 export class PodCgroups implements PodStep {
   readonly name = 'cgroup';
@@ -50,8 +59,8 @@ export class PodCgroups implements PodStep {
   readonly #settings: PodCgroupsDeps['settings'];
   readonly #host: PodCgroupHost;
   readonly #actuated: (pod: Pod) => Pod;
-  /** Thousandths of a CPU by pod UID. */
-  readonly #burstable = new Map<string, bigint>();
+  /** The pods that have a cgroup, by UID. */
+  readonly #pods = new Map<string, CountedPod>();
 
   constructor({ cgroups, processes, settings, hostFacts, actuated = (pod) => pod }: PodCgroupsDeps) {
     this.#cgroups = cgroups;
@@ -65,8 +74,8 @@ export class PodCgroups implements PodStep {
     const path = podCgroupPath(pod, this.#settings);
     const qos = qosClass(pod);
     await this.#cgroups.create(path);
-    if (qos === 'Burstable') this.#burstable.set(pod.metadata.uid, podCpuRequest(pod));
-    await this.#updateQosWeight(qos);
+    this.#pods.set(pod.metadata.uid, { qos, milliCpu: podCpuRequest(pod), memoryBytes: podMemoryRequest(pod) });
+    await this.#updateQosCgroups(qos);
     await this.#cgroups.update(path, maxCgroupValues(this.#cgroupValues(this.#actuated(pod)), this.#cgroupValues(pod)));
   }
 
@@ -80,8 +89,9 @@ export class PodCgroups implements PodStep {
     // The spec of an orphan is unknown, so it may be of any QoS class.
     const classes = pod.spec.containers.length > 0 ? [qosClass(pod)] : QOS_CLASSES;
     for (const qos of classes) await this.#remove(this.#path(podCgroup(uid, qos, this.#settings)), signal);
-    const wasCounted = this.#burstable.delete(uid);
-    if (wasCounted) await this.#updateQosWeight('Burstable');
+    const { qos } = this.#pods.get(uid) ?? {};
+    this.#pods.delete(uid);
+    if (qos !== undefined) await this.#updateQosCgroups(qos);
   }
 
   /** UIDs of all pods that have a cgroup, from this process or a previous one. */
@@ -110,12 +120,26 @@ export class PodCgroups implements PodStep {
     }
   }
 
-  async #updateQosWeight(qos: QosClass): Promise<void> {
-    if (qos === 'Guaranteed') return;
-    const requests = qos === 'Burstable' ? [...this.#burstable.values()] : [];
-    const total = requests.reduce((sum, request) => sum + request, 0n);
-    const path = this.#path(qosCgroup(qos, this.#settings));
-    if (await this.#cgroups.exists(path)) await this.#cgroups.update(path, { cpuShares: Number(cpuShares(total)) });
+  /** Updates the cgroups whose values depend on the pods of a QoS class: its own, and the parent of all. */
+  async #updateQosCgroups(qos: QosClass): Promise<void> {
+    for (const each of new Set<QosClass>([qos, 'Guaranteed'])) {
+      const path = this.#path(qosCgroup(each, this.#settings));
+      const values = this.#qosValues(each);
+      if (Object.keys(values).length > 0 && (await this.#cgroups.exists(path)))
+        await this.#cgroups.update(path, values);
+    }
+  }
+
+  #qosValues(qos: QosClass): CgroupValues {
+    const pods = [...this.#pods.values()];
+    const memoryOf = (one: QosClass): bigint =>
+      pods.reduce((sum, each) => (each.qos === one ? sum + each.memoryBytes : sum), 0n);
+    const requests = { guaranteed: memoryOf('Guaranteed'), burstable: memoryOf('Burstable') };
+    const memory = qosMemoryQos(qos, requests, this.#settings, this.#host);
+    if (qos === 'Guaranteed') return memory;
+    const counted = qos === 'Burstable' ? pods.filter((each) => each.qos === qos) : [];
+    const milliCpu = counted.reduce((sum, each) => sum + each.milliCpu, 0n);
+    return { cpuShares: Number(cpuShares(milliCpu)), ...memory };
   }
 
   async #remove(path: string, signal: AbortSignal): Promise<void> {

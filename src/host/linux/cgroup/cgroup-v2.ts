@@ -39,7 +39,8 @@ async function enable(fs: FileSystem, folder: string, controllers: readonly stri
 }
 
 async function update(fs: FileSystem, folder: string, values: CgroupValues): Promise<void> {
-  const { cpuShares, cpuQuotaMicroseconds: quota, cpuPeriodMicroseconds: period, memoryLimitBytes, pidsLimit } = values;
+  const { cpuShares, cpuQuotaMicroseconds: quota, cpuPeriodMicroseconds: period } = values;
+  const { memoryLimitBytes, memoryMinBytes, memoryLowBytes, pidsLimit } = values;
   const write = (file: string, value: string): Promise<void> => fs.writeFile(join(folder, file), value);
 
   if (cpuShares !== undefined) await write('cpu.weight', String(cpuWeight(cpuShares)));
@@ -48,6 +49,8 @@ async function update(fs: FileSystem, folder: string, values: CgroupValues): Pro
     await write('cpu.max', `${quota === undefined ? oldQuota : limit(quota)} ${period ?? oldPeriod}`);
   }
   if (memoryLimitBytes !== undefined) await write('memory.max', limit(memoryLimitBytes));
+  if (memoryMinBytes !== undefined) await write('memory.min', limit(memoryMinBytes));
+  if (memoryLowBytes !== undefined) await write('memory.low', limit(memoryLowBytes));
   if (pidsLimit !== undefined) await write('pids.max', limit(pidsLimit));
   await updateHugePages(fs, (name) => join(folder, `${name}.max`), values.hugePageLimits);
 }
