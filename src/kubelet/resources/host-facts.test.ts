@@ -57,6 +57,17 @@ test('readHostFacts() of a machine without these files', async () => {
   });
 });
 
+test('readHostFacts() finds the limit of swap from the root cgroup', async () => {
+  const fs = new MemoryFileSystem(() => 0);
+  const available = async () => (await readHostFacts({ fs, cgroups: { version: 'v2' } })).swapControllerAvailable;
+  for (const folder of ['/proc/self', '/sys/fs/cgroup/a', '/sys/fs/cgroup/b']) await fs.makeDirectory(folder);
+  await fs.writeFile('/proc/self/cgroup', '0::/\n');
+  await fs.writeFile('/sys/fs/cgroup/cgroup.procs', '1\n');
+  assert.equal(await available(), false);
+  await fs.writeFile('/sys/fs/cgroup/b/memory.swap.max', 'max\n');
+  assert.equal(await available(), true);
+});
+
 test('parsePageSize() reads the auxiliary vector', () => {
   const words = new BigUint64Array([16n, 6n, 6n, 65_536n, 0n, 0n]);
   assert.equal(parsePageSize(new Uint8Array(words.buffer)), 65_536);

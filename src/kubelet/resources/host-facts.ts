@@ -78,9 +78,13 @@ function parseKernelVersion(release: string): KernelVersion {
 
 async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<boolean> {
   if (version === 'v1') return exists(fs, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
-  // The root cgroup has no limits, so the file is looked up in the agent's own cgroup.
+  // The root cgroup has no limits, so the file is looked up in the agent's own cgroup, or in any one below the root.
   const own = /^0::(.*)$/m.exec(await readIfExists(fs, '/proc/self/cgroup'))?.[1] ?? '/';
-  return exists(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
+  if (own !== '/') return exists(fs, `/sys/fs/cgroup${own}/memory.swap.max`);
+  const below = (await exists(fs, '/sys/fs/cgroup')) ? await fs.readDirectory('/sys/fs/cgroup') : [];
+  const groups = below.filter(({ kind }) => kind === 'directory').map(({ name }) => `/sys/fs/cgroup/${name}`);
+  const files = groups.map((path) => `${path}/memory.swap.max`);
+  return (await existingPaths(fs, files)).length > 0;
 }
 
 /** A kernel with SELinux but without a policy labels every process `kernel`. */
