@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { podLimits, podRequests } from '../../api/pod-resources.ts';
 import { qosClass } from '../../api/qos.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import type { CgroupValues } from '../../host/cgroups.ts';
+import type { CgroupController, CgroupValues } from '../../host/cgroups.ts';
 import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
 import type { HostFacts } from './host-facts.ts';
 import { hugePageAmounts } from './huge-pages.ts';
@@ -57,6 +57,19 @@ export function maxCgroupValues(before: CgroupValues, after: CgroupValues): Cgro
     ...(memoryMinBytes !== undefined && { memoryMinBytes: Math.max(before.memoryMinBytes ?? 0, memoryMinBytes) }),
     ...(memoryLowBytes !== undefined && { memoryLowBytes: Math.max(before.memoryLowBytes ?? 0, memoryLowBytes) }),
   };
+}
+
+/**
+ * The controllers that a pod needs. The runtime sets memory values of every container of cgroup v2 (`memory.oom.group`).
+ */
+export function podControllers(pod: Pod, { podPidsLimit }: PodCgroupSettings): readonly CgroupController[] {
+  const hasHugePages = [...hugePageAmounts(podRequests(pod)).values()].some((bytes) => bytes > 0n);
+  return [
+    'cpu',
+    'memory',
+    ...(podPidsLimit > 0 ? ['pids' as const] : []),
+    ...(hasHugePages ? ['hugetlb' as const] : []),
+  ];
 }
 
 function pidsLimit({ podPidsLimit }: PodCgroupSettings): CgroupValues {

@@ -1,7 +1,10 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
-import { CgroupBusyError, type Cgroups, type CgroupValues } from '../../host/cgroups.ts';
+import { errorText } from '../../base/error-text.ts';
+import type { Cgroups, CgroupValues } from '../../host/cgroups.ts';
+import { killAndRemoveCgroup } from '../../host/kill-cgroup.ts';
 import type { Processes } from '../../host/processes.ts';
+import { PodError } from '../pod/pod-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import {
   type CgroupName,
@@ -20,10 +23,11 @@ import {
   type PodCgroupHost,
   type PodCgroupSettings,
   podCgroupValues,
+  podControllers,
   podCpuRequest,
 } from './pod-cgroup-values.ts';
 
-const REMOVE_ATTEMPTS = 5;
+const REMOVE_ROUNDS = 5;
 const QOS_CLASSES: readonly QosClass[] = ['Burstable', 'BestEffort', 'Guaranteed'];
 
 export interface PodCgroupsDeps {
@@ -70,10 +74,23 @@ export class PodCgroups implements PodStep {
     this.#actuated = actuated;
   }
 
+  /** Rejects with a `PodError`: kubelet's, with the cause and its fix if it is known. Other pods are not affected. */
   async prepare(pod: Pod, _signal: AbortSignal): Promise<void> {
-    const path = podCgroupPath(pod, this.#settings);
     const qos = qosClass(pod);
+    try {
+      await this.#prepare(pod, qos);
+    } catch (cause) {
+      const text = errorText(cause);
+      const name = podCgroup(pod.metadata.uid, qos, this.#settings).join(' ');
+      const eventMessage = `unable to ensure pod container exists: failed to create container for [${name}] : ${text}`;
+      throw new PodError('FailedCreatePodContainer', text, { eventMessage, cause });
+    }
+  }
+
+  async #prepare(pod: Pod, qos: QosClass): Promise<void> {
+    const path = podCgroupPath(pod, this.#settings);
     await this.#cgroups.create(path);
+    await this.#cgroups.requireControllers(path, podControllers(pod, this.#settings));
     this.#pods.set(pod.metadata.uid, { qos, milliCpu: podCpuRequest(pod), memoryBytes: podMemoryRequest(pod) });
     await this.#updateQosCgroups(qos);
     await this.#cgroups.update(path, maxCgroupValues(this.#cgroupValues(this.#actuated(pod)), this.#cgroupValues(pod)));
@@ -86,9 +103,11 @@ export class PodCgroups implements PodStep {
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
+    const deps = { cgroups: this.#cgroups, processes: this.#processes };
     // The spec of an orphan is unknown, so it may be of any QoS class.
     const classes = pod.spec.containers.length > 0 ? [qosClass(pod)] : QOS_CLASSES;
-    for (const qos of classes) await this.#remove(this.#path(podCgroup(uid, qos, this.#settings)), signal);
+    for (const qos of classes)
+      await killAndRemoveCgroup(this.#path(podCgroup(uid, qos, this.#settings)), deps, REMOVE_ROUNDS, signal);
     const { qos } = this.#pods.get(uid) ?? {};
     this.#pods.delete(uid);
     if (qos !== undefined) await this.#updateQosCgroups(qos);
@@ -140,25 +159,6 @@ export class PodCgroups implements PodStep {
     const counted = qos === 'Burstable' ? pods.filter((each) => each.qos === qos) : [];
     const milliCpu = counted.reduce((sum, each) => sum + each.milliCpu, 0n);
     return { cpuShares: Number(cpuShares(milliCpu)), ...memory };
-  }
-
-  async #remove(path: string, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      signal.throwIfAborted();
-      try {
-        return await this.#cgroups.remove(path);
-      } catch (error) {
-        if (!(error instanceof CgroupBusyError) || attempt === REMOVE_ATTEMPTS) throw error;
-        await Promise.all(error.pids.map((pid) => this.#kill(pid, signal)));
-      }
-    }
-  }
-
-  async #kill(pid: number, signal: AbortSignal): Promise<void> {
-    const identity = await this.#processes.identify(pid);
-    if (!identity) return;
-    await this.#processes.kill(identity, 'SIGKILL');
-    await this.#processes.waitForExit(identity, signal);
   }
 
   async #childrenOf(path: string): Promise<readonly string[]> {
