@@ -26,9 +26,12 @@ export interface AgentFacts {
 }
 
 export async function readAgentFacts(parts: AgentParts, signal: AbortSignal): Promise<AgentFacts> {
-  const { host, cri, settings, apiServer } = parts;
+  const { host, cri, settings, apiServer, log } = parts;
   const { nodeName, maxPods, memoryCapacityBytes: memoryBytes, rootDir } = settings;
   const hostFacts = await readHostFacts(host);
+  if (settings.swapBehavior === 'LimitedSwap' && !hostFacts.swapControllerAvailable) {
+    log.warn('memorySwap.swapBehavior LimitedSwap has no effect: the kernel does not limit swap by cgroup');
+  }
   const swap = await readSwapFacts(host, hostFacts.kernel, rootDir);
   const { runtimeName } = await cri.runtime.version({ version: '' }, signal);
   const status = await cri.runtime.status({ verbose: false }, signal);

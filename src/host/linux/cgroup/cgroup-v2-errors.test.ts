@@ -62,6 +62,22 @@ const controllers: Readonly<Record<string, Case>> = {
     files: { ...disabled, '/cg/kubepods/cgroup.procs': '7\n8\n' },
     message: `cgroup ${POD}: the controller memory is not enabled below /kubepods: /kubepods has processes of its own (7, 8), and the kernel enables controllers only below cgroups without; ${EMPTY_ONE}`,
   },
+  'names a container whose processes are in its root cgroup': {
+    files: {
+      '/cg/cgroup.subtree_control': '',
+      '/cg/cgroup.type': 'domain\n',
+      '/cg/cgroup.procs': '1\n',
+      '/cg/kubepods/pod1/cgroup.controllers': '',
+    },
+    message: `cgroup ${POD}: the controller memory is not enabled below /: / has processes of its own (1), and the kernel enables controllers only below cgroups without; write their pids to the cgroup.procs of a new cgroup below /cg first`,
+  },
+  'lets the root cgroup of the machine have processes': {
+    files: {
+      '/cg/cgroup.subtree_control': 'cpu\n',
+      '/cg/cgroup.procs': '1\n',
+      '/cg/kubepods/pod1/cgroup.controllers': '',
+    },
+  },
   'names a parent that is busy': {
     files: disabled,
     fails: ['EBUSY', SUBTREE],

@@ -115,9 +115,13 @@ async function throwMissing(cgroup: V2Cgroup, controller: CgroupController): Pro
 async function enableOrThrow(cgroup: V2Cgroup, parent: string, controller: CgroupController): Promise<void> {
   const { fs, root, path } = cgroup;
   const reason = `the controller ${controller} is not enabled below ${parent}`;
-  const pids = parent === '/' ? [] : await pidsOf(cgroup, parent);
+  // The root of the machine may have processes; only it has no type. That of a container is a cgroup like others.
+  const pids = (await typeOf(cgroup, parent)) === undefined ? [] : await pidsOf(cgroup, parent);
   // Not tried: the kernel would enable some controllers, and make all cgroups below unusable ("domain invalid").
-  if (pids.length > 0) throw new CgroupError(path, `${reason}: ${inside(parent, pids)}`, USE_EMPTY);
+  if (pids.length > 0) {
+    const fix = parent === '/' ? `write their pids to the cgroup.procs of a new cgroup below ${root} first` : USE_EMPTY;
+    throw new CgroupError(path, `${reason}: ${inside(parent, pids)}`, fix);
+  }
   try {
     await fs.writeFile(join(root, parent, 'cgroup.subtree_control'), `+${controller}`);
   } catch (error) {
