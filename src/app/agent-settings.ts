@@ -3,7 +3,7 @@ import type { CgroupDriver } from '../host/cgroups.ts';
 import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
-import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
+import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -84,10 +84,14 @@ function memoryQos({ config, parsed }: KubeletSettings, { memoryBytes }: Machine
   const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('memory')?.value() ?? 0n);
   return {
     throttlingFactor: config.memoryThrottlingFactor,
-    // Validation rejects other values.
-    reservationPolicy: config.memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None',
+    reservationPolicy: reservationPolicy(config),
     allocatableBytes: Math.max(0, memoryBytes - reserved.reduce((sum, each) => sum + Number(each), 0)),
   };
+}
+
+/** Validation rejects other values. */
+export function reservationPolicy({ memoryReservationPolicy }: KubeletSettings['config']): MemoryReservationPolicy {
+  return memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None';
 }
 
 function imagePullSettings(

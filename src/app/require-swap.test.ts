@@ -6,8 +6,7 @@ import { requireSwapSettings } from './require-swap.ts';
 
 const NO_SWAP = 'Filename\tType\tSize\tUsed\tPriority\n';
 const SWAP = `${NO_SWAP}/swapfile file 1048576 0 -2\n`;
-const REFUSED =
-  'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false (failSwapOn: false)';
+const REFUSED = 'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false';
 
 interface Case {
   readonly swaps?: string;

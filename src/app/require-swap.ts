@@ -5,8 +5,7 @@ import { isSwapOn } from '../kubelet/resources/swap-facts.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { StartupError } from './embedded/startup-error.ts';
 
-const SWAP_ON =
-  'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false (failSwapOn: false)';
+const SWAP_ON = 'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false';
 
 /** Rejects with a `StartupError` if the machine has swap that the configuration does not allow. */
 export async function requireSwapSettings(
