@@ -114,7 +114,7 @@ suite('cgroup v2', { skip: systemdSkipReason(), timeout: 1_800_000 }, () => {
     agent.start({ cgroupRoot: root, cgroupDriver: 'cgroupfs', failSwapOn: false });
     agent.addPod('refused', {});
     const why = `is not enabled below ${root}: ${root} has processes of its own (${inside.pid})`;
-    await until('the refusal', () => agent.log.includes(why) || undefined);
+    await until('the rejection', () => agent.log.includes(why) || undefined);
 
     const ended = once(inside, 'exit');
     inside.kill('SIGKILL');
