@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cgroups } from '../../../src/host/cgroups.ts';
@@ -209,4 +209,27 @@ test('linux cgroups v1: reaches the version 2 tree beside it', { skip: skipV1 ||
   // A runtime may have created one only there.
   await linuxFileSystem.makeDirectory(`${UNIFIED}${path}/only-here`);
   assert.deepEqual(await cgroups.children(path), ['only-here']);
+});
+
+/** A version 2 tree, and a controller of it that works only below cgroups without processes. */
+const V2_ROOT = isV1 ? UNIFIED : MACHINE;
+const offered = unusable(V2_ROOT) === false ? readFileSync(`${V2_ROOT}/cgroup.controllers`, 'utf8').split(/\s+/) : [];
+const controller = (['memory', 'hugetlb'] as const).find((each) => offered.includes(each));
+
+test('linux cgroups v2: a parent with processes of its own is named, and works without them', {
+  skip: unusable(V2_ROOT) || (controller ? false : `${V2_ROOT} has no controllers`),
+}, async (t) => {
+  assert.ok(controller);
+  const { cgroups, path, start } = await linuxWorld(V2_ROOT, V2_ROOT)(t);
+  await cgroups.create(path);
+  const { pid, end } = await start(path);
+  await cgroups.create(`${path}/kubepods/pod`);
+  await assert.rejects(cgroups.requireControllers(`${path}/kubepods/pod`, [controller]), {
+    name: 'CgroupError',
+    message: new RegExp(
+      `^cgroup ${path}/kubepods/pod: the controller ${controller} is not enabled below ${path}: ${path} has processes of its own \\(${pid}\\)`,
+    ),
+  });
+  await end();
+  await cgroups.requireControllers(`${path}/kubepods/pod`, [controller]);
 });

@@ -124,7 +124,9 @@ suite('cgroup v2', { skip: systemdSkipReason(), timeout: 1_800_000 }, () => {
     agent.removePod('refused');
     await until('no pods', () => (groupsBelow(pods).length > 0 ? undefined : true));
     await agent.stop();
-    for (const path of [pods, `${root}/kubepods`, root]) rmdirSync(`${CGROUPS}${path}`);
+    for (const path of [pods, `${root}/kubepods`, root]) {
+      if (existsSync(`${CGROUPS}${path}`)) rmdirSync(`${CGROUPS}${path}`);
+    }
   });
 
   for (const [driver, { parent }] of Object.entries(DRIVERS)) {
@@ -181,6 +183,8 @@ suite('cgroup v2', { skip: systemdSkipReason(), timeout: 1_800_000 }, () => {
         const exited = once(child, 'exit');
         child.kill('SIGTERM');
         await exited;
+        if (driver === 'systemd') execFileSync('systemctl', ['stop', parent]);
+        else if (existsSync(`${CGROUPS}${parent}`)) rmdirSync(`${CGROUPS}${parent}`);
       }
     });
   }
