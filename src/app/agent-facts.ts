@@ -6,11 +6,13 @@ import { readMachineResources } from '../kubelet/node/status/machine-resources.t
 import { type MachineResources, nodeResources } from '../kubelet/node/status/node-resources.ts';
 import { RuntimeFeatures } from '../kubelet/pleg/runtime-features.ts';
 import { type HostFacts, readHostFacts } from '../kubelet/resources/host-facts.ts';
+import { readSwapFacts, type SwapFacts } from '../kubelet/resources/swap-facts.ts';
 import type { AgentParts } from './agent.ts';
 
 /** Facts of the machine and the runtime, read once at start. */
 export interface AgentFacts {
   readonly hostFacts: HostFacts;
+  readonly swap: SwapFacts;
   /** `containerd`: the prefix of container ids in statuses. */
   readonly runtimeName: string;
   /** The resources of the machine. */
@@ -24,9 +26,13 @@ export interface AgentFacts {
 }
 
 export async function readAgentFacts(parts: AgentParts, signal: AbortSignal): Promise<AgentFacts> {
-  const { host, cri, settings, apiServer } = parts;
+  const { host, cri, settings, apiServer, log } = parts;
   const { nodeName, maxPods, memoryCapacityBytes: memoryBytes, rootDir } = settings;
   const hostFacts = await readHostFacts(host);
+  if (settings.swapBehavior === 'LimitedSwap' && !hostFacts.swapControllerAvailable) {
+    log.warn('memorySwap.swapBehavior LimitedSwap has no effect: the kernel does not limit swap by cgroup');
+  }
+  const swap = await readSwapFacts(host, hostFacts.kernel, rootDir);
   const { runtimeName } = await cri.runtime.version({ version: '' }, signal);
   const status = await cri.runtime.status({ verbose: false }, signal);
   const machine = await readMachineResources({ cpuCount: hostFacts.cpuCount, memoryBytes }, rootDir, host.fs);
@@ -43,7 +49,7 @@ export async function readAgentFacts(parts: AgentParts, signal: AbortSignal): Pr
     gates: settings,
   };
   const runtimeFeatures = new RuntimeFeatures(cri.runtime, status);
-  return { hostFacts, runtimeName, machine, allocatable, node, runtimeFeatures };
+  return { hostFacts, swap, runtimeName, machine, allocatable, node, runtimeFeatures };
 }
 
 /** A standalone node reserves nothing. */

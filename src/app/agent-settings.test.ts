@@ -42,3 +42,17 @@ test('agentSettings() reads the flags of image pulls', async () => {
     },
   );
 });
+
+test('agentSettings() has MemoryQoS only with its feature gate', async () => {
+  assert.equal((await settingsOf()).memoryQos, undefined);
+  const reserved = [
+    '--system-reserved=memory=100Mi',
+    '--kube-reserved=memory=24Mi',
+    '--eviction-hard=memory.available<1Gi',
+  ];
+  assert.deepEqual((await settingsOf('--feature-gates=MemoryQoS=true', ...reserved)).memoryQos, {
+    throttlingFactor: 0.9,
+    reservationPolicy: 'None',
+    allocatableBytes: 900 * 2 ** 20,
+  });
+});

@@ -3,6 +3,7 @@ import type { CgroupDriver } from '../host/cgroups.ts';
 import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
+import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -57,6 +58,7 @@ export function agentSettings(
     },
     swapBehavior: config.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
     singleProcessOOMKill: config.singleProcessOOMKill,
+    memoryQos: featureGates.get('MemoryQoS') ? memoryQos(settings, machine) : undefined,
     userNamespaceIdsPerPod: config.userNamespaces?.idsPerPod,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     envFiles: featureGates.get('EnvFiles'),
@@ -75,6 +77,21 @@ export function agentSettings(
       maxTotal: asLimit(flags.maximumDeadContainers),
     },
   };
+}
+
+/** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */
+function memoryQos({ config, parsed }: KubeletSettings, { memoryBytes }: MachineFacts): MemoryQos {
+  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('memory')?.value() ?? 0n);
+  return {
+    throttlingFactor: config.memoryThrottlingFactor,
+    reservationPolicy: reservationPolicy(config),
+    allocatableBytes: Math.max(0, memoryBytes - reserved.reduce((sum, each) => sum + Number(each), 0)),
+  };
+}
+
+/** Validation rejects other values. */
+export function reservationPolicy({ memoryReservationPolicy }: KubeletSettings['config']): MemoryReservationPolicy {
+  return memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None';
 }
 
 function imagePullSettings(

@@ -13,6 +13,7 @@ import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
+import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
@@ -50,6 +51,8 @@ export interface AgentSettings {
   readonly swapBehavior?: 'NoSwap' | 'LimitedSwap' | undefined;
   /** Cgroup v2 only; absent: the OOM killer kills all processes of a container. */
   readonly singleProcessOOMKill?: boolean | undefined;
+  /** Absent: the feature gate MemoryQoS is off. */
+  readonly memoryQos?: MemoryQos | undefined;
   /** The number of IDs in the user namespace of a pod; absent: 65536. */
   readonly userNamespaceIdsPerPod?: number | undefined;
   /** Unsafe sysctls that pods may set: names, or prefixes with a `*`; absent: none. */

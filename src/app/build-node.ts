@@ -13,6 +13,9 @@ import { cgroupsOfDriver } from './cgroup-driver.ts';
 const CGROUP_V1 =
   'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
 
+const SWAPPED_VOLUMES =
+  'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.';
+
 export interface NodeBuildDeps {
   readonly health: Pick<RuntimeHealth, 'subscribe'>;
   readonly events: NodeEvents;
@@ -53,6 +56,8 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
   const recordStart = (): void => {
     events.record('Normal', 'Starting', 'Starting kubelet.');
     if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
+    const { isOn, tmpfsNoswap } = facts.swap;
+    if (isOn && !tmpfsNoswap) events.record('Warning', 'PossibleMemoryBackedVolumesOnDisk', SWAPPED_VOLUMES);
   };
   return {
     current: () => keeper.current(),

@@ -3,7 +3,6 @@ import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import { LogLinks } from '../kubelet/logs/log-links.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
-import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
 import { actualPod } from '../kubelet/resources/pod-allocation.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
@@ -50,7 +49,7 @@ export function buildPodSteps(
     hostFacts,
     actuated,
   });
-  const tmpfsNoswap = kernelAtLeast(hostFacts.kernel, 6, 4);
+  const { tmpfsNoswap } = facts.swap;
   const volumes = new PodVolumes({
     fs,
     mounts,

@@ -22,6 +22,7 @@ import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { nodeSettings } from './node-settings.ts';
 import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
+import { requireSwapSettings } from './require-swap.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 import { shareRootDir } from './shared-root.ts';
 import type { AgentFactory } from './start-local-agent.ts';
@@ -43,10 +44,12 @@ export function createKubeletAgentFactory(
   const { containerRuntimeEndpoint: endpoint } = settings.config;
   const cgroupDriver = configuredCgroupDriver(settings.config.cgroupDriver);
   return {
-    startRuntime: (signal) =>
-      endpoint === EMBEDDED
+    async startRuntime(signal) {
+      await requireSwapSettings(settings, process.host, log);
+      return endpoint === EMBEDDED
         ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver }, process, log, signal)
-        : externalRuntime(endpoint, process.host.fs, log),
+        : externalRuntime(endpoint, process.host.fs, log);
+    },
     build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
   };
 }

@@ -25,6 +25,7 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
     splitStreams: false,
     tunnels: true,
     debugging: true,
+    memoryReservation: undefined,
   });
 });
 

@@ -34,7 +34,10 @@ export interface LocalAgentProcess extends AgentProcess {
   readonly terminal: { readonly stderr: { write(text: string): Promise<unknown> } };
 }
 
-/** Builds the agent of `nodelet run`: standalone, with kubelet's defaults, on an embedded runtime of its own. */
+/**
+ * Builds the agent of `nodelet run`: standalone, with kubelet's defaults, on an embedded runtime of its own. Unlike kubelet it
+ * starts on a machine with swap, which its pods do not use (NoSwap).
+ */
 export function createLocalAgentFactory(
   config: LocalAgentConfig,
   source: PodSource,

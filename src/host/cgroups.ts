@@ -1,3 +1,5 @@
+import { ExpectedError } from '../base/expected-error.ts';
+
 /** Who manages cgroups: the program itself in the cgroup file system, or systemd as units. */
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
@@ -8,12 +10,21 @@ export type CgroupDriver = 'cgroupfs' | 'systemd';
 export interface Cgroups {
   readonly version: 'v1' | 'v2';
 
-  /** Creates the cgroup and its parents in every controller; an existing one is not an error. */
+  /**
+   * Creates the cgroup and its parents in every controller; an existing one is not an error. Rejects with a `CgroupError` if
+   * the machine does not allow it.
+   */
   create(path: string): Promise<void>;
 
   /**
+   * Rejects with a `CgroupError` unless these controllers work in an existing cgroup of version 2. Huge pages are counted
+   * only by some kernels: on others their controller is not needed. In version 1 every controller works in every cgroup.
+   */
+  requireControllers(path: string, controllers: readonly CgroupController[]): Promise<void>;
+
+  /**
    * Writes the values that this version has files for; absent values stay unchanged. Rejects with a `FileSystemError`
-   * (ENOENT) when the cgroup does not exist.
+   * (ENOENT) when the cgroup does not exist, and with a `CgroupError` if it has no controller for a value.
    */
   update(path: string, values: CgroupValues): Promise<void>;
 
@@ -24,6 +35,12 @@ export interface Cgroups {
 
   /** Pids in the cgroup and below it, in any controller, sorted. */
   processes(path: string): Promise<readonly number[]>;
+
+  /**
+   * Kills all processes in the cgroup and below it, also those that fork meanwhile; they end soon after. Resolves to `false`
+   * if the kernel cannot do that (version 1, Linux before 5.14), or if the cgroup does not exist.
+   */
+  kill(path: string): Promise<boolean>;
 
   /**
    * Removes the cgroup and everything below it; a missing one is not an error. Rejects with a `CgroupBusyError` while it
@@ -38,9 +55,25 @@ export interface CgroupValues {
   readonly cpuQuotaMicroseconds?: number;
   readonly cpuPeriodMicroseconds?: number;
   readonly memoryLimitBytes?: number;
+  /** Memory that the kernel never reclaims (`memory.min`), and that it reclaims last (`memory.low`). Cgroup v2 only. */
+  readonly memoryMinBytes?: number;
+  readonly memoryLowBytes?: number;
   readonly pidsLimit?: number;
   /** Bytes by page size (`2MB`). Ignored on a machine without the hugetlb controller. */
   readonly hugePageLimits?: Readonly<Record<string, number>>;
+}
+
+export type CgroupController = 'cpu' | 'memory' | 'pids' | 'hugetlb';
+
+/** The machine does not allow a cgroup. The message names the cause and how to remove it. */
+export class CgroupError extends ExpectedError {
+  override readonly name = 'CgroupError';
+  readonly path: string;
+
+  constructor(path: string, reason: string, fix: string, options?: ErrorOptions) {
+    super(`cgroup ${path}: ${reason}; ${fix}`, options);
+    this.path = path;
+  }
 }
 
 export class CgroupBusyError extends Error {

@@ -43,6 +43,8 @@ export interface UnitProperties {
   readonly CPUQuotaPerSecUSec?: bigint;
   readonly CPUQuotaPeriodUSec?: bigint;
   readonly MemoryMax?: bigint;
+  readonly MemoryMin?: bigint;
+  readonly MemoryLow?: bigint;
   /** Of cgroup v1. */
   readonly MemoryLimit?: bigint;
   readonly TasksMax?: bigint;

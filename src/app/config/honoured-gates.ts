@@ -13,6 +13,7 @@ export const HONOURED_GATES = [
   'KubeletServiceAccountTokenForCredentialProviders',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
+  'MemoryQoS',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
 ] as const;
@@ -21,7 +22,6 @@ export const HONOURED_GATES = [
 export const CHECKED_GATES = [
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
-  'MemoryQoS',
   'QOSReserved',
   'RotateKubeletServerCertificate',
 ] as const;

@@ -52,8 +52,23 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     expected: ['warning logging: only the verbosity has an effect'],
   },
   'warns about each feature gate that has no effect': {
-    file: { featureGates: { MemoryQoS: true, EnvFiles: false } },
-    expected: ['warning featureGates["MemoryQoS"]: has no effect in this version of Nodelet'],
+    file: { featureGates: { QOSReserved: true, EnvFiles: false } },
+    expected: ['warning featureGates["QOSReserved"]: has no effect in this version of Nodelet'],
+  },
+  'takes the fields of memory and swap': {
+    file: {
+      failSwapOn: false,
+      memorySwap: { swapBehavior: 'LimitedSwap' },
+      singleProcessOOMKill: true,
+      memoryThrottlingFactor: 0.8,
+      memoryReservationPolicy: 'TieredReservation',
+      featureGates: { MemoryQoS: true },
+    },
+    expected: [],
+  },
+  'warns about a throttling factor that nothing follows': {
+    file: { memoryThrottlingFactor: 0.8 },
+    expected: ['warning memoryThrottlingFactor: has no effect while the feature gate MemoryQoS is off'],
   },
   'refuses what containers cannot be run with': {
     file: { cgroupDriver: 'docker', cgroupsPerQOS: false },

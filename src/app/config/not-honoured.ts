@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { unsafeSysctlError } from '../../kubelet/admission/sysctl-handler.ts';
 import { type ConfigDiagnostic, errorAt, warningAt } from './config-diagnostic.ts';
+import { isGateOn } from './feature-gates.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { gatesNotHonoured } from './honoured-gates.ts';
@@ -34,6 +35,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'eventRecordQPS',
   'evictionPressureTransitionPeriod',
   'failCgroupV1',
+  'failSwapOn',
   'featureGates',
   'fileCheckFrequency',
   'healthzBindAddress',
@@ -50,6 +52,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'localStorageCapacityIsolation',
   'maxParallelImagePulls',
   'maxPods',
+  'memoryReservationPolicy',
   'memorySwap',
   'mergeDefaultEvictionSettings',
   'nodeLeaseDurationSeconds',
@@ -103,6 +106,8 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
     const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
     return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';
   },
+  memoryThrottlingFactor: ({ featureGates = {} }) =>
+    isGateOn(featureGates, 'MemoryQoS') ? undefined : 'has no effect while the feature gate MemoryQoS is off',
   readOnlyPort: () => 'nothing is served there yet; what it would show is on the port of `port`',
 };
 

@@ -168,6 +168,16 @@ const cases: Record<string, Case> = {
     host: { cgroupVersion: 'v2' },
     messages: [],
   },
+  'limits swap by cgroup v2 alone': {
+    change: { memorySwap: { swapBehavior: 'LimitedSwap' } },
+    host: { cgroupVersion: 'v1' },
+    messages: ['swap feature is enabled and LimitedSwap but it is only supported with cgroupv2'],
+  },
+  'limits swap by cgroup v2': {
+    change: { memorySwap: { swapBehavior: 'LimitedSwap' } },
+    host: { cgroupVersion: 'v2' },
+    messages: [],
+  },
   'hands out ids in blocks': {
     change: { userNamespaces: { idsPerPod: 65_537 } },
     messages: ['invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536'],

@@ -111,6 +111,9 @@ function* hostErrors(config: KubeletConfiguration, { cgroupVersion }: Validation
   } else if (config.singleProcessOOMKill === false && cgroupVersion === 'v1') {
     yield 'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1';
   }
+  if (config.memorySwap.swapBehavior === 'LimitedSwap' && cgroupVersion === 'v1') {
+    yield 'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2';
+  }
   const ids = config.userNamespaces?.idsPerPod;
   if (ids === undefined) return;
   if (ids < USER_NAMESPACE_UNIT) {

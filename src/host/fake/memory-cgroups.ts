@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import { CgroupBusyError, type Cgroups, type CgroupValues } from '../cgroups.ts';
+import { CgroupBusyError, type CgroupController, CgroupError, type Cgroups, type CgroupValues } from '../cgroups.ts';
 import { FileSystemError } from '../file-system.ts';
 import { ErrorInjector } from './error-injector.ts';
 
@@ -14,6 +14,10 @@ export class MemoryCgroups implements Cgroups {
   readonly version: 'v1' | 'v2';
   /** `errors.failNext('create', 'EACCES', path?)`. */
   readonly errors = new ErrorInjector<'create' | 'update' | 'remove'>();
+  /** Controllers that the machine does not have. */
+  readonly missingControllers = new Set<CgroupController>();
+  /** Kills a process for `kill`; absent: the kernel cannot kill a cgroup. */
+  onKill: ((pid: number) => void) | undefined;
   readonly #cgroups = new Map<string, Cgroup>([['/', { values: {}, pids: new Set() }]]);
 
   constructor(version: 'v1' | 'v2' = 'v2') {
@@ -31,6 +35,18 @@ export class MemoryCgroups implements Cgroups {
     this.#throwInjected('update', path);
     const cgroup = this.#existing('update', path);
     cgroup.values = { ...cgroup.values, ...values };
+  }
+
+  async requireControllers(path: string, controllers: readonly CgroupController[]): Promise<void> {
+    const missing = controllers.find((each) => this.version === 'v2' && this.missingControllers.has(each));
+    if (missing === undefined) return;
+    throw new CgroupError(path, `the controller ${missing} is not available`, 'boot a kernel that has it');
+  }
+
+  async kill(path: string): Promise<boolean> {
+    if (this.onKill === undefined || !this.#cgroups.has(path)) return false;
+    for (const pid of await this.processes(path)) this.onKill(pid);
+    return true;
   }
 
   async exists(path: string): Promise<boolean> {

@@ -114,6 +114,24 @@ const cases: Record<string, Case> = {
     settings: { singleProcessOOMKill: true },
     expected: bestEffort,
   },
+  'throttles a container before its limit with MemoryQoS': {
+    given: { container: { resources: { requests: { memory: '32Mi' }, limits: { memory: '64Mi' } } } },
+    host: withSwap,
+    settings: {
+      memoryQos: { throttlingFactor: 0.5, reservationPolicy: 'TieredReservation', allocatableBytes: 2 ** 30 },
+    },
+    expected: {
+      ...bestEffort,
+      memoryLimitInBytes: '67108864',
+      oomScoreAdj: '969',
+      unified: {
+        'memory.oom.group': '1',
+        'memory.swap.max': '0',
+        'memory.low': '33554432',
+        'memory.high': '50331648',
+      },
+    },
+  },
   'allows only requested huge pages': {
     given: { container: { resources: { limits: { 'hugepages-2Mi': '4Mi' } } } },
     host: { ...v1, hugePageSizes: ['1GB', '2MB'] },

@@ -5,10 +5,11 @@ import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
 import type { HostFacts } from './host-facts.ts';
 import { hugePageSizeOf } from './huge-pages.ts';
+import { containerMemoryQos, type MemoryQosSettings } from './memory-qos.ts';
 import { oomScoreAdj } from './oom-score.ts';
 import { type SwapSettings, swapLimit } from './swap-limit.ts';
 
-export interface ResourceSettings extends SwapSettings {
+export interface ResourceSettings extends SwapSettings, MemoryQosSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   /** Cgroup v2 only. Absent: an OOM kill ends all processes of the container. */
@@ -33,8 +34,10 @@ export function containerResources(
     settings,
     host,
   );
+  const withoutQos = withSwap(base, swapLimit(pod, container, settings, host), host);
   return LinuxContainerResources.fromPartial({
-    ...withSwap(base, swapLimit(pod, container, settings, host), host),
+    ...withoutQos,
+    unified: { ...withoutQos.unified, ...containerMemoryQos(pod, container, settings, host) },
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacityBytes),
     hugepageLimits: hugepageLimits({ ...podLevel, ...limits }, host),
   });

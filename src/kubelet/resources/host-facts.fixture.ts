@@ -8,6 +8,7 @@ export const HOST_FACTS: HostFacts = {
   swapBytes: 0,
   thermalThrottlePaths: [],
   cpuCount: 2,
+  pageSize: 4096,
   appArmorEnabled: false,
   seLinuxEnabled: false,
   kernel: { major: 6, minor: 1 },

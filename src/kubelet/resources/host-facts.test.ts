@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
-import { kernelAtLeast, readHostFacts } from './host-facts.ts';
+import { kernelAtLeast, parsePageSize, readHostFacts } from './host-facts.ts';
 
 test('readHostFacts() reads the kernel’s files', async () => {
   const fs = new MemoryFileSystem(() => 0);
@@ -34,6 +34,7 @@ test('readHostFacts() reads the kernel’s files', async () => {
     swapBytes: 2_097_152,
     thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],
     cpuCount: 2,
+    pageSize: 4096,
     appArmorEnabled: true,
     seLinuxEnabled: true,
     kernel: { major: 6, minor: 1 },
@@ -49,10 +50,28 @@ test('readHostFacts() of a machine without these files', async () => {
     swapBytes: 0,
     thermalThrottlePaths: [],
     cpuCount: 1,
+    pageSize: 4096,
     appArmorEnabled: false,
     seLinuxEnabled: false,
     kernel: { major: 0, minor: 0 },
   });
+});
+
+test('readHostFacts() finds the limit of swap from the root cgroup', async () => {
+  const fs = new MemoryFileSystem(() => 0);
+  const available = async () => (await readHostFacts({ fs, cgroups: { version: 'v2' } })).swapControllerAvailable;
+  for (const folder of ['/proc/self', '/sys/fs/cgroup/a', '/sys/fs/cgroup/b']) await fs.makeDirectory(folder);
+  await fs.writeFile('/proc/self/cgroup', '0::/\n');
+  await fs.writeFile('/sys/fs/cgroup/cgroup.procs', '1\n');
+  assert.equal(await available(), false);
+  await fs.writeFile('/sys/fs/cgroup/b/memory.swap.max', 'max\n');
+  assert.equal(await available(), true);
+});
+
+test('parsePageSize() reads the auxiliary vector', () => {
+  const words = new BigUint64Array([16n, 6n, 6n, 65_536n, 0n, 0n]);
+  assert.equal(parsePageSize(new Uint8Array(words.buffer)), 65_536);
+  assert.equal(parsePageSize(new Uint8Array(3)), 4096);
 });
 
 test('kernelAtLeast() compares major before minor', () => {

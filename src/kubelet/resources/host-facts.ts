@@ -14,6 +14,8 @@ export interface HostFacts {
   /** CPU counters that containers must not read. */
   readonly thermalThrottlePaths: readonly string[];
   readonly cpuCount: number;
+  /** Bytes of a page of memory. */
+  readonly pageSize: number;
   readonly appArmorEnabled: boolean;
   readonly seLinuxEnabled: boolean;
   readonly kernel: KernelVersion;
@@ -29,6 +31,11 @@ export interface HostFactsDeps {
   readonly cgroups: Pick<Cgroups, 'version'>;
 }
 
+/** Values that the kernel passes to a new program, as pairs of words: a key and its value. */
+const AUXILIARY_VECTOR = '/proc/self/auxv';
+const PAGE_SIZE_KEY = 6n;
+const USUAL_PAGE_SIZE = 4096;
+
 /** A missing or unreadable file means that the machine does not have the feature. */
 export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<HostFacts> {
   const cpus = await cpuFolders(fs);
@@ -42,6 +49,7 @@ export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<Hos
       cpus.map((folder) => `${folder}/thermal_throttle`),
     ),
     cpuCount: Math.max(1, cpus.length),
+    pageSize: parsePageSize((await exists(fs, AUXILIARY_VECTOR)) ? await fs.readFile(AUXILIARY_VECTOR) : undefined),
     seLinuxEnabled: await hasSeLinux(fs),
     appArmorEnabled: (await readIfExists(fs, '/sys/module/apparmor/parameters/enabled')).startsWith('Y'),
     kernel: parseKernelVersion(await readIfExists(fs, '/proc/sys/kernel/osrelease')),
@@ -51,6 +59,12 @@ export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<Hos
 /** `6.1` or later, for example. */
 export function kernelAtLeast({ major, minor }: KernelVersion, wantedMajor: number, wantedMinor: number): boolean {
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
+export function parsePageSize(auxiliaryVector: Uint8Array = new Uint8Array()): number {
+  const words = new BigUint64Array(auxiliaryVector.slice().buffer, 0, Math.floor(auxiliaryVector.length / 8));
+  const key = words.findIndex((word, index) => index % 2 === 0 && word === PAGE_SIZE_KEY);
+  return key === -1 ? USUAL_PAGE_SIZE : Number(words[key + 1] ?? USUAL_PAGE_SIZE);
 }
 
 function parseSwapTotal(meminfo: string): number {
@@ -64,9 +78,13 @@ function parseKernelVersion(release: string): KernelVersion {
 
 async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<boolean> {
   if (version === 'v1') return exists(fs, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
-  // The root cgroup has no limits, so the file is looked up in the agent's own cgroup.
+  // The root cgroup has no limits, so the file is looked up in the agent's own cgroup, or in any one below the root.
   const own = /^0::(.*)$/m.exec(await readIfExists(fs, '/proc/self/cgroup'))?.[1] ?? '/';
-  return exists(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
+  if (own !== '/') return exists(fs, `/sys/fs/cgroup${own}/memory.swap.max`);
+  const below = (await exists(fs, '/sys/fs/cgroup')) ? await fs.readDirectory('/sys/fs/cgroup') : [];
+  const groups = below.filter(({ kind }) => kind === 'directory').map(({ name }) => `/sys/fs/cgroup/${name}`);
+  const files = groups.map((path) => `${path}/memory.swap.max`);
+  return (await existingPaths(fs, files)).length > 0;
 }
 
 /** A kernel with SELinux but without a policy labels every process `kernel`. */

@@ -2,12 +2,13 @@ import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { podLimits, podRequests } from '../../api/pod-resources.ts';
 import { qosClass } from '../../api/qos.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import type { CgroupValues } from '../../host/cgroups.ts';
+import type { CgroupController, CgroupValues } from '../../host/cgroups.ts';
 import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
 import type { HostFacts } from './host-facts.ts';
 import { hugePageAmounts } from './huge-pages.ts';
+import { type MemoryQosSettings, podMemoryQos } from './memory-qos.ts';
 
-export interface PodCgroupSettings {
+export interface PodCgroupSettings extends MemoryQosSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   /** Zero or negative: no limit. */
@@ -15,15 +16,15 @@ export interface PodCgroupSettings {
 }
 
 /** The facts of the machine that the values depend on. */
-export type PodCgroupHost = Pick<HostFacts, 'hugePageSizes'>;
+export type PodCgroupHost = Pick<HostFacts, 'hugePageSizes' | 'cgroupVersion'>;
 
 /** The limits of a whole pod. If one container has no limit, the pod has none either. */
 export function podCgroupValues(
   pod: Pod,
   settings: PodCgroupSettings,
-  host: PodCgroupHost = { hugePageSizes: [] },
+  host: PodCgroupHost = { hugePageSizes: [], cgroupVersion: 'v1' },
 ): CgroupValues {
-  const always = { ...pidsLimit(settings), ...hugePages(pod, host) };
+  const always = { ...pidsLimit(settings), ...hugePages(pod, host), ...podMemoryQos(pod, settings, host) };
   const qos = qosClass(pod);
   if (qos === 'BestEffort') return { cpuShares: Number(cpuShares(0n)), ...always };
   const limits = podLimits(pod);
@@ -43,6 +44,7 @@ export function podCgroupValues(
  */
 export function maxCgroupValues(before: CgroupValues, after: CgroupValues): CgroupValues {
   const { cpuShares: weight = 0, cpuQuotaMicroseconds: quota, memoryLimitBytes: memory, ...rest } = after;
+  const { memoryMinBytes, memoryLowBytes } = rest;
   const larger = (one: number | undefined, other: number | undefined): number | undefined =>
     one === undefined || other === undefined ? undefined : one < 0 || other < 0 ? -1 : Math.max(one, other);
   const cpuQuotaMicroseconds = larger(before.cpuQuotaMicroseconds, quota);
@@ -52,7 +54,22 @@ export function maxCgroupValues(before: CgroupValues, after: CgroupValues): Cgro
     cpuShares: Math.max(before.cpuShares ?? 0, weight),
     ...(cpuQuotaMicroseconds !== undefined && { cpuQuotaMicroseconds }),
     ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
+    ...(memoryMinBytes !== undefined && { memoryMinBytes: Math.max(before.memoryMinBytes ?? 0, memoryMinBytes) }),
+    ...(memoryLowBytes !== undefined && { memoryLowBytes: Math.max(before.memoryLowBytes ?? 0, memoryLowBytes) }),
   };
+}
+
+/**
+ * The controllers that a pod needs. The runtime sets memory values of every container of cgroup v2 (`memory.oom.group`).
+ */
+export function podControllers(pod: Pod, { podPidsLimit }: PodCgroupSettings): readonly CgroupController[] {
+  const hasHugePages = [...hugePageAmounts(podRequests(pod)).values()].some((bytes) => bytes > 0n);
+  return [
+    'cpu',
+    'memory',
+    ...(podPidsLimit > 0 ? ['pids' as const] : []),
+    ...(hasHugePages ? ['hugetlb' as const] : []),
+  ];
 }
 
 function pidsLimit({ podPidsLimit }: PodCgroupSettings): CgroupValues {

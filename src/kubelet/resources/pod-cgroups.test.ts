@@ -6,10 +6,11 @@ import { MemoryCgroups } from '../../host/fake/memory-cgroups.ts';
 import type { Processes, ProcessIdentity } from '../../host/processes.ts';
 import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
 import { type CgroupSettings, podCgroupPath, podUidOfCgroup } from './cgroup-names.ts';
-import { maxCgroupValues, podCgroupValues } from './pod-cgroup-values.ts';
+import { maxCgroupValues, podCgroupValues, podControllers } from './pod-cgroup-values.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 
 const settings = { cgroupRoot: '/nodelet', cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
+const hostFacts = { hugePageSizes: [], cgroupVersion: 'v2' } as const;
 const signal = new AbortController().signal;
 const both = { cpu: '500m', memory: '64Mi' };
 const burstable = { container: { resources: { requests: { cpu: '250m' } } } };
@@ -26,7 +27,7 @@ function agent() {
     },
     waitForExit: async () => undefined,
   } as unknown as Processes; // other members are not used
-  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings, hostFacts: { hugePageSizes: [] } }) };
+  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings, hostFacts }) };
 }
 
 const paths: Record<string, { given: PodChanges; settings: CgroupSettings; path: string }> = {
@@ -107,7 +108,7 @@ for (const [name, { given, settings: changed, expected }] of Object.entries(valu
 test('podCgroupValues() allows a pod only the huge pages that it requests', () => {
   const huge = { 'hugepages-2Mi': '4Mi', 'hugepages-2048Ki': '2Mi' };
   const pod = examplePod({ container: { resources: { requests: huge, limits: huge } } });
-  assert.deepEqual(podCgroupValues(pod, settings, { hugePageSizes: ['1GB', '2MB'] }), {
+  assert.deepEqual(podCgroupValues(pod, settings, { ...hostFacts, hugePageSizes: ['1GB', '2MB'] }), {
     cpuShares: 2,
     hugePageLimits: { '1GB': 0, '2MB': 6_291_456 },
   });
@@ -139,6 +140,48 @@ test('PodCgroups kills remaining processes of a pod that ends', async () => {
   assert.deepEqual(killed, [42]);
   assert.deepEqual(await steps.existing(), []);
 });
+
+test('PodCgroups kills a cgroup as a whole where the kernel can', async () => {
+  const { cgroups, killed, steps } = agent();
+  const pod = examplePod();
+  await steps.prepare(pod, signal);
+  cgroups.enter('/nodelet/kubepods/besteffort/podu1', 42);
+  cgroups.onKill = (pid) => cgroups.leave(pid);
+  await steps.release(pod, signal);
+  assert.deepEqual(killed, []);
+  assert.deepEqual(await steps.existing(), []);
+});
+
+test('PodCgroups does not prepare a pod that needs a missing controller, and prepares others', async () => {
+  const { cgroups, steps } = agent();
+  cgroups.missingControllers.add('hugetlb');
+  const huge = { 'hugepages-2Mi': '4Mi' };
+  const pod = examplePod({ container: { resources: { requests: huge, limits: huge } } });
+  const text =
+    'cgroup /nodelet/kubepods/besteffort/podu1: the controller hugetlb is not available; boot a kernel that has it';
+  await assert.rejects(steps.prepare(pod, signal), {
+    name: 'PodError',
+    reason: 'FailedCreatePodContainer',
+    message: text,
+    eventMessage: `unable to ensure pod container exists: failed to create container for [nodelet kubepods besteffort podu1] : ${text}`,
+  });
+  await steps.prepare(withUid(examplePod(), 'other'), signal);
+});
+
+const controllers: Record<string, { given: PodChanges; podPidsLimit?: number; needed: readonly string[] }> = {
+  'weight and memory of every pod': { given: {}, needed: ['cpu', 'memory'] },
+  'a limit of processes': { given: {}, podPidsLimit: 100, needed: ['cpu', 'memory', 'pids'] },
+  'huge pages': {
+    given: { container: { resources: { limits: { 'hugepages-2Mi': '4Mi' }, requests: { 'hugepages-2Mi': '4Mi' } } } },
+    needed: ['cpu', 'memory', 'hugetlb'],
+  },
+};
+
+for (const [name, { given, podPidsLimit = -1, needed }] of Object.entries(controllers)) {
+  test(`podControllers() has those for ${name}`, () => {
+    assert.deepEqual(podControllers(examplePod(given), { ...settings, podPidsLimit }), needed);
+  });
+}
 
 test('PodCgroups releases a pod that was never prepared', async () => {
   await agent().steps.release(examplePod(guaranteed), signal);
@@ -182,7 +225,6 @@ test('the cgroup of a pod shrinks only after its containers', async () => {
   );
   assert.ok(small && large);
   let has = large;
-  const hostFacts = { hugePageSizes: [] };
   const processes = {} as Processes; // not used here
   const steps = new PodCgroups({ cgroups, processes, settings, hostFacts, actuated: () => has });
   const path = podCgroupPath(small, settings);

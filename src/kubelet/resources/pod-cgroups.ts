@@ -1,7 +1,10 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
-import { CgroupBusyError, type Cgroups, type CgroupValues } from '../../host/cgroups.ts';
+import { errorText } from '../../base/error-text.ts';
+import type { Cgroups, CgroupValues } from '../../host/cgroups.ts';
+import { killAndRemoveCgroup } from '../../host/kill-cgroup.ts';
 import type { Processes } from '../../host/processes.ts';
+import { PodError } from '../pod/pod-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import {
   type CgroupName,
@@ -14,15 +17,17 @@ import {
   qosCgroup,
 } from './cgroup-names.ts';
 import { cpuShares } from './cpu-units.ts';
+import { podMemoryRequest, qosMemoryQos } from './memory-qos.ts';
 import {
   maxCgroupValues,
   type PodCgroupHost,
   type PodCgroupSettings,
   podCgroupValues,
+  podControllers,
   podCpuRequest,
 } from './pod-cgroup-values.ts';
 
-const REMOVE_ATTEMPTS = 5;
+const REMOVE_ROUNDS = 5;
 const QOS_CLASSES: readonly QosClass[] = ['Burstable', 'BestEffort', 'Guaranteed'];
 
 export interface PodCgroupsDeps {
@@ -34,6 +39,13 @@ export interface PodCgroupsDeps {
   readonly actuated?: (pod: Pod) => Pod;
 }
 
+/** The requests of a pod, which its QoS class adds up. */
+interface CountedPod {
+  readonly qos: QosClass;
+  readonly milliCpu: bigint;
+  readonly memoryBytes: bigint;
+}
+
 /**
  * The cgroup of each pod: created before the sandbox, removed when nothing of the pod runs.
  *
@@ -41,7 +53,8 @@ export interface PodCgroupsDeps {
  *    allocation, the cgroup has room for both, because the kernel rejects limits that children exceed. `applyAllocated`
  *    ends that.
  * 2. `release` is safe without `prepare`. Remaining processes are killed: nothing of a pod outlives its cgroup.
- * 3. The CPU weight of the Burstable cgroup is the sum of the requests of its pods.
+ * 3. The CPU weight of the Burstable cgroup is the sum of the requests of its pods. With MemoryQoS the protected memory of
+ *    the cgroups of the QoS classes is the sum of the requests of the pods below them.
  */
 export class PodCgroups implements PodStep {
   readonly name = 'cgroup';
@@ -50,8 +63,8 @@ export class PodCgroups implements PodStep {
   readonly #settings: PodCgroupsDeps['settings'];
   readonly #host: PodCgroupHost;
   readonly #actuated: (pod: Pod) => Pod;
-  /** Thousandths of a CPU by pod UID. */
-  readonly #burstable = new Map<string, bigint>();
+  /** The pods that have a cgroup, by UID. */
+  readonly #pods = new Map<string, CountedPod>();
 
   constructor({ cgroups, processes, settings, hostFacts, actuated = (pod) => pod }: PodCgroupsDeps) {
     this.#cgroups = cgroups;
@@ -61,12 +74,25 @@ export class PodCgroups implements PodStep {
     this.#actuated = actuated;
   }
 
+  /** Rejects with a `PodError`: kubelet's, with the cause and its fix if it is known. Other pods are not affected. */
   async prepare(pod: Pod, _signal: AbortSignal): Promise<void> {
-    const path = podCgroupPath(pod, this.#settings);
     const qos = qosClass(pod);
+    try {
+      await this.#prepare(pod, qos);
+    } catch (cause) {
+      const text = errorText(cause);
+      const name = podCgroup(pod.metadata.uid, qos, this.#settings).join(' ');
+      const eventMessage = `unable to ensure pod container exists: failed to create container for [${name}] : ${text}`;
+      throw new PodError('FailedCreatePodContainer', text, { eventMessage, cause });
+    }
+  }
+
+  async #prepare(pod: Pod, qos: QosClass): Promise<void> {
+    const path = podCgroupPath(pod, this.#settings);
     await this.#cgroups.create(path);
-    if (qos === 'Burstable') this.#burstable.set(pod.metadata.uid, podCpuRequest(pod));
-    await this.#updateQosWeight(qos);
+    await this.#cgroups.requireControllers(path, podControllers(pod, this.#settings));
+    this.#pods.set(pod.metadata.uid, { qos, milliCpu: podCpuRequest(pod), memoryBytes: podMemoryRequest(pod) });
+    await this.#updateQosCgroups(qos);
     await this.#cgroups.update(path, maxCgroupValues(this.#cgroupValues(this.#actuated(pod)), this.#cgroupValues(pod)));
   }
 
@@ -77,11 +103,14 @@ export class PodCgroups implements PodStep {
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
+    const deps = { cgroups: this.#cgroups, processes: this.#processes };
     // The spec of an orphan is unknown, so it may be of any QoS class.
     const classes = pod.spec.containers.length > 0 ? [qosClass(pod)] : QOS_CLASSES;
-    for (const qos of classes) await this.#remove(this.#path(podCgroup(uid, qos, this.#settings)), signal);
-    const wasCounted = this.#burstable.delete(uid);
-    if (wasCounted) await this.#updateQosWeight('Burstable');
+    for (const qos of classes)
+      await killAndRemoveCgroup(this.#path(podCgroup(uid, qos, this.#settings)), deps, REMOVE_ROUNDS, signal);
+    const { qos } = this.#pods.get(uid) ?? {};
+    this.#pods.delete(uid);
+    if (qos !== undefined) await this.#updateQosCgroups(qos);
   }
 
   /** UIDs of all pods that have a cgroup, from this process or a previous one. */
@@ -110,31 +139,26 @@ export class PodCgroups implements PodStep {
     }
   }
 
-  async #updateQosWeight(qos: QosClass): Promise<void> {
-    if (qos === 'Guaranteed') return;
-    const requests = qos === 'Burstable' ? [...this.#burstable.values()] : [];
-    const total = requests.reduce((sum, request) => sum + request, 0n);
-    const path = this.#path(qosCgroup(qos, this.#settings));
-    if (await this.#cgroups.exists(path)) await this.#cgroups.update(path, { cpuShares: Number(cpuShares(total)) });
-  }
-
-  async #remove(path: string, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      signal.throwIfAborted();
-      try {
-        return await this.#cgroups.remove(path);
-      } catch (error) {
-        if (!(error instanceof CgroupBusyError) || attempt === REMOVE_ATTEMPTS) throw error;
-        await Promise.all(error.pids.map((pid) => this.#kill(pid, signal)));
-      }
+  /** Updates the cgroups whose values depend on the pods of a QoS class: its own, and the parent of all. */
+  async #updateQosCgroups(qos: QosClass): Promise<void> {
+    for (const each of new Set<QosClass>([qos, 'Guaranteed'])) {
+      const path = this.#path(qosCgroup(each, this.#settings));
+      const values = this.#qosValues(each);
+      if (Object.keys(values).length > 0 && (await this.#cgroups.exists(path)))
+        await this.#cgroups.update(path, values);
     }
   }
 
-  async #kill(pid: number, signal: AbortSignal): Promise<void> {
-    const identity = await this.#processes.identify(pid);
-    if (!identity) return;
-    await this.#processes.kill(identity, 'SIGKILL');
-    await this.#processes.waitForExit(identity, signal);
+  #qosValues(qos: QosClass): CgroupValues {
+    const pods = [...this.#pods.values()];
+    const memoryOf = (one: QosClass): bigint =>
+      pods.reduce((sum, each) => (each.qos === one ? sum + each.memoryBytes : sum), 0n);
+    const requests = { guaranteed: memoryOf('Guaranteed'), burstable: memoryOf('Burstable') };
+    const memory = qosMemoryQos(qos, requests, this.#settings, this.#host);
+    if (qos === 'Guaranteed') return memory;
+    const counted = qos === 'Burstable' ? pods.filter((each) => each.qos === qos) : [];
+    const milliCpu = counted.reduce((sum, each) => sum + each.milliCpu, 0n);
+    return { cpuShares: Number(cpuShares(milliCpu)), ...memory };
   }
 
   async #childrenOf(path: string): Promise<readonly string[]> {

@@ -85,6 +85,11 @@ const cases: readonly { readonly values: CgroupValues; readonly v2: UnitProperti
   { values: {}, v2: {} },
   { values: { cpuShares: 2 }, v2: { CPUWeight: 1n }, v1: { CPUShares: 2n } },
   { values: { memoryLimitBytes: -1 }, v2: { MemoryMax: UNLIMITED }, v1: { MemoryLimit: UNLIMITED } },
+  {
+    values: { memoryMinBytes: 4096, memoryLowBytes: 0 },
+    v2: { MemoryMin: 4096n, MemoryLow: 0n },
+    v1: {},
+  },
   { values: { pidsLimit: -1 }, v2: { TasksMax: UNLIMITED } },
   { values: { pidsLimit: 0 }, v2: { TasksMax: 1n } },
   { values: { pidsLimit: 100 }, v2: { TasksMax: 100n } },

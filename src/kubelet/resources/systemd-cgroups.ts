@@ -38,6 +38,8 @@ export function createSystemdCgroups({ systemd, cgroups }: SystemdCgroupsDeps): 
       await systemd.setUnitProperties(sliceName(path), resourceProperties(rounded, cgroups.version));
       await cgroups.update(path, rounded);
     },
+    requireControllers: (path, controllers) => cgroups.requireControllers(path, controllers),
+    kill: (path) => cgroups.kill(path),
     exists: (path) => cgroups.exists(path),
     children: (path) => cgroups.children(path),
     processes: (path) => cgroups.processes(path),

@@ -17,9 +17,9 @@ export function roundQuota(values: CgroupValues): CgroupValues {
   return { ...values, cpuQuotaMicroseconds: Math.floor((roundUp(perSecond) * period) / 1_000_000) };
 }
 
-/** The properties of a unit for these values; hugetlb has none.  */
+/** The properties of a unit for these values; hugetlb has none. */
 export function resourceProperties(values: CgroupValues, version: 'v1' | 'v2'): UnitProperties {
-  const { cpuShares, memoryLimitBytes, pidsLimit } = values;
+  const { cpuShares, memoryLimitBytes, memoryMinBytes, memoryLowBytes, pidsLimit } = values;
   const isV2 = version === 'v2';
   return {
     ...(cpuShares !== undefined &&
@@ -27,6 +27,8 @@ export function resourceProperties(values: CgroupValues, version: 'v1' | 'v2'): 
     ...quotaProperties(values),
     ...(memoryLimitBytes !== undefined &&
       (isV2 ? { MemoryMax: amount(memoryLimitBytes) } : { MemoryLimit: amount(memoryLimitBytes) })),
+    ...(isV2 && memoryMinBytes !== undefined && { MemoryMin: amount(memoryMinBytes) }),
+    ...(isV2 && memoryLowBytes !== undefined && { MemoryLow: amount(memoryLowBytes) }),
     // systemd rejects a limit of 0.
     ...(pidsLimit !== undefined && { TasksMax: pidsLimit === 0 ? 1n : amount(pidsLimit) }),
   };

@@ -8,10 +8,12 @@ import type { Network, ServerResponse } from '../../host/network.ts';
 import type { StreamResponse, TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
 import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import type { AgentView } from '../explain/agent-view.ts';
+import type { MemoryReservationPolicy } from '../resources/memory-qos.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
+import { memoryQosMetrics } from './memory-qos-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { metricsResponse } from './metrics-text.ts';
 import { openResponse } from './open-response.ts';
@@ -42,6 +44,8 @@ export interface KubeletApiDeps
   /** The content of `/configz`. */
   readonly configuration: unknown;
   readonly build: BuildInfo;
+  /** Absent: the feature gate MemoryQoS is off. */
+  readonly memoryReservation?: MemoryReservationPolicy | undefined;
   /** How many streaming sessions may be open at the same time. */
   readonly sessionsPerPod?: number;
   readonly sessionsPerUser?: number;
@@ -74,9 +78,10 @@ export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
   };
 }
 
-function createMetrics({ view, build, fs, unhandled }: KubeletApiDeps): MetricRegistry {
+function createMetrics({ view, build, memoryReservation, fs, unhandled }: KubeletApiDeps): MetricRegistry {
   const metrics = new MetricRegistry();
   metrics.source(() => agentMetrics(view, build));
+  metrics.source(() => memoryQosMetrics(view, memoryReservation));
   metrics.source(() => processMetrics(fs));
   metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;

@@ -14,6 +14,7 @@ import {
   sandboxResources,
 } from '../resources/container-resources.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
+import { resizedMemoryQos } from '../resources/memory-qos.ts';
 import { actualPod, actuationOf } from '../resources/pod-allocation.ts';
 import type { PodCgroups } from '../resources/pod-cgroups.ts';
 import type { PodResizes } from '../resources/pod-resizes.ts';
@@ -63,7 +64,8 @@ async function resizePod(
   await checkMemoryUsage(pod, updates, observed, deps, signal);
   await updateSandboxResources(pod, observed, deps, signal);
   for (const { container, containerId } of updates) {
-    const linux = containerResources(pod, container, deps.settings, deps.hostFacts);
+    const wanted = containerResources(pod, container, deps.settings, deps.hostFacts);
+    const linux = { ...wanted, unified: resizedMemoryQos(wanted.unified) };
     const request = UpdateContainerResourcesRequest.fromPartial({ containerId, linux });
     await deps.runtime.updateContainerResources(request, signal);
     await deps.records.recordActuated(pod, container);

@@ -51,7 +51,7 @@ export interface VolumePluginDeps {
     readonly rootDir: string;
     readonly memoryCapacityBytes: number;
   };
-  /** The kernel supports tmpfs without swap (6.4 and later). */
+  /** The kernel mounts a tmpfs whose content stays in memory. */
   readonly tmpfsNoswap: boolean;
 }
 

@@ -96,12 +96,15 @@ export function applyUpdates(deps: UpdateDeps): ApplyUpdates {
 
 /** Values of the update replace the current ones field by field. */
 export function mergeOciResources(current: OciResources, update: OciResources): OciResources {
-  const { devices, memory, cpu, ...whole } = update;
+  const { devices, memory, cpu, unified, hugepageLimits, ...whole } = update;
+  const sizes = new Map([...(current.hugepageLimits ?? []), ...(hugepageLimits ?? [])].map((it) => [it.pageSize, it]));
   return {
     ...current,
     ...whole,
     devices: devices.length > 0 ? devices : current.devices,
     ...((memory || current.memory) && { memory: { ...current.memory, ...memory } }),
     ...((cpu || current.cpu) && { cpu: { ...current.cpu, ...cpu } }),
+    ...((unified || current.unified) && { unified: { ...current.unified, ...unified } }),
+    ...(sizes.size > 0 && { hugepageLimits: [...sizes.values()] }),
   };
 }

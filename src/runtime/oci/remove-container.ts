@@ -1,4 +1,4 @@
-import { CgroupBusyError } from '../../host/cgroups.ts';
+import { killAndRemoveCgroup } from '../../host/kill-cgroup.ts';
 import { bundleFiles } from './bundle-files.ts';
 import { exitFilePath } from './container-exit.ts';
 import { findMonitor } from './find-monitor.ts';
@@ -11,7 +11,7 @@ import { cgroupFolder, isScopePath } from './scope-path.ts';
 
 /** How long a monitor may take to write its exit file once its container is gone. */
 const MONITOR_EXIT_MS = 2_000;
-/** Each round kills all listed processes; only a fork between listing and killing needs another. */
+/** Only a fork between listing and killing needs another round, on kernels that cannot kill a cgroup. */
 const MAX_KILL_ROUNDS = 50;
 
 export async function removeContainer(container: ContainerRef, deps: OciDeps, signal: AbortSignal): Promise<void> {
@@ -68,22 +68,7 @@ async function endMonitor(container: ContainerRef, deps: OciDeps, signal: AbortS
 
 /** Removes the cgroup that is left if the runtime was killed, or if the container has no PID namespace. */
 async function removeCgroup(path: string, deps: OciDeps, signal: AbortSignal): Promise<void> {
-  if (!(await deps.cgroups.exists(path))) return;
-  for (let round = 1; ; round++) {
-    signal.throwIfAborted();
-    try {
-      return await deps.cgroups.remove(path);
-    } catch (error) {
-      if (!(error instanceof CgroupBusyError) || round === MAX_KILL_ROUNDS) throw error;
-      await killAll(error.pids, deps, signal);
-    }
-  }
-}
-
-async function killAll(pids: readonly number[], { processes }: OciDeps, signal: AbortSignal): Promise<void> {
-  const found = (await Promise.all(pids.map((pid) => processes.identify(pid)))).filter((each) => each !== undefined);
-  await Promise.all(found.map((each) => processes.kill(each, 'SIGKILL')));
-  await Promise.all(found.map((each) => processes.waitForExit(each, signal)));
+  if (await deps.cgroups.exists(path)) await killAndRemoveCgroup(path, deps, MAX_KILL_ROUNDS, signal);
 }
 
 function cgroupPath({ linux: { cgroupsPath } }: OciSpec): string | undefined {

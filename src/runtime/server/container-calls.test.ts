@@ -65,6 +65,22 @@ test('updateContainerResources() reaches the kernel, the bundle and the record',
   await assert.rejects(update('other'), { code: 'NotFound' });
 });
 
+test('updateContainerResources() keeps the files of cgroup v2 that it does not name', async () => {
+  const world = await createContainerWorld();
+  const linux = (unified: Record<string, string>) => LinuxContainerResources.create({ unified });
+  const first = { 'memory.oom.group': '1', 'memory.swap.max': '0', 'io.weight': '50' };
+  const containerId = await runContainer(world, { linux: { resources: linux(first) } });
+  await world.containers.verbs.updateContainerResources(
+    UpdateContainerResourcesRequest.create({ containerId, linux: linux({ 'memory.high': '4096' }) }),
+    signal,
+  );
+  const expected = { ...first, 'memory.high': '4096' };
+  assert.deepEqual(world.oci.containers.get(containerId)?.resources?.unified, expected);
+  const { status, info } = await world.containers.verbs.containerStatus({ containerId, verbose: true }, signal);
+  assert.deepEqual(status?.resources?.linux?.unified, expected);
+  assert.deepEqual(JSON.parse(info['info'] ?? '{}').config.linux.resources.unified, expected);
+});
+
 test('updateContainerResources() calls plugins, and applies their updates of other containers', async () => {
   let other = '';
   const world = await createContainerWorld({
@@ -72,14 +88,20 @@ test('updateContainerResources() calls plugins, and applies their updates of oth
       updateContainer: async (_pod, _container, resources) => ({
         resources: { ...resources, cpu: { shares: 3 } },
         updates: [
-          { containerId: other, resources: { devices: [], cpu: { cpus: '1' } }, ignoreFailure: false },
+          {
+            containerId: other,
+            resources: { devices: [], cpu: { cpus: '1' }, unified: { 'io.weight': '10' } },
+            ignoreFailure: false,
+          },
           { containerId: 'gone', resources: { devices: [] }, ignoreFailure: true },
         ],
       }),
     },
   });
   const id = await runContainer(world);
-  other = await runContainer(world, { metadata: { name: 'other' } });
+  const unified = { 'memory.oom.group': '1' };
+  const resources = LinuxContainerResources.create({ cpuShares: 2n, unified });
+  other = await runContainer(world, { metadata: { name: 'other' }, linux: { resources } });
   const linux = LinuxContainerResources.create({ cpuShares: 512n });
   await world.containers.verbs.updateContainerResources(
     UpdateContainerResourcesRequest.create({ containerId: id, linux }),
@@ -87,6 +109,7 @@ test('updateContainerResources() calls plugins, and applies their updates of oth
   );
   assert.deepEqual(world.oci.containers.get(id)?.resources?.cpu, { shares: 3 });
   assert.deepEqual(world.oci.containers.get(other)?.resources?.cpu, { shares: 2, cpus: '1' });
+  assert.deepEqual(world.oci.containers.get(other)?.resources?.unified, { ...unified, 'io.weight': '10' });
 });
 
 test('execSync() limits its output to one gRPC message', async () => {

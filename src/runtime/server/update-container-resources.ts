@@ -58,5 +58,8 @@ function mergeResourceMessages(
   const isSet = (value: unknown): boolean =>
     typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
   const set = Object.entries(update).filter(([, value]) => isSet(value));
-  return LinuxContainerResources.create({ ...before, ...Object.fromEntries(set) });
+  const unified = { ...before?.unified, ...update.unified };
+  const limits = new Map([...(before?.hugepageLimits ?? []), ...update.hugepageLimits].map((it) => [it.pageSize, it]));
+  const hugepageLimits = [...limits.values()];
+  return LinuxContainerResources.create({ ...before, ...Object.fromEntries(set), unified, hugepageLimits });
 }

@@ -30,6 +30,10 @@ const cases: Record<string, { update: Partial<LinuxContainerResources>; differs:
     update: { memoryLimitInBytes: 5n, memorySwapLimitInBytes: 9n },
     differs: { 'memory.limit': 5, 'memory.swap': 9 },
   },
+  'leaves swap to the file of cgroups v2 that limits it': {
+    update: { memoryLimitInBytes: 5n, unified: { 'memory.swap.max': '7' } },
+    differs: { 'memory.limit': 5, 'memory.swap': undefined, 'unified.memory.swap.max': '7' },
+  },
   'changes one size of huge pages and adds another': {
     update: {
       hugepageLimits: [

@@ -24,11 +24,12 @@ export function mergeResources(
   field = 'linux',
 ): OciResources {
   const cpu = { ...current.cpu, ...cpuResources(update) };
-  const memory = { ...current.memory, ...memoryResources(update, machine) };
   const hugepageLimits = machine.hugePages ? hugePageLimits(current, update) : [];
   const unified = { ...current.unified, ...unifiedResources(update, machine, field) };
+  const { memory: memoryBefore, ...others } = current;
+  const memory = withoutSwapOf(unified, { ...memoryBefore, ...memoryResources(update, machine) });
   return {
-    ...current,
+    ...others,
     ...unlessEmpty('cpu', cpu),
     ...unlessEmpty('memory', memory),
     ...unlessEmpty('hugepageLimits', hugepageLimits),
@@ -55,6 +56,13 @@ function memoryResources(
     ...unlessZero('limit', memoryLimitInBytes),
     ...(swapAccounting ? unlessZero('swap', memorySwapLimitInBytes || memoryLimitInBytes) : {}),
   };
+}
+
+/** The file of cgroup v2 takes precedence: an OCI runtime may write the two limits in any order. */
+function withoutSwapOf(unified: Readonly<Record<string, string>>, memory: NonNullable<OciResources['memory']>) {
+  if (unified['memory.swap.max'] === undefined) return memory;
+  const { swap: _, ...rest } = memory;
+  return rest;
 }
 
 function hugePageLimits(current: OciResources, { hugepageLimits }: LinuxContainerResources) {

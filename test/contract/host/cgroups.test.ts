@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Cgroups } from '../../../src/host/cgroups.ts';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import { createLinuxCgroups } from '../../../src/host/linux/cgroup/linux-cgroups.ts';
@@ -27,6 +28,7 @@ cgroupsContract('linux', linuxWorld(MACHINE, `${MACHINE}/pids`), unusable(MACHIN
 cgroupsContract('linux (unified)', linuxWorld(UNIFIED, UNIFIED), unusable(UNIFIED));
 cgroupsContract('memory', async () => {
   const { cgroups } = createMemoryHost();
+  cgroups.onKill = (pid) => cgroups.leave(pid);
   let lastPid = 0;
   return {
     cgroups,
@@ -73,6 +75,15 @@ function linuxWorld(root: string, controller: string) {
       },
     };
   };
+}
+
+/** Killed processes end some time later. */
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    if (await isDone()) return;
+    await delay(10);
+  }
+  assert.fail('nothing happened within 5 s');
 }
 
 async function ended(child: ChildProcess): Promise<void> {
@@ -123,6 +134,24 @@ function cgroupsContract(
     await Promise.all(processes.map((process) => process.end()));
     await cgroups.remove(path);
     assert.equal(await cgroups.exists(path), false);
+  });
+
+  test(`${name} cgroups: kills what is in one and below it, where the kernel can`, { skip }, async (t) => {
+    const { cgroups, path, start } = await makeWorld(t);
+    assert.equal(await cgroups.kill(path), false);
+    for (const each of ['a/b', 'a/c', 'kept']) await cgroups.create(`${path}/${each}`);
+    await start(`${path}/a/b`);
+    await start(`${path}/a/c`);
+    const { pid } = await start(`${path}/kept`);
+    if (!(await cgroups.kill(`${path}/a`))) return t.skip('this kernel has no cgroup.kill');
+    await until(async () => (await cgroups.processes(`${path}/a`)).length === 0);
+    assert.deepEqual(await cgroups.processes(path), [pid]);
+  });
+
+  test(`${name} cgroups: needs no controller that is not named`, { skip }, async (t) => {
+    const { cgroups, path } = await makeWorld(t);
+    await cgroups.create(path);
+    await cgroups.requireControllers(path, []);
   });
 
   test(`${name} cgroups: limits of huge pages that the machine does not count or have are ignored`, {
@@ -180,4 +209,27 @@ test('linux cgroups v1: reaches the version 2 tree beside it', { skip: skipV1 ||
   // A runtime may have created one only there.
   await linuxFileSystem.makeDirectory(`${UNIFIED}${path}/only-here`);
   assert.deepEqual(await cgroups.children(path), ['only-here']);
+});
+
+/** A version 2 tree, and a controller of it that works only below cgroups without processes. */
+const V2_ROOT = isV1 ? UNIFIED : MACHINE;
+const offered = unusable(V2_ROOT) === false ? readFileSync(`${V2_ROOT}/cgroup.controllers`, 'utf8').split(/\s+/) : [];
+const controller = (['memory', 'hugetlb'] as const).find((each) => offered.includes(each));
+
+test('linux cgroups v2: a parent with processes of its own is named, and works without them', {
+  skip: unusable(V2_ROOT) || (controller ? false : `${V2_ROOT} has no controllers`),
+}, async (t) => {
+  assert.ok(controller);
+  const { cgroups, path, start } = await linuxWorld(V2_ROOT, V2_ROOT)(t);
+  await cgroups.create(path);
+  const { pid, end } = await start(path);
+  await cgroups.create(`${path}/kubepods/pod`);
+  await assert.rejects(cgroups.requireControllers(`${path}/kubepods/pod`, [controller]), {
+    name: 'CgroupError',
+    message: new RegExp(
+      `^cgroup ${path}/kubepods/pod: the controller ${controller} is not enabled below ${path}: ${path} has processes of its own \\(${pid}\\)`,
+    ),
+  });
+  await end();
+  await cgroups.requireControllers(`${path}/kubepods/pod`, [controller]);
 });

@@ -1,4 +1,4 @@
-import type { CgroupValues } from '../../cgroups.ts';
+import type { CgroupController, CgroupValues } from '../../cgroups.ts';
 
 /** The operations that differ between cgroup versions. */
 export interface CgroupLayout {
@@ -6,5 +6,7 @@ export interface CgroupLayout {
   /** The root folders of the cgroup trees. */
   readonly hierarchies: readonly string[];
   create(hierarchy: string, path: string): Promise<void>;
+  requireControllers(path: string, controllers: readonly CgroupController[]): Promise<void>;
   update(path: string, values: CgroupValues): Promise<void>;
+  kill(path: string): Promise<boolean>;
 }

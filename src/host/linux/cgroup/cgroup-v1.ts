@@ -18,6 +18,8 @@ export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
     version: 'v1',
     hierarchies: cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'))),
     create: (hierarchy, path) => create(fs, hierarchy, path),
+    requireControllers: async () => {},
+    kill: async () => false,
     update: async (path, values) => {
       await updateCpu(fs, (name) => file('cpu', path, name), values);
       if (values.memoryLimitBytes !== undefined) {

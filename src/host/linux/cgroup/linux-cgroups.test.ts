@@ -44,6 +44,10 @@ const updatesV2 = {
     },
     files: { 'cpu.max': '20000 50000', 'cpu.weight': '39', 'memory.max': '4096', 'pids.max': '10' },
   },
+  'protects memory': {
+    values: { memoryMinBytes: 8192, memoryLowBytes: 0 },
+    files: { 'cpu.max': 'max 100000\n', 'memory.low': '0', 'memory.min': '8192' },
+  },
   'keeps the period when only the quota changes': {
     values: { cpuQuotaMicroseconds: 5000 },
     files: { 'cpu.max': '5000 100000' },

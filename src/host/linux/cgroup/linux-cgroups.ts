@@ -33,7 +33,9 @@ export function createLinuxCgroups({ fs, clock, root = '/sys/fs/cgroup' }: Linux
     create: async (path) => {
       await inEach((hierarchy) => layout.create(hierarchy, path));
     },
+    requireControllers: layout.requireControllers,
     update: layout.update,
+    kill: layout.kill,
     exists: async (path) => {
       const found = await inEach((hierarchy) => fs.stat(join(hierarchy, path)));
       return found.some((stat) => stat !== undefined);

@@ -18,6 +18,8 @@ const SIGNATURES: Readonly<Record<keyof UnitProperties, 's' | 'as' | 'b' | 't' |
   CPUQuotaPerSecUSec: 't',
   CPUQuotaPeriodUSec: 't',
   MemoryMax: 't',
+  MemoryMin: 't',
+  MemoryLow: 't',
   MemoryLimit: 't',
   TasksMax: 't',
 };

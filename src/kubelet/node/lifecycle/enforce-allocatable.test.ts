@@ -44,16 +44,11 @@ test('enforceAllocatable() records the result, and retries each minute', async (
   const events = { record: (...[type, reason]: readonly string[]) => void recorded.push(`${type} ${reason}`) };
   let failures = 1;
   const cgroups = {
-    version: host.cgroups.version,
     create: (path: string) => host.cgroups.create(path),
     update: async (path: string, values: object) => {
       if (failures-- > 0) throw new Error('EBUSY');
       await host.cgroups.update(path, values);
     },
-    exists: (path: string) => host.cgroups.exists(path),
-    children: (path: string) => host.cgroups.children(path),
-    processes: (path: string) => host.cgroups.processes(path),
-    remove: (path: string) => host.cgroups.remove(path),
   };
   const done = enforceAllocatable(SETTINGS, MACHINE, { ...host, cgroups, events }, LIFE);
   await host.clock.runUntil(done);

@@ -26,7 +26,7 @@ export type EnforcementSettings = Pick<
 >;
 
 export interface EnforcementDeps {
-  readonly cgroups: Cgroups;
+  readonly cgroups: Pick<Cgroups, 'create' | 'update'>;
   readonly fs: Pick<FileSystem, 'readText'>;
   readonly clock: Clock;
   readonly events: NodeEvents;

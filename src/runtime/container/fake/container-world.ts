@@ -200,6 +200,7 @@ export function createRequest(config: Parameters<typeof ContainerConfig.fromPart
 
 export function plainSpec({ container, rootfs }: SpecRequest): OciSpec {
   const ownPid = container.linux?.securityContext?.namespaceOptions?.pid !== NamespaceMode.POD;
+  const { unified } = container.linux?.resources ?? {};
   return {
     ociVersion: '1.0.2',
     process: {
@@ -219,7 +220,7 @@ export function plainSpec({ container, rootfs }: SpecRequest): OciSpec {
       namespaces: [{ type: 'pid', ...(!ownPid && { path: '/pod1/ns/pid' }) }],
       devices: [],
       cgroupsPath: '/c',
-      resources: { devices: [], cpu: { shares: 2 } },
+      resources: { devices: [], cpu: { shares: 2 }, ...(unified && { unified }) },
       seccomp: { defaultAction: 'SCMP_ACT_ERRNO' },
       maskedPaths: [],
       readonlyPaths: [],
