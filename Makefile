@@ -60,7 +60,7 @@ integration-embedded:
 validation:
 	@$(NODE) test/critest/critest.ts
 
-cluster-tools: ## Build a control plane, kubelet, kubectl, crictl and critest for tests (needs Go; once, outside the checkout)
+cluster-tools: ## Build a control plane, kubelet, kubeadm, kubectl, crictl and critest for tests (needs Go; once, outside the checkout)
 	@scripts/cluster-tools.sh
 
 critest: testsetup ## Run critest, the validation suite of CRI, on the embedded runtime (builds it when needed)

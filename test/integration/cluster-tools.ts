@@ -5,12 +5,17 @@ import { join } from 'node:path';
 /** Kubernetes programs that tests run beside Nodelet; `scripts/cluster-tools.sh` builds them. */
 export type ClusterTool =
   | 'agnhost'
+  | 'coredns'
   | 'crictl'
   | 'critest'
   | 'e2e_node.test'
   | 'etcd'
   | 'ginkgo'
   | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-proxy'
+  | 'kube-scheduler'
+  | 'kubeadm'
   | 'kubectl'
   | 'kubelet';
 
@@ -18,12 +23,17 @@ const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
 /** The required version output of a program on the search path: another version is another reference. */
 const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[]; readonly wanted: RegExp }>> = {
   agnhost: { args: ['--version'], wanted: /2\.63\./ },
+  coredns: { args: ['-version'], wanted: /CoreDNS-1\.14\./ },
   crictl: { args: ['--version'], wanted: /1\.36\./ },
   critest: { args: ['--version'], wanted: /1\.36\./ },
   'e2e_node.test': { args: ['--version'], wanted: /v1\.36\./ },
   etcd: { args: ['--version'], wanted: /etcd Version: 3\.[56]\./ },
   ginkgo: { args: ['version'], wanted: /2\.28\./ },
   'kube-apiserver': { args: ['--version'], wanted: /v1\.36\./ },
+  'kube-controller-manager': { args: ['--version'], wanted: /v1\.36\./ },
+  'kube-proxy': { args: ['--version'], wanted: /v1\.36\./ },
+  'kube-scheduler': { args: ['--version'], wanted: /v1\.36\./ },
+  kubeadm: { args: ['version', '-o=short'], wanted: /v1\.36\./ },
   kubectl: { args: ['version', '--client'], wanted: /v1\.36\./ },
   kubelet: { args: ['--version'], wanted: /v1\.36\./ },
 };
