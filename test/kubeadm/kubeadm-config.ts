@@ -27,6 +27,12 @@ export function writeInitConfig(path: string, cluster: object = {}): void {
       cgroupDriver: 'cgroupfs',
       failCgroupV1: false,
     },
+    {
+      apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+      kind: 'KubeProxyConfiguration',
+      // This node is a network namespace, where the limits of conntrack are read-only.
+      conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+    },
   ];
   writeFileSync(path, documents.map((document) => `${JSON.stringify(document, undefined, 2)}\n`).join('---\n'));
 }

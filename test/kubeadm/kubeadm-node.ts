@@ -42,3 +42,9 @@ export function stepOf({ steps, failure }: Transcript, name: string): Step {
   if (step?.exitCode !== 0) throw new Error(failure ?? `there is no step ${name}`);
   return step;
 }
+
+/** The first sentences of the checks that kubeadm found unmet: `WARNING Swap: swap is supported`. */
+export function foundChecks(output: string): readonly string[] {
+  const found = output.matchAll(/\[(WARNING|ERROR) ([\w-]+)\]: (.*?\.(?= )|.*)/g);
+  return [...found].map(([, kind, name, message]) => `${kind} ${name}: ${message}`);
+}
