@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { debianRoot } from '../critest/debian-root.ts';
@@ -5,6 +6,7 @@ import { ImagePusher } from '../critest/push-image.ts';
 import { writeRegistryHosts } from '../critest/registry-hosts.ts';
 import { clusterToolsFolder } from '../integration/cluster-tools.ts';
 import { startRegistry } from '../integration/registry-fixture.ts';
+import { until } from '../integration/until.ts';
 import { controlPlaneImages, IMAGE_HOST, KUBEADM_PACKAGES } from './control-plane-images.ts';
 import { IGNORED_CHECKS, writeInitConfig } from './kubeadm-config.ts';
 import {
@@ -39,8 +41,10 @@ export async function initNode(folder: string, recorder: Recorder): Promise<void
   await recorder.run('pods', 'kubectl', '-n', 'kube-system', 'get', 'pods', '-owide');
   await recorder.run('nodes', 'kubectl', 'get', 'nodes', '-owide');
   await useCluster(recorder);
+  await recorder.run('containers', 'crictl', `--runtime-endpoint=${CRI_SOCKET}`, 'ps', '-q');
   await kubelet.restart(); // kubeadm asks for it, but finds no init system here
-  await recorder.run('pods after restart', 'kubectl', '-n', 'kube-system', 'get', 'pods', '-ojson');
+  await until(() => execFileSync('kubectl', ['logs', 'web'])); // the kubelet knows its pods again
+  await recorder.run('containers after restart', 'crictl', `--runtime-endpoint=${CRI_SOCKET}`, 'ps', '-q');
   await kubelet.stop();
   await recorder.run('reset', 'kubeadm', 'reset', '--force', `--cri-socket=${CRI_SOCKET}`);
   await recorder.run('sandboxes after reset', 'crictl', `--runtime-endpoint=${CRI_SOCKET}`, 'pods', '-q');
