@@ -9,11 +9,12 @@ import { processTerminal } from './cli/output/terminal.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';
 import { readMachineFacts } from './host/linux/proc/read-machine-facts.ts';
 import { endProcess } from './host/linux/process/end-process.ts';
+import { isJournalStream } from './host/linux/process/journal-stream.ts';
 
 /** A closed terminal counts as a request to stop: pods are stopped and nothing is left behind. */
 const INTERRUPTS = { SIGINT: 'SIGINT', SIGTERM: 'SIGTERM', SIGHUP: 'SIGTERM' } as const;
 
-const terminal = processTerminal();
+const terminal = processTerminal((fd) => isJournalStream(fd, process.env));
 /** Whether the command handles interrupts itself. Such a command may have hanging work when it ends. */
 let handlesInterrupts = false;
 

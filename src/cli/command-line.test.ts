@@ -13,6 +13,7 @@ const client = { stateDir: '/run/nodelet', namespace: undefined };
 const run = {
   paths: ['a.yaml'],
   once: false,
+  allowEmpty: false,
   rootDir: '/var/lib/nodelet',
   stateDir: '/run/nodelet',
   podCidr: '10.87.0.0/16',
@@ -71,6 +72,7 @@ const understood: Record<string, unknown[]> = {
     {
       paths: ['a.yaml', 'b'],
       once: true,
+      allowEmpty: false,
       rootDir: '/r',
       stateDir: '/s',
       podCidr: '10.1.0.0/24',
@@ -79,6 +81,7 @@ const understood: Record<string, unknown[]> = {
       timeoutMs: 90_000,
     },
   ],
+  'run --allow-empty a.yaml': ['run', { ...run, allowEmpty: true }],
   'run --v=2 a.yaml': ['run', { ...run, verbosity: 2 }],
   ps: ['ps', { ...client, output: 'table' }],
   'ps -n kube-system -o wide': ['ps', { ...client, namespace: 'kube-system', output: 'wide' }],

@@ -14,6 +14,7 @@ import type { NetworkNamespaces } from './network-namespaces.ts';
 import type { PacketSockets } from './packet-sockets.ts';
 import type { Processes } from './processes.ts';
 import type { Random } from './random.ts';
+import type { ServiceManager } from './service-manager.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import type { Systemd } from './systemd.ts';
 
@@ -36,6 +37,7 @@ export interface Host {
   readonly cgroups: Cgroups;
   readonly cgroupStats: CgroupStats;
   readonly systemd: Systemd;
+  readonly serviceManager: ServiceManager;
   readonly network: Network;
   readonly addresses: MachineAddresses;
   readonly networkNamespaces: NetworkNamespaces;

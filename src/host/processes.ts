@@ -45,8 +45,9 @@ export interface Processes {
 
   /**
    * Starts a program that outlives the agent, in a new session, and waits for its first line: descriptor 3 is a pipe to the
-   * agent, descriptor 4 a pipe from the agent with one byte in it. `line` is empty when the program ended without one.
-   * Rejects with a `ProcessStartError`, or when the signal aborts; the caller then cleans up what was started.
+   * agent, descriptor 4 a pipe from the agent, which gets one byte after `whileWaiting`. `line` is empty when the program
+   * ended without one. Rejects with a `ProcessStartError`, when `whileWaiting` rejects, or when the signal aborts; the caller
+   * then cleans up what was started.
    */
   startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput>;
 }
@@ -111,6 +112,8 @@ export interface MonitorCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Called with its PID while it waits for the byte. */
+  whileWaiting?(pid: number): Promise<void>;
 }
 
 export interface MonitorOutput {

@@ -13,13 +13,25 @@ export interface Systemd {
 
   /** Stops a unit and waits for it; a missing one is not an error. A failed unit is forgotten, so that its name is free. */
   stopUnit(name: string, signal?: AbortSignal): Promise<void>;
+
+  /**
+   * Moves processes into a scope; a missing scope is created with the properties, which must have `Delegate`. systemd removes
+   * the scope when its last process has ended.
+   */
+  moveToScope(name: string, pids: readonly number[], properties: UnitProperties, signal?: AbortSignal): Promise<void>;
 }
 
 /** The properties in use, with systemd's names; see systemd.resource-control(5). */
 export interface UnitProperties {
   readonly Description?: string;
+  readonly Slice?: string;
   readonly Wants?: readonly string[];
   readonly DefaultDependencies?: boolean;
+  readonly CollectMode?: 'inactive' | 'inactive-or-failed';
+  /** The cgroup may have children and processes that systemd did not put there. */
+  readonly Delegate?: boolean;
+  /** The first processes of a scope. */
+  readonly PIDs?: readonly number[];
   readonly CPUAccounting?: boolean;
   readonly MemoryAccounting?: boolean;
   readonly IOAccounting?: boolean;

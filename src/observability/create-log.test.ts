@@ -4,7 +4,7 @@ import { createLog } from './create-log.ts';
 
 const clock = { now: () => 1_794_739_649_123 };
 
-function logged(options: { format: 'human' | 'json'; verbosity?: number; coloured?: boolean }) {
+function logged(options: { format: 'human' | 'journal' | 'json'; verbosity?: number; coloured?: boolean }) {
   const lines: string[] = [];
   const log = createLog({ clock, verbosity: 2, write: (line) => lines.push(line), ...options });
   return { log, lines };
@@ -14,6 +14,18 @@ test('a record on a terminal is a time, a letter, the message and its fields', (
   const { log, lines } = logged({ format: 'human' });
   log.warn('cannot start pod', { pod: 'default/hello', attempt: 2, error: new Error('no such image') });
   assert.deepEqual(lines, ['10:47:29.123 W cannot start pod pod=default/hello attempt=2 error="no such image"\n']);
+});
+
+test('a record in the journal has a priority, and neither time nor letter', () => {
+  const { log, lines } = logged({ format: 'journal' });
+  log.error('cannot start pod', { pod: 'default/hello', error: 'two\nlines' });
+  log.warn('slow disk');
+  log.info('started');
+  assert.deepEqual(lines, [
+    '<3>cannot start pod pod=default/hello error="two\\nlines"\n',
+    '<4>slow disk\n',
+    '<6>started\n',
+  ]);
 });
 
 test('a record elsewhere is one JSON object', () => {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { formatMicroTime } from '../base/rfc3339.ts';
 import type { Clock } from '../host/clock.ts';
-import { humanLine } from './human-line.ts';
+import { humanLine, journalLine, type LogRecord } from './human-line.ts';
 import { loggedFields } from './log-record.ts';
 import { type LogLevel, levelOfVerbosity } from './verbosity.ts';
 
@@ -9,8 +9,8 @@ export interface LogOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** kubelet's `--v`. */
   readonly verbosity: number;
-  /** `human` for a terminal, `json` (one record per line) for log collectors. */
-  readonly format: 'human' | 'json';
+  /** `human` for a terminal, `journal` for systemd's journal, `json` (one record per line) for log collectors. */
+  readonly format: 'human' | 'journal' | 'json';
   readonly coloured?: boolean;
   /** Gets whole lines, line feed included. */
   write(line: string): void;
@@ -30,7 +30,7 @@ export function createLog(options: LogOptions): Readonly<Record<LogLevel, Write>
       timestamp: () => `,"time":"${formatMicroTime(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line) => options.write(format === 'json' ? line : asHuman(line, coloured)) },
+    { write: (line) => options.write(format === 'json' ? line : asText(line, format, coloured)) },
   );
   const writer =
     (at: LogLevel): Write =>
@@ -40,6 +40,7 @@ export function createLog(options: LogOptions): Readonly<Record<LogLevel, Write>
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
 }
 
-function asHuman(line: string, coloured: boolean): string {
-  return `${humanLine(JSON.parse(line), coloured)}\n`;
+function asText(line: string, format: 'human' | 'journal', coloured: boolean): string {
+  const record: LogRecord = JSON.parse(line);
+  return `${format === 'journal' ? journalLine(record) : humanLine(record, coloured)}\n`;
 }

@@ -16,8 +16,20 @@ export function humanLine({ level, time, message, fields }: LogRecord, coloured:
   const clock = /T([\d:.]+)/.exec(time)?.[1]?.slice(0, 12) ?? time;
   const letter = level.charAt(0).toUpperCase();
   const head = coloured ? `\u001b[${COLOURS[level]}m${letter}\u001b[0m` : letter;
+  return `${clock} ${head} ${messageText(message, fields)}`;
+}
+
+/** Priorities of syslog(3). */
+const PRIORITIES: Readonly<Record<LogLevel, number>> = { debug: 7, info: 6, warn: 4, error: 3 };
+
+/** `<4>cannot start pod pod=default/hello`: the journal takes the priority off, and has a time of its own. See sd-daemon(3). */
+export function journalLine({ level, message, fields }: Omit<LogRecord, 'time'>): string {
+  return `<${PRIORITIES[level]}>${messageText(message, fields)}`;
+}
+
+function messageText(message: string, fields: LogRecord['fields']): string {
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(value)}`);
-  return [`${clock} ${head} ${visibleText(message)}`, ...pairs.map(visibleText)].join(' ');
+  return [message, ...pairs].map(visibleText).join(' ');
 }
 
 function fieldText(value: unknown): string {

@@ -23,7 +23,7 @@ test('probeRuntimes() returns working programs, omits others, and caches the res
   ]);
   const logged: unknown[] = [];
   const log = { ...silentLog, error: (_: string, fields?: LogFields) => logged.push(fields?.['handler']) };
-  const settings = { rootDir: `${stateDir}/root`, stateDir, pauseProgram: PAUSE, handlers };
+  const settings = { rootDir: `${stateDir}/root`, stateDir, pauseProgram: PAUSE, handlers, monitorScope: undefined };
   const probe = () => probeRuntimes({ host, settings, paths: runtimePaths(settings), log }, never);
 
   const first = await probe();
@@ -48,7 +48,8 @@ test('probeRuntimes() returns working programs, omits others, and caches the res
 
 test('probeRuntimes() reports each program when none works', { skip }, async (t) => {
   const stateDir = await temporaryFolder(t);
-  const settings = { rootDir: `${stateDir}/root`, stateDir, pauseProgram: PAUSE, handlers: new Map<string, string>() };
+  const handlers = new Map<string, string>();
+  const settings = { rootDir: `${stateDir}/root`, stateDir, pauseProgram: PAUSE, handlers, monitorScope: undefined };
   const candidates = ['/no/such/crun', '/bin/false'];
   const deps = { host, settings, paths: runtimePaths(settings), log: silentLog, candidates };
   await assert.rejects(probeRuntimes(deps, never), {

@@ -31,6 +31,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     ),
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
     systemd: plain(host.systemd),
+    serviceManager: plain(host.serviceManager),
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },
     namespaces: plain(host.namespaces),
     networkNamespaces: plain(host.networkNamespaces),

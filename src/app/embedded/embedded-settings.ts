@@ -41,10 +41,16 @@ export function ownerSocket({ stateDir }: Pick<EmbeddedRuntimeConfig, 'stateDir'
   return `${stateDir}/runtime.sock`;
 }
 
-export function embeddedSettings(
-  config: EmbeddedRuntimeConfig,
-  machine: { readonly mayLowerOomScore: boolean },
-): RuntimeSettings {
+/** Shared by all runtimes of the machine. */
+const MONITOR_SCOPE = 'nodelet-monitors.scope';
+
+export interface RuntimeMachine {
+  readonly mayLowerOomScore: boolean;
+  /** systemd is the machine's init. */
+  readonly hasSystemd: boolean;
+}
+
+export function embeddedSettings(config: EmbeddedRuntimeConfig, machine: RuntimeMachine): RuntimeSettings {
   return {
     ...runtimeFolders(config),
     handlers: config.handlers,
@@ -55,6 +61,7 @@ export function embeddedSettings(
     registryConfigDirs: config.registryConfigDirs,
     pinnedImages: config.pinnedImages,
     cgroupDriver: config.cgroupDriver,
+    monitorScope: machine.hasSystemd ? MONITOR_SCOPE : undefined,
     mayLowerOomScore: machine.mayLowerOomScore,
   };
 }

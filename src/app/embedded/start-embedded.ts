@@ -20,6 +20,9 @@ import { removePreviousState } from './previous-state.ts';
 import { StartupError } from './startup-error.ts';
 import { storedImages } from './stored-images.ts';
 
+/** Exists if systemd is the machine's init; see sd_booted(3). */
+const SYSTEMD_RUNS = '/run/systemd/system';
+
 /** Users of other user namespaces may traverse the folder, and not list it. */
 const TRAVERSABLE = 0o711;
 
@@ -65,9 +68,10 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   const owner = await claim(options, ready.promise, signal);
   try {
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
+    const hasSystemd = (await host.fs.stat(SYSTEMD_RUNS)) !== undefined;
     const architecture = goArchitecture();
     const open = (config: EmbeddedRuntimeConfig, until: AbortSignal): Promise<EmbeddedRuntime> => {
-      const settings = embeddedSettings(config, { mayLowerOomScore });
+      const settings = embeddedSettings(config, { mayLowerOomScore, hasSystemd });
       return openEmbeddedRuntime({ host, settings, log, unhandled, env, version, architecture }, until);
     };
     const openPrevious = (previousDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>

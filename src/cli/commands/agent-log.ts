@@ -4,14 +4,17 @@ import { logCriCalls } from '../../observability/cri-log.ts';
 import { LineWriter } from '../output/line-writer.ts';
 import type { CommandContext } from './command-context.ts';
 
-/** The agent's log on stderr: for people on a terminal, a JSON record a line elsewhere unless `format` says otherwise. */
+/**
+ * The agent's log on stderr: for people on a terminal and in the journal, elsewhere a JSON record a line unless `format` says
+ * otherwise.
+ */
 export function agentLog({ terminal, host }: CommandContext, verbosity: number, format?: LogOptions['format']): Log {
-  const { isTerminal, hasColours } = terminal.stderr;
+  const { isTerminal, isJournal, hasColours } = terminal.stderr;
   const writer = new LineWriter(terminal.stderr, () => {}); // a closed stderr does not stop the agent
   const log = createLog({
     clock: host.clock,
     verbosity,
-    format: format ?? (isTerminal ? 'human' : 'json'),
+    format: isJournal ? 'journal' : (format ?? (isTerminal ? 'human' : 'json')),
     coloured: hasColours,
     write: (line) => void writer.writeRaw(line),
   });

@@ -11,6 +11,7 @@ import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import type { CriOptions } from './cri.ts';
+import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -43,6 +44,7 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
 
 async function serve(options: CriOptions, context: CommandContext, log: Log, signal: AbortSignal): Promise<number> {
   const { host, version, pid, env } = context;
+  using service = new ServiceReport({ ...host, log }, signal);
   const socketPath = parseEndpoint(options.listen);
   await refuseTakenSocket(host, socketPath);
   const onWaiting = (text: string): void => log.info(text);
@@ -54,6 +56,8 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
     const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
     log.info('serving CRI', { endpoint: options.listen });
     surviveErrors(context, unhandled);
+    // As long as the event loop works, so does the runtime: its parts are restarted.
+    service.ready(`serving CRI at ${options.listen}`, () => undefined);
     await aborted(signal);
     log.info('ending; containers are left running');
     await server.close();

@@ -19,6 +19,7 @@ import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import { holdLockFile } from './hold-lock-file.ts';
+import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
 import { untilOverdue } from './shutdown-deadline.ts';
@@ -56,7 +57,8 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
 }
 
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
-  const { lockFiles } = context.host;
+  const { lockFiles, serviceManager, clock } = context.host;
+  using service = new ServiceReport({ serviceManager, clock, log }, ending.requested);
   const onContention = (): void => void ending.request(); // never resolves: pods are left running
   const lockDeps = { lockFiles, log, onContention };
   const lock = await holdLockFile(settings.flags, lockDeps, ending.requested).catch((error: unknown) => {
@@ -71,6 +73,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
   if (local === undefined) return EXIT.ok;
   surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
+  service.ready(`node ${settings.nodeName}`, () => local.agent.syncLoopUnhealthyReason());
   try {
     await Promise.race([local.finished, aborted(ending.requested)]);
     return EXIT.ok;

@@ -16,6 +16,7 @@ const BAD = '{apiVersion: v1, kind: Pod, metadata: {name: other}, spec: {contain
 const defaults: RunOptions = {
   paths: ['/m/a.yaml'],
   once: false,
+  allowEmpty: false,
   rootDir: '/var/lib/nodelet',
   stateDir: '/run/nodelet',
   podCidr: '10.87.0.0/16',
@@ -327,6 +328,18 @@ for (const [name, { files, stderr }] of Object.entries(unusable)) {
     assert.deepEqual(agent.happened, []);
   });
 }
+
+test('run with --allow-empty goes on without pods, and reports its start and its end to the service manager', async () => {
+  const files = { '/m/a.yaml': '# nothing yet\n' };
+  const { agent, exitCode, working, interrupt, host } = await start({ files, options: { allowEmpty: true } });
+  await working();
+  await host.clock.advance(0);
+  agent.drained.resolve();
+  interrupt('SIGTERM');
+  assert.equal(await exitCode, 0);
+  const { received } = host.serviceManager;
+  assert.ok(received.findIndex(({ ready }) => ready) < received.findIndex(({ stopping }) => stopping));
+});
 
 test('run refuses to be the second agent of a state folder', async () => {
   const { context, working, interrupt, agent, exitCode } = await start();

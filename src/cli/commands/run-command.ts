@@ -17,6 +17,7 @@ import { agentLog } from './agent-log.ts';
 import { firstDesiredPods, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
+import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import type { RunOptions } from './run.ts';
 import { Shutdown } from './shutdown.ts';
@@ -47,6 +48,7 @@ interface Run {
   readonly context: CommandContext;
   readonly wanted: SourceSnapshot;
   readonly screen: RunScreen;
+  readonly log: Log;
   readonly ending: Shutdown;
   /** Folders that were not there before: what is empty of them at the end is removed. */
   readonly made: readonly string[];
@@ -75,16 +77,16 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
     onClosed: closed,
   });
   for (const { location, message } of wanted.errors) screen.manifestError(location, message);
-  if (wanted.pods.length === 0) {
+  if (wanted.pods.length === 0 && !options.allowEmpty) {
     if (wanted.errors.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
     await screen.flush();
     return EXIT.badInput;
   }
   requireRootOnLinux(context);
   const made = await findMissingFolders([options.rootDir, options.stateDir], fs);
-  const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNewError(pod, error));
+  const run: Run = { options, context, wanted, screen, log, ending, made };
   const unhandled = createUnhandledErrors(context, log);
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
@@ -98,10 +100,12 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
 }
 
 async function runPods(run: Run, wiring: AgentFactory, unhandled: UnhandledErrors): Promise<number> {
-  const { ending, screen, context } = run;
+  const { ending, screen, context, log } = run;
+  using service = new ServiceReport({ ...context.host, log }, ending.requested);
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
   surviveErrors(context, unhandled);
+  service.ready(`node ${local.agent.nodeName}`, () => local.agent.syncLoopUnhealthyReason());
   const failure = local.finished.then(
     () => new Error('its work ended by itself'),
     (error: unknown) => error,

@@ -14,6 +14,8 @@ Examples:
 export interface RunOptions {
   readonly paths: readonly string[];
   readonly once: boolean;
+  /** Waits for manifests instead of ending without pods. */
+  readonly allowEmpty: boolean;
   readonly rootDir: string;
   readonly stateDir: string;
   readonly podCidr: string;
@@ -25,6 +27,7 @@ export interface RunOptions {
 
 interface RunFlags {
   readonly once?: boolean;
+  readonly allowEmpty?: boolean;
   readonly timeout: number;
   readonly root: string;
   readonly state: string;
@@ -44,6 +47,7 @@ export const run: CliCommand<RunOptions> = {
         'manifests in YAML or JSON, or folders of them: pods and the objects they use; watched for changes',
       )
       .option('--once', 'exit when every pod is ready or done, and print its logs')
+      .option('--allow-empty', 'go on without any pod, for a service whose manifests come later')
       .addOption(new Option('--timeout <duration>', 'how long --once waits').argParser(duration).default(300_000, '5m'))
       .option('--root <dir>', 'persistent data: images, volumes, logs', folder, '/var/lib/nodelet')
       .option('--state <dir>', 'data that a reboot clears: sockets, running containers', folder, '/run/nodelet')
@@ -54,7 +58,7 @@ export const run: CliCommand<RunOptions> = {
       .action(async (paths: string[], flags: RunFlags) => {
         const { once = false, root: rootDir, state: stateDir, podCidr, v: verbosity, timeout: timeoutMs } = flags;
         const folders = { rootDir, stateDir, podCidr, registryConfigDirs: flags.registryConfigDir };
-        await run({ paths, once, ...folders, verbosity, timeoutMs });
+        await run({ paths, once, allowEmpty: flags.allowEmpty ?? false, ...folders, verbosity, timeoutMs });
       });
   },
   async execute(options, context) {

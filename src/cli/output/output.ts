@@ -7,6 +7,8 @@ export interface Output {
   readonly hasColours: boolean;
   /** Whether the cursor can be moved, so that lines can be drawn again. */
   readonly canRedraw: boolean;
+  /** Whether it goes to systemd's journal, which keeps the time of each line, and reads its priority from its start. */
+  readonly isJournal: boolean;
   /**
    * Resolves when the text is written; rejects with `EPIPE` when the reader is gone. Control characters are made visible on
    * a terminal; other outputs get the bytes unchanged.
@@ -18,12 +20,13 @@ export interface Output {
 
 interface OutputOptions {
   readonly isTerminal: boolean;
+  readonly isJournal?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   write(text: string | Uint8Array): Promise<void>;
 }
 
 /** Creates an output by the abilities of the terminal; respects `NO_COLOR` (https://no-color.org) and `TERM=dumb`. */
-export function createOutput({ isTerminal, env, write }: OutputOptions): Output {
+export function createOutput({ isTerminal, isJournal = false, env, write }: OutputOptions): Output {
   const canRedraw = isTerminal && env['TERM'] !== 'dumb';
   const visible = new VisibleBytes();
   const shown = (text: string | Uint8Array): string =>
@@ -32,6 +35,7 @@ export function createOutput({ isTerminal, env, write }: OutputOptions): Output 
     isTerminal,
     hasColours: canRedraw && !env['NO_COLOR'],
     canRedraw,
+    isJournal,
     write: (text) => write(isTerminal ? shown(text) : text),
     writeRaw: (text) => write(text),
   };

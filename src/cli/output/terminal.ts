@@ -20,12 +20,12 @@ export interface Terminal {
   sizes(signal: AbortSignal): AsyncIterable<TerminalSize>;
 }
 
-/** The only function that uses the standard streams of this process. */
-export function processTerminal(): Terminal {
+/** The only function that uses the standard streams of this process. `isJournal`: whether a descriptor leads to the journal. */
+export function processTerminal(isJournal: (fd: number) => boolean): Terminal {
   const { stdin, stdout, stderr, env } = process;
   return {
-    stdout: outputTo(stdout, env),
-    stderr: outputTo(stderr, env),
+    stdout: outputTo(stdout, isJournal(1), env),
+    stderr: outputTo(stderr, isJournal(2), env),
     inputIsTerminal: stdin.isTTY === true,
     input: () => stdin,
     keys: (signal) => rawKeys(stdin, signal),
@@ -33,14 +33,14 @@ export function processTerminal(): Terminal {
   };
 }
 
-function outputTo(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
+function outputTo(stream: NodeJS.WriteStream, isJournal: boolean, env: NodeJS.ProcessEnv): Output {
   // Every write rejects with its own error; without a listener the error would also end the process.
   stream.on('error', () => {});
   const write = (text: string | Uint8Array): Promise<void> =>
     new Promise((resolve, reject) => {
       stream.write(text, (error) => (error ? reject(error) : resolve()));
     });
-  return createOutput({ isTerminal: stream.isTTY === true, env, write });
+  return createOutput({ isTerminal: stream.isTTY === true, isJournal, env, write });
 }
 
 async function* rawKeys(stdin: NodeJS.ReadStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {

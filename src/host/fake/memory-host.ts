@@ -13,6 +13,7 @@ import { MemoryNetwork } from './memory-network.ts';
 import { MemoryNetworkNamespaces } from './memory-network-namespaces.ts';
 import { MemoryPacketSockets } from './memory-packet-sockets.ts';
 import { MemoryProcesses } from './memory-processes.ts';
+import { MemoryServiceManager } from './memory-service-manager.ts';
 import { MemorySigningKeys } from './memory-signing-keys.ts';
 import { MemorySystemd } from './memory-systemd.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -34,6 +35,7 @@ export interface MemoryHost extends Host {
   readonly cgroups: MemoryCgroups;
   readonly cgroupStats: MemoryCgroupStats;
   readonly systemd: MemorySystemd;
+  readonly serviceManager: MemoryServiceManager;
   readonly network: MemoryNetwork;
   readonly addresses: MemoryMachineAddresses;
   readonly networkNamespaces: MemoryNetworkNamespaces;
@@ -69,6 +71,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     cgroups,
     cgroupStats: new MemoryCgroupStats(cgroupVersion),
     systemd: new MemorySystemd(cgroups),
+    serviceManager: new MemoryServiceManager(),
     network: new MemoryNetwork(fs),
     addresses: new MemoryMachineAddresses(),
     networkNamespaces: new MemoryNetworkNamespaces(),

@@ -129,8 +129,9 @@ export class MemoryProcesses implements Processes {
     return streams.of(this.#start('spawn', program, launch));
   }
 
-  async startMonitor({ program, args, env, cwd }: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput> {
+  async startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput> {
     signal.throwIfAborted();
+    const { program, args, env, cwd } = command;
     const output = { stdout: '', stderr: '', monitor: '' };
     const firstLine = Promise.withResolvers<void>();
     const write: ProgramLaunch['write'] = (stream, text) => {
@@ -138,6 +139,7 @@ export class MemoryProcesses implements Processes {
       if (stream === 'monitor') firstLine.resolve();
     };
     const process = this.#start('startMonitor', program, { args, env, cwd, input: new Uint8Array(), write });
+    await command.whileWaiting?.(process.pid);
     await unlessAborted(Promise.race([firstLine.promise, process.exited]), signal);
     return { line: output.monitor.split('\n', 1)[0] ?? '', stderr: output.stderr };
   }

@@ -2,10 +2,12 @@ import { type Systemd, SystemdError, slicePath, type UnitProperties } from '../s
 import { ErrorInjector } from './error-injector.ts';
 import type { MemoryCgroups } from './memory-cgroups.ts';
 
+type Operation = 'start' | 'change' | 'stop' | 'move processes to';
+
 /** systemd in memory, as far as slices go. Starting and stopping a slice creates and removes its cgroup, as systemd does. */
 export class MemorySystemd implements Systemd {
   /** `errors.failNext('start', 'timed out', unit?)`. */
-  readonly errors = new ErrorInjector<'start' | 'change' | 'stop'>();
+  readonly errors = new ErrorInjector<Operation>();
   readonly #cgroups: MemoryCgroups;
   readonly #units = new Map<string, UnitProperties>();
 
@@ -37,12 +39,18 @@ export class MemorySystemd implements Systemd {
     await this.#cgroups.remove(slicePath(name));
   }
 
+  async moveToScope(name: string, pids: readonly number[], properties: UnitProperties): Promise<void> {
+    this.#throwInjected('move processes to', name);
+    const scope = this.#units.get(name) ?? properties;
+    this.#units.set(name, { ...scope, PIDs: [...(scope.PIDs ?? []), ...pids] });
+  }
+
   /** The unit's properties; `undefined` when it does not exist. */
   propertiesOf(name: string): UnitProperties | undefined {
     return this.#units.get(name);
   }
 
-  #throwInjected(operation: 'start' | 'change' | 'stop', unit: string): void {
+  #throwInjected(operation: Operation, unit: string): void {
     const reason = this.errors.take(operation, unit);
     if (reason !== undefined) throw new SystemdError(operation, unit, reason);
   }

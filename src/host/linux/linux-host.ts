@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { Host } from '../host.ts';
 import { createLinuxCgroupStats } from './cgroup/linux-cgroup-stats.ts';
 import { createLinuxCgroups } from './cgroup/linux-cgroups.ts';
@@ -17,6 +18,7 @@ import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
 import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
 import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
+import { createLinuxServiceManager, SERVICE_VARIABLES } from './process/linux-service-manager.ts';
 import type { Environment } from './process/run-command.ts';
 import { createLinuxSystemd } from './systemd/linux-systemd.ts';
 
@@ -34,14 +36,21 @@ export function createLinuxHost(env: Environment): Host {
     fifos: linuxFifos,
     mounts: linuxMounts,
     namespaces: createLinuxNamespaces(namespaceThread),
-    processes: createLinuxProcesses(env),
+    processes: createLinuxProcesses(withoutServiceVariables(env)),
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
     systemd: createLinuxSystemd(),
+    serviceManager: createLinuxServiceManager(env, process.pid),
     network: linuxNetwork,
     addresses: linuxMachineAddresses,
     networkNamespaces: createLinuxNetworkNamespaces(namespaceThread),
     packetSockets: linuxPacketSockets,
   };
+}
+
+/** A program that notified the service manager would do so in the name of the agent. */
+function withoutServiceVariables(env: Environment): Environment {
+  const names: readonly string[] = SERVICE_VARIABLES;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
 }

@@ -7,6 +7,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { PacketSockets } from '../../host/packet-sockets.ts';
 import type { CommandResult, Processes } from '../../host/processes.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
+import type { MonitorScope } from './monitor-scope.ts';
 import type { SeccompFilterCache } from './seccomp-filter-cache.ts';
 
 /** Shared by the parts of one OCI runtime. */
@@ -29,6 +30,8 @@ export interface OciDeps {
    * Present if the program was probed to behave as crun: then some of its commands are replaced with direct operations.
    */
   readonly crun?: CrunFastPath;
+  /** Absent: systemd does not run this machine. */
+  readonly monitorScope?: MonitorScope;
 }
 
 export interface CrunFastPath {

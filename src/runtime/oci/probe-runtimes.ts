@@ -5,6 +5,7 @@ import type { Host } from '../../host/host.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
+import { MonitorScope } from './monitor-scope.ts';
 import { type OciDeps, stateRootPath } from './oci-deps.ts';
 import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
@@ -12,8 +13,8 @@ import { type ProbeResult, probeProgram } from './probe-program.ts';
 import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 
 export interface ProbeRuntimesDeps {
-  readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups' | 'packetSockets'>;
-  readonly settings: Pick<RuntimeSettings, 'handlers' | 'pauseProgram' | 'stateDir'>;
+  readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups' | 'packetSockets' | 'systemd'>;
+  readonly settings: Pick<RuntimeSettings, 'handlers' | 'pauseProgram' | 'stateDir' | 'monitorScope'>;
   readonly paths: Pick<RuntimePaths, 'ociState' | 'exits' | 'sockets'>;
   readonly log: Log;
   /** `/usr/bin/conmon` by default. */
@@ -134,9 +135,21 @@ async function saveNewResults({ cache, probes }: ProbeState): Promise<void> {
   if ([...probes.keys()].some((program) => cache.get(program) === undefined)) await cache.put(probes);
 }
 
-function ociDeps(program: string, { host, paths, monitorProgram = MONITOR }: ProbeRuntimesDeps): OciDeps {
-  const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
+function ociDeps(program: string, deps: ProbeRuntimesDeps): OciDeps {
+  const { host, settings, paths, log, monitorProgram = MONITOR } = deps;
+  const { clock, fs, fifos, processes, cgroups, packetSockets, systemd } = host;
+  const scope = settings.monitorScope;
+  const monitorScope = scope === undefined ? undefined : new MonitorScope(scope, { systemd, clock, log });
   const { exits, sockets } = paths;
   const programPaths = { program, monitorProgram, stateRoot: stateRootPath(paths, program), exits, sockets };
-  return { ...programPaths, clock, fs, fifos, processes, cgroups, packetSockets };
+  return {
+    ...programPaths,
+    clock,
+    fs,
+    fifos,
+    processes,
+    cgroups,
+    packetSockets,
+    ...(monitorScope && { monitorScope }),
+  };
 }

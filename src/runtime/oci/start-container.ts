@@ -54,11 +54,13 @@ async function create(
     hasOwnUsers: spec?.linux.namespaces.some(({ type }) => type === 'user') ?? false,
     isScope: spec !== undefined && isScopePath(spec.linux.cgroupsPath),
   };
+  const { monitorScope } = deps;
   const command = {
     program: deps.monitorProgram,
     args: monitorArgs(container, deps, traits),
     env: MONITOR_ENV,
     cwd: container.bundle, // where conmon creates the file that reports an OOM kill
+    ...(monitorScope && { whileWaiting: (pid: number) => monitorScope.adopt(pid, container.id) }),
   };
   const answer = parseMonitorReport(await deps.processes.startMonitor(command, signal));
   if (answer.kind === 'failed') throw new OciError(answer.reason);

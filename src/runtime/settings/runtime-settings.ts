@@ -19,6 +19,8 @@ export interface RuntimeSettings {
   /** Images that are reported as pinned, so that garbage collection keeps them. */
   readonly pinnedImages: readonly string[];
   readonly cgroupDriver: CgroupDriver;
+  /** systemd's scope for the monitors of all containers; `undefined`: systemd does not run this machine. */
+  readonly monitorScope: string | undefined;
   /** Whether oom_score_adj may be lowered (CAP_SYS_RESOURCE); otherwise it is clamped to our own. */
   readonly mayLowerOomScore: boolean;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
@@ -100,6 +101,21 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
     const processes = await makeProcesses(t);
     const monitor = { ...shell('echo oops >&2; exit 1'), cwd: '/' };
     assert.deepEqual(await processes.startMonitor(monitor, never), { line: '', stderr: 'oops\n' });
+  });
+
+  test(`${name} programs: a monitor that cannot be prepared is not started`, async (t) => {
+    const processes = await makeProcesses(t);
+    const pids: number[] = [];
+    const whileWaiting = async (pid: number): Promise<void> => void pids.push(pid);
+    const monitor = { ...shell('echo ready >&3; exit 0'), cwd: '/' };
+    assert.equal((await processes.startMonitor({ ...monitor, whileWaiting }, never)).line, 'ready');
+    assert.equal(pids.length, 1);
+    const failing = {
+      ...shell('exec sleep 1000'),
+      cwd: '/',
+      whileWaiting: () => Promise.reject(new Error('no scope')),
+    };
+    await assert.rejects(processes.startMonitor(failing, never), { message: 'no scope' });
   });
 
   test(`${name} programs: an abort ends the wait for a silent monitor`, async (t) => {
@@ -216,4 +232,16 @@ test('linux programs: the outputs can be opened as /dev/stdout and /dev/stderr',
   const program = await processes.spawn(shell('echo out > /dev/stdout; echo err > /dev/stderr', 'outputOnly'));
   assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['out\n', 'err\n']);
   assert.equal(await program.exited, 0);
+});
+
+test('linux programs: a monitor gets its byte only when it was prepared', async () => {
+  const processes = createLinuxProcesses(process.env);
+  const events: string[] = [];
+  const whileWaiting = async (pid: number): Promise<void> => {
+    await delay(100);
+    events.push((await processes.identify(pid)) === undefined ? 'it has ended' : 'prepared');
+  };
+  const monitor = { ...shell('read -r line <&4; echo started >&3'), cwd: '/', whileWaiting };
+  events.push((await processes.startMonitor(monitor, never)).line);
+  assert.deepEqual(events, ['prepared', 'started']);
 });

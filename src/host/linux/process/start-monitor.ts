@@ -16,10 +16,11 @@ export async function startMonitor(command: MonitorCommand, signal: AbortSignal)
   const [, , errors, toUs, fromUs] = ours.map((fd, descriptor) => streamOf(fd, descriptor !== 4));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;
-  const onAbort = (): void => {
+  const fail = (error: unknown): void => {
     ending = endStart(pid).catch(() => {}); // the caller cleans up
-    reject(signal.reason);
+    reject(error);
   };
+  const onAbort = (): void => fail(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
 
   const output = { line: '', stderr: '' };
@@ -29,7 +30,8 @@ export async function startMonitor(command: MonitorCommand, signal: AbortSignal)
     if (output.line.includes('\n')) resolve();
   });
   toUs?.once('close', resolve);
-  fromUs?.end('\n');
+  const prepared = command.whileWaiting?.(pid) ?? Promise.resolve();
+  prepared.then(() => void fromUs?.end('\n'), fail);
   try {
     await promise;
     return { line: output.line.split('\n', 1)[0] ?? '', stderr: output.stderr };

@@ -1,10 +1,14 @@
 import type { UnitProperties } from '../../systemd.ts';
 
 /** The D-Bus types of the properties. */
-const SIGNATURES: Readonly<Record<keyof UnitProperties, 's' | 'as' | 'b' | 't'>> = {
+const SIGNATURES: Readonly<Record<keyof UnitProperties, 's' | 'as' | 'b' | 't' | 'au'>> = {
   Description: 's',
+  Slice: 's',
   Wants: 'as',
   DefaultDependencies: 'b',
+  CollectMode: 's',
+  Delegate: 'b',
+  PIDs: 'au',
   CPUAccounting: 'b',
   MemoryAccounting: 'b',
   IOAccounting: 'b',

@@ -1,6 +1,7 @@
 /** The client on a real bus, with a stand-in for systemd. `make vm` tests it with systemd itself. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +14,8 @@ const MANAGER = 'org.freedesktop.systemd1.Manager';
 type Job = 'done' | 'failed' | 'endless';
 
 /** A bus with a manager whose jobs end as given; it records the calls. */
-async function startBus(t: TestContext, job: Job = 'done') {
+async function startBus(t: TestContext, job: Job = 'done', units: ReadonlySet<string> = new Set()) {
+  const known = new Set(units);
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-bus-'));
   const socket = join(folder, 'bus');
   const broker = dbus.createBroker();
@@ -38,6 +40,7 @@ async function startBus(t: TestContext, job: Job = 'done') {
     Subscribe: () => null,
     StartTransientUnit: (unit: string, mode: string, properties: unknown) => {
       calls.push(['start', unit, mode, dbus.toPlain(properties)]);
+      if (unit.endsWith('.scope')) known.add(unit);
       return startJob(unit);
     },
     SetUnitProperties: (unit: string, isRuntime: boolean, properties: unknown) => {
@@ -47,6 +50,11 @@ async function startBus(t: TestContext, job: Job = 'done') {
     StopUnit: (unit: string, mode: string) => {
       calls.push(['stop', unit, mode]);
       return startJob(unit);
+    },
+    AttachProcessesToUnit: (unit: string, path: string, pids: number[]) => {
+      calls.push(['attach', unit, path, pids]);
+      if (known.has(unit)) return null;
+      throw Object.assign(new Error(`Unit ${unit} not loaded.`), { dbusName: 'org.freedesktop.systemd1.NoSuchUnit' });
     },
     ResetFailedUnit: (unit: string) => {
       calls.push(['reset', unit]);
@@ -60,6 +68,7 @@ async function startBus(t: TestContext, job: Job = 'done') {
       StartTransientUnit: ['ssa(sv)a(sa(sv))', 'o', [], []],
       SetUnitProperties: ['sba(sv)', '', [], []],
       StopUnit: ['ss', 'o', [], []],
+      AttachProcessesToUnit: ['ssau', '', [], []],
       ResetFailedUnit: ['s', '', [], []],
     },
   });
@@ -112,4 +121,36 @@ test('systemd over D-Bus: a missing bus is an error', async (t) => {
     name: 'SystemdError',
     message: /^cannot stop unit a\.slice: connect ENOENT/,
   });
+});
+
+test('systemd over D-Bus: the first process creates a scope, further ones join it', async (t) => {
+  const { socket, calls } = await startBus(t);
+  const systemd = createLinuxSystemd({ socket });
+  await systemd.moveToScope('a.scope', [11], { Delegate: true });
+  await systemd.moveToScope('a.scope', [12], { Delegate: true });
+  const properties = [
+    ['Delegate', true],
+    ['PIDs', [11]],
+  ];
+  assert.deepEqual(calls, [
+    ['attach', 'a.scope', '/', [11]],
+    ['start', 'a.scope', 'fail', properties],
+    ['attach', 'a.scope', '/', [12]],
+  ]);
+});
+
+test('systemd over D-Bus: a bus that accepts connections and never answers is an error', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodelet-bus-'));
+  const socket = join(folder, 'bus');
+  const accepted: Socket[] = [];
+  const server = createServer((connection) => void accepted.push(connection)).listen(socket);
+  t.after(() => {
+    for (const connection of accepted) connection.destroy();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const systemd = createLinuxSystemd({ socket, connectMs: 50 });
+  const failure = { message: `cannot stop unit a.slice: the system bus (${socket}) did not answer within 0.05 s` };
+  await assert.rejects(systemd.stopUnit('a.slice'), failure);
+  await assert.rejects(systemd.stopUnit('a.slice'), failure); // by a new connection
 });

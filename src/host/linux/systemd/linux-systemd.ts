@@ -11,20 +11,25 @@ const ERRORS = 'org.freedesktop.systemd1.';
 const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 /** As libcontainer waits for the job of a unit. */
 const JOB_MS = 30_000;
+/** For the bus to accept a client. Calls have the library's own limit, which is that of D-Bus: 25 s. */
+const CONNECT_MS = 10_000;
 /** Jobs of other clients end as well: only the last few results can belong to a call whose reply is on its way. */
 const KEPT_RESULTS = 1000;
+const SCOPE_ATTEMPTS = 5;
 
 export interface LinuxSystemdOptions {
   /** The socket of the system bus. */
   readonly socket?: string;
   readonly jobMs?: number;
+  readonly connectMs?: number;
 }
 
 /** systemd by D-Bus. The connection is opened by the first call, and again by the next one after it was lost. */
-export function createLinuxSystemd({ socket = SYSTEM_BUS, jobMs = JOB_MS }: LinuxSystemdOptions = {}): Systemd {
+export function createLinuxSystemd(options: LinuxSystemdOptions = {}): Systemd {
+  const settings = { socket: SYSTEM_BUS, jobMs: JOB_MS, connectMs: CONNECT_MS, ...options };
   let connected: Promise<Manager> | undefined;
   const manager = (): Promise<Manager> => {
-    connected ??= connectManager(socket, jobMs, () => {
+    connected ??= connectManager(settings, () => {
       connected = undefined;
     }).catch((error) => {
       connected = undefined;
@@ -72,6 +77,29 @@ export function createLinuxSystemd({ socket = SYSTEM_BUS, jobMs = JOB_MS }: Linu
         await resetFailed(name).catch(() => undefined); // most often it is not there any more
       });
     },
+    async moveToScope(name, pids, properties, signal) {
+      await attempt('move processes to', name, async ({ call, startJob }) => {
+        const move = () =>
+          call({ member: 'AttachProcessesToUnit', signature: 'ssau', body: [name, '/', pids] }, signal);
+        const start = () => {
+          const body = [name, 'fail', encodeProperties({ ...properties, PIDs: pids }), []];
+          return startJob({ member: 'StartTransientUnit', signature: 'ssa(sv)a(sa(sv))', body }, signal);
+        };
+        // Between two calls, the scope may be created for other processes, or end with its last one.
+        for (let attempts = 1; ; attempts++) {
+          try {
+            return await move();
+          } catch (error) {
+            if (!isError(error, 'NoSuchUnit') || attempts === SCOPE_ATTEMPTS) throw error;
+          }
+          try {
+            return await start();
+          } catch (error) {
+            if (!isError(error, 'UnitExists')) throw error;
+          }
+        }
+      });
+    },
   };
 }
 
@@ -90,8 +118,9 @@ interface Manager {
   resetFailed(unit: string): Promise<unknown>;
 }
 
-async function connectManager(socket: string, jobMs: number, onClosed: () => void): Promise<Manager> {
-  const bus = await openBus(socket, onClosed);
+async function connectManager(settings: Required<LinuxSystemdOptions>, onClosed: () => void): Promise<Manager> {
+  const { jobMs } = settings;
+  const bus = await openBus(settings, onClosed);
   const jobs = await watchJobs(bus);
 
   const call: Manager['call'] = async ({ member, signature, body }, signal) => {
@@ -129,7 +158,10 @@ function holder(stream: Duplex): () => Disposable {
 }
 
 /** Loads the library at the first use: most machines of tests, and machines with the driver cgroupfs, never need it. */
-async function openBus(socket: string, onClosed: () => void): Promise<MessageBus> {
+async function openBus(
+  { socket, connectMs }: Required<LinuxSystemdOptions>,
+  onClosed: () => void,
+): Promise<MessageBus> {
   const { default: dbus } = await import('dbus-native');
   const bus = dbus.createClient({ socket });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -139,8 +171,16 @@ async function openBus(socket: string, onClosed: () => void): Promise<MessageBus
     onClosed();
     reject(cause ?? new Error('the system bus closed the connection'));
   });
-  await promise;
-  return bus;
+  const late = setTimeout(() => {
+    reject(new Error(`the system bus (${socket}) did not answer within ${connectMs / 1000} s`));
+    bus.connection.end();
+  }, connectMs);
+  try {
+    await promise;
+    return bus;
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 interface Jobs {
