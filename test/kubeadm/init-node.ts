@@ -43,7 +43,7 @@ export async function initNode(folder: string, recorder: Recorder): Promise<void
   await useCluster(recorder);
   await recorder.run('containers', 'crictl', `--runtime-endpoint=${CRI_SOCKET}`, 'ps', '-q');
   await kubelet.restart(); // kubeadm asks for it, but finds no init system here
-  await until(() => execFileSync('kubectl', ['logs', 'web'])); // the kubelet knows its pods again
+  await until(() => execFileSync('kubectl', ['logs', 'web'], { stdio: 'pipe' })); // the kubelet knows its pods again
   await recorder.run('containers after restart', 'crictl', `--runtime-endpoint=${CRI_SOCKET}`, 'ps', '-q');
   await kubelet.stop();
   await recorder.run('reset', 'kubeadm', 'reset', '--force', `--cri-socket=${CRI_SOCKET}`);
