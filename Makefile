@@ -10,14 +10,15 @@ INTEGRATION := 'test/integration/**/*.test.ts'
 AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collection hooks image-credentials image-pulls \
   log-rotation pod-deletion pod-env pod-failures pod-inside pod-lifecycle pod-namespaces pod-volumes probes restart-backoff \
   start-timeline)
+KUBEADM_TOOLS := kubeadm kubectl crictl etcd kube-apiserver kube-controller-manager
 
 # Those that meet most of what containerd 2 does differently; see also containerd2.test.ts and cri-containerd2.test.ts.
 CONTAINERD2_TESTS := $(patsubst %,test/integration/%.test.ts,cluster-server exec-input pod-lifecycle pod-namespaces)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
-  integration-containerd2 integration-embedded validation conformance conformance-groups cluster-tools critest vm vm-reboot \
-  vm-drivers vm-critest vm-conformance sim fuzz generate generated fmt dist clean
+  integration-containerd2 integration-embedded validation conformance conformance-groups cluster-tools critest kubeadm vm \
+  vm-reboot vm-drivers vm-critest vm-conformance sim fuzz generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -66,12 +67,16 @@ integration-embedded:
 validation:
 	@$(NODE) test/critest/critest.ts
 
-cluster-tools: ## Build a control plane, kubelet, kubectl, crictl, critest and containerd 2 for tests (needs Go; once, outside the checkout)
+cluster-tools: ## Build a control plane, kubelet, kubeadm, kubectl, crictl, critest and containerd 2 for tests (needs Go; once)
 	@scripts/cluster-tools.sh
 
 critest: testsetup ## Run critest, the validation suite of CRI, on the embedded runtime (builds it when needed)
 	@scripts/cluster-tools.sh critest
 	@$(NODE) test/critest/critest.ts
+
+kubeadm: testsetup ## Make a cluster with kubeadm on Nodelet: kubeadm init, and kubeadm join (builds their programs when needed)
+	@scripts/cluster-tools.sh --kubeadm $(KUBEADM_TOOLS)
+	@$(TEST) --test-concurrency=1 test/kubeadm/kubeadm-init.test.ts test/integration/kubeadm-join.test.ts
 
 conformance: testsetup ## Run Kubernetes' node conformance tests on kubelet and on Nodelet; write docs/conformance.md (ARGS to choose)
 	@scripts/cluster-tools.sh --conformance kubelet

@@ -1,40 +1,45 @@
 #!/usr/bin/env bash
 # Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
-# real kubelet, kubectl, crictl, critest and a containerd that is newer than Debian's; with a flag also the node
-# conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost). They go to
-# a cache outside the checkout, nothing is built twice, and two runs at once build once.
+# real kubelet, kubeadm, kubectl, crictl, critest and a containerd that is newer than Debian's; with a flag also the node
+# conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost); with another
+# the rest of the programs of the images that `kubeadm init` pulls. They go to a cache outside the checkout, nothing is built
+# twice, and two runs at once build once.
 #
 #   scripts/cluster-tools.sh                build what is missing; fail when that is impossible
 #   scripts/cluster-tools.sh --optional     the same, but say why it is impossible, note it for the tests, and succeed
 #   scripts/cluster-tools.sh --conformance  also what node conformance tests need
+#   scripts/cluster-tools.sh --kubeadm      also what a cluster that kubeadm makes consists of
 #   scripts/cluster-tools.sh --where        print the folder
 #   scripts/cluster-tools.sh NAME…          only these programs
 set -euo pipefail
 
-readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0 CONTAINERD=v2.4.2
-readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest containerd containerd-shim-runc-v2)
-readonly CONFORMANCE=(e2e_node.test ginkgo agnhost) # no other test needs them
+readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0 CONTAINERD=v2.4.2 COREDNS=v1.14.2 # the last is that of kubeadm's constants
+readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest kubeadm kube-controller-manager containerd
+  containerd-shim-runc-v2)
+readonly CONFORMANCE=(e2e_node.test ginkgo agnhost)      # no other test needs them
+readonly KUBEADM=(kube-scheduler kube-proxy coredns)     # only kubeadm init does
 readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
 readonly FOLDER=$ROOT/$KUBERNETES
 readonly REASON=$FOLDER/unavailable # read by test/integration/cluster-tools.ts
 
-optional= more=
+optional= more=()
 names=()
 for argument in "$@"; do
   case $argument in
     --where) printf '%s\n' "$FOLDER" && exit ;;
     --optional) optional=yes ;;
-    --conformance) more=yes ;;
+    --conformance) more+=("${CONFORMANCE[@]}") ;;
+    --kubeadm) more+=("${KUBEADM[@]}") ;;
     -*) printf 'cluster-tools: unknown flag %s\n' "$argument" >&2 && exit 2 ;;
     *)
-      [[ " ${ALL[*]} ${CONFORMANCE[*]} " == *" $argument "* ]] ||
+      [[ " ${ALL[*]} ${CONFORMANCE[*]} ${KUBEADM[*]} " == *" $argument "* ]] ||
         { printf 'cluster-tools: unknown program %s\n' "$argument" >&2 && exit 2; }
       names+=("$argument")
       ;;
   esac
 done
 ((${#names[@]})) || names=("${ALL[@]}")
-[[ ! $more ]] || names+=("${CONFORMANCE[@]}")
+names+=("${more[@]}")
 
 say() {
   printf 'cluster-tools: %s\n' "$*" >&2
@@ -70,19 +75,23 @@ kubernetes_module() {
 }
 
 cri_tools_module() {
+  module_that_requires sigs.k8s.io/cri-tools "$CRI_TOOLS"
+}
+
+coredns_module() {
+  module_that_requires github.com/coredns/coredns "$COREDNS"
+}
+
+module_that_requires() {
   local from
-  from=$(go_mod_of "sigs.k8s.io/cri-tools@$CRI_TOOLS") || return 1
-  printf 'module nodelet.test/cri-tools\n\n'
+  from=$(go_mod_of "$1@$2") || return 1
+  printf 'module nodelet.test/%s\n\n' "${1##*/}"
   grep '^go ' "$from"
-  printf '\nrequire sigs.k8s.io/cri-tools %s\n' "$CRI_TOOLS"
+  printf '\nrequire %s %s\n' "$1" "$2"
 }
 
 containerd_module() {
-  local from
-  from=$(go_mod_of "github.com/containerd/containerd/v2@$CONTAINERD") || return 1
-  printf 'module nodelet.test/containerd\n\n'
-  grep '^go ' "$from"
-  printf '\nrequire github.com/containerd/containerd/v2 %s\n' "$CONTAINERD"
+  module_that_requires github.com/containerd/containerd/v2 "$CONTAINERD"
 }
 
 # Writes the go.mod of a source, unless it is there, and prints its folder.
@@ -108,6 +117,7 @@ compile() {
       stamp="-X github.com/containerd/containerd/v2/version.Version=$CONTAINERD"
       set -- "$@" -tags no_btrfs,no_devmapper,no_tracing,no_zfs # no test needs them
       ;;
+    coredns) stamp= ;;
     crictl | critest) stamp="-X sigs.k8s.io/cri-tools/pkg/version.Version=${CRI_TOOLS#v}" ;;
     *) stamp=$(kubernetes_stamp) ;;
   esac
@@ -118,6 +128,7 @@ package() {
   case $1 in
     containerd*) printf 'github.com/containerd/containerd/v2/cmd/%s\n' "$1" ;;
     etcd) printf 'go.etcd.io/etcd/server/v3\n' ;;
+    coredns) printf 'github.com/coredns/coredns\n' ;;
     crictl | critest) printf 'sigs.k8s.io/cri-tools/cmd/%s\n' "$1" ;;
     e2e_node.test) printf 'k8s.io/kubernetes/test/e2e_node\n' ;;
     ginkgo) printf 'github.com/onsi/ginkgo/v2/ginkgo\n' ;;
@@ -139,6 +150,7 @@ build() {
   case $name in
     containerd*) source=containerd ;;
     crictl | critest) source=cri-tools ;;
+    coredns) source=coredns ;;
   esac
   folder=$(module "$source" 2>"$log") || give_up "cannot fetch the module of $name: $(tail -n 1 "$log")"
   say "building $name (minutes on a machine that has not built such before)"

@@ -1,5 +1,6 @@
 import process from 'node:process';
 import packageJson from '../package.json' with { type: 'json' };
+import { commandArguments } from './cli/command-arguments.ts';
 import { runCommandLine } from './cli/command-line.ts';
 import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
 import { handleProcessErrors } from './cli/commands/process-errors.ts';
@@ -52,4 +53,4 @@ async function exit(exitCode: number): Promise<never> {
 }
 
 // Open connections and watches of a command must not keep the process alive.
-await exit(await runCommandLine(process.argv.slice(2), context));
+await exit(await runCommandLine(commandArguments(process.argv, process.argv0), context));

@@ -7,12 +7,17 @@ export type ClusterTool =
   | 'agnhost'
   | 'containerd'
   | 'containerd-shim-runc-v2'
+  | 'coredns'
   | 'crictl'
   | 'critest'
   | 'e2e_node.test'
   | 'etcd'
   | 'ginkgo'
   | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-proxy'
+  | 'kube-scheduler'
+  | 'kubeadm'
   | 'kubectl'
   | 'kubelet';
 
@@ -22,12 +27,17 @@ const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[];
   agnhost: { args: ['--version'], wanted: /2\.63\./ },
   containerd: { args: ['--version'], wanted: / v?2\.4\./ },
   'containerd-shim-runc-v2': { args: ['-v'], wanted: /Version: +v?2\.4\./ },
+  coredns: { args: ['-version'], wanted: /CoreDNS-1\.14\./ },
   crictl: { args: ['--version'], wanted: /1\.36\./ },
   critest: { args: ['--version'], wanted: /1\.36\./ },
   'e2e_node.test': { args: ['--version'], wanted: /v1\.36\./ },
   etcd: { args: ['--version'], wanted: /etcd Version: 3\.[56]\./ },
   ginkgo: { args: ['version'], wanted: /2\.28\./ },
   'kube-apiserver': { args: ['--version'], wanted: /v1\.36\./ },
+  'kube-controller-manager': { args: ['--version'], wanted: /v1\.36\./ },
+  'kube-proxy': { args: ['--version'], wanted: /v1\.36\./ },
+  'kube-scheduler': { args: ['--version'], wanted: /v1\.36\./ },
+  kubeadm: { args: ['version', '-o=short'], wanted: /v1\.36\./ },
   kubectl: { args: ['version', '--client'], wanted: /v1\.36\./ },
   kubelet: { args: ['--version'], wanted: /v1\.36\./ },
 };

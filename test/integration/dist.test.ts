@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { executableUnsupportedReason } from '../../tools/dist-executable.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+interface Form {
+  readonly name: string;
+  readonly skip: string | false;
+  readonly file: string;
+  /** How a program at that path is started. */
+  readonly start: (path: string) => [string, ...string[]];
+}
 
 suite('make dist', { timeout: 900_000 }, () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'nodelet-dist-test-')));
@@ -29,15 +37,25 @@ suite('make dist', { timeout: 900_000 }, () => {
 
   const executable = executableUnsupportedReason() ?? false;
   const mounting = process.getuid?.() === 0 ? false : 'needs root';
-  const forms: readonly { name: string; skip: string | false; command: (built: string) => [string, ...string[]] }[] = [
-    { name: 'the bundle', skip: false, command: (built) => [process.execPath, at(built, 'nodelet.mjs')] },
-    { name: 'the executable', skip: executable, command: (built) => [at(built, 'nodelet')] },
+  const forms: readonly Form[] = [
+    { name: 'the bundle', skip: false, file: 'nodelet.mjs', start: (path) => [process.execPath, path] },
+    { name: 'the executable', skip: executable, file: 'nodelet', start: (path) => [path] },
   ];
 
-  for (const { name, skip, command } of forms) {
+  for (const { name, skip, file, start } of forms) {
+    const command = (built: string) => start(at(built, file));
+
     test(`${name} prints its version`, { skip }, () => {
       const { status, stdout, stderr } = run(...command('nodelet'), 'version');
       assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: `nodelet ${version}\n`, stderr: '' });
+    });
+
+    test(`${name} is kubelet under that name`, { skip }, () => {
+      const link = at(`as-kubelet-${file}`, 'kubelet');
+      mkdirSync(dirname(link));
+      symlinkSync(at('nodelet', file), link);
+      const { status, stdout, stderr } = run(...start(link), '--version');
+      assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: 'Kubernetes v1.36.4\n', stderr: '' });
     });
 
     test(`${name} prints its usage`, { skip }, () => {

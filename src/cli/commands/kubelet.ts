@@ -2,6 +2,7 @@ import type { CliCommand } from './cli-command.ts';
 
 const KUBELET_HELP = `
 Takes kubelet's flags (--config, --root-dir, --hostname-override, …) and its configuration files.
+Called by the name kubelet, through a link, nodelet is this command: kubeadm finds it so.
 
 Example:
   nodelet kubelet --config /var/lib/kubelet/config.yaml
