@@ -110,6 +110,7 @@ function planOf(subject: SubjectName, registry: TestRegistry): RunPlan {
       nodelet: NODELET,
       registry: addressInGuest(registry),
       pullsFirst: VM_GROUPS_IMAGES,
+      settleSeconds: 100,
     },
   };
 }
