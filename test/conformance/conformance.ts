@@ -106,7 +106,7 @@ async function runSubject(name: SubjectName): Promise<number> {
     attempts: Number(options.attempts ?? 2),
     timeout: options.timeout ?? '60m',
     report: reportFile(reportFiles(readdirSync(own)).length + 1),
-    node: { address: NODE_ADDRESS, cgroupDriver: 'cgroupfs', nodelet: NODELET, pullsFirst: [] },
+    node: { address: NODE_ADDRESS, cgroupDriver: 'cgroupfs', nodelet: NODELET, pullsFirst: [], settleSeconds: 0 },
   };
   const nodelet = isWhole ? currentCommit() : ''; // before the run, which loads what the checkout has now
   const started = performance.now();

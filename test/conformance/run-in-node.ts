@@ -38,8 +38,8 @@ async function run(subject: Subject): Promise<number> {
 
 async function runGinkgo(subject: Subject, endpoint: string): Promise<number> {
   const programs = join(plan.folder, 'bin');
-  const { address, cgroupDriver, nodelet } = plan.node;
-  writeKubelet(programs, subject.command({ kubelet: clusterTool('kubelet'), nodelet }));
+  const { address, cgroupDriver, nodelet, settleSeconds } = plan.node;
+  writeKubelet(programs, subject.command({ kubelet: clusterTool('kubelet'), nodelet }), settleSeconds);
   const config = join(plan.folder, 'kubelet-config.json');
   writeFileSync(config, JSON.stringify({ ...KUBELET_CONFIG, cgroupDriver }));
   const suite = [
@@ -61,9 +61,9 @@ async function runGinkgo(subject: Subject, endpoint: string): Promise<number> {
 }
 
 /** The suite starts the program `kubelet` of a directory. */
-function writeKubelet(folder: string, command: readonly string[]): void {
+function writeKubelet(folder: string, command: readonly string[], settleSeconds: number): void {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, 'kubelet');
-  writeFileSync(path, `#!/bin/sh\nexec ${command.join(' ')} "$@"\n`);
+  writeFileSync(path, `#!/bin/sh\nsleep ${settleSeconds}\nexec ${command.join(' ')} "$@"\n`);
   chmodSync(path, 0o755);
 }

@@ -32,6 +32,11 @@ export interface NodeSettings {
   readonly registry?: string;
   /** Repositories whose images are pulled before the specs, which have fixed time limits: for a slow machine. */
   readonly pullsFirst: readonly string[];
+  /**
+   * How long kubelet waits before it starts. On a slow machine the suite's API server is busy after its start, and the node must
+   * be ready two minutes after kubelet answers.
+   */
+  readonly settleSeconds: number;
 }
 
 /** NodeConformance without the specs that must run alone, take long or are unreliable. */

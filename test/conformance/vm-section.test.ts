@@ -24,7 +24,7 @@ const section = {
       record: { seconds: 130, nodelet: 'abc1234', date: '2026-01-02T03:04:05Z' },
     },
   ],
-  groups: ['Pods', 'Hooks'],
+  groups: ['Pods', 'Hooks', 'Sysctls'],
   attempts: 2,
 };
 
@@ -37,6 +37,7 @@ test('replaceVmSection() counts by group and lists what failed', () => {
     '| Hooks b | Nodelet | timed out |',
   ])
     assert.ok(page.includes(line), page);
+  assert.doesNotMatch(page, /Sysctls/);
   assert.match(page, /^# Page\n\n## In the virtual machine\n/);
 });
 

@@ -33,10 +33,9 @@ function withoutVmSection(page: string): string {
 
 function render({ runs, groups, attempts }: VmSection): string {
   const names = runs.map(({ title }) => title);
-  const rows = groups.map((group) => [
-    group,
-    ...runs.map(({ specs }) => counted(specs.filter(({ name }) => name.startsWith(group)))),
-  ]);
+  const rows = groups
+    .filter((group) => runs.some(({ specs }) => specs.some(({ name }) => name.startsWith(group))))
+    .map((group) => [group, ...runs.map(({ specs }) => counted(specs.filter(({ name }) => name.startsWith(group))))]);
   const totals = ['all', ...runs.map(({ specs }) => counted(specs))];
   const failures = runs.flatMap(({ title, specs }) =>
     specs
@@ -55,9 +54,9 @@ function introduction(runs: readonly VmRun[], attempts: number): string {
     ({ title, record: { seconds, nodelet, date } }) =>
       `${title}: ${Math.round(seconds / 60)} minutes, ${date.slice(0, 10)}, commit ${nodelet}.`,
   );
-  return `\`make vm-conformance\` runs these groups in a virtual machine that QEMU emulates: Debian 13, systemd, cgroup v2 and AppArmor,
-\`cgroupDriver: systemd\`, kubelet as a unit of systemd. One spec at a time; a spec that fails runs again, ${attempts} times in all. Each
-cell is: passed, failed, skipped. ${records.join(' ')}`;
+  return `\`make vm-conformance\` runs groups of specs (\`test/vm/judges/conformance-groups.ts\`) in a virtual machine that QEMU emulates:
+Debian 13, systemd, cgroup v2 and AppArmor, \`cgroupDriver: systemd\`, kubelet as a unit of systemd. One spec at a time; a spec that fails runs again, ${attempts} times in all. Each
+cell is: passed, failed, skipped; a group without results is not listed. ${records.join(' ')}`;
 }
 
 function counted(specs: VmRun['specs']): string {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Of `node_modules` and `dist`: the guest does not need them, and they are larger than all the others together. */
@@ -15,8 +15,11 @@ const BUILD_PACKAGES = [
 ];
 const SIZE_MB = 900;
 
-/** Makes a file system image of the checkout with its packages, its Node.js and its bundle, in `folder`. */
-export function makeSourceImage(checkout: string, folder: string): string {
+/**
+ * Makes a file system image of the checkout with its packages, its Node.js and its bundle, in `folder`. `more` is a directory
+ * whose content is added.
+ */
+export function makeSourceImage(checkout: string, folder: string, more?: string): string {
   const tree = mkdtempSync(join(folder, 'source-'));
   const image = join(folder, 'source.img');
   try {
@@ -31,6 +34,7 @@ export function makeSourceImage(checkout: string, folder: string): string {
       });
       execFileSync('tar', ['-x'], { cwd: join(tree, packages), input: archive });
     }
+    if (more) cpSync(more, tree, { recursive: true });
     execFileSync('mke2fs', ['-q', '-F', '-t', 'ext4', '-d', tree, image, `${SIZE_MB}M`], { stdio: 'pipe' });
     return image;
   } finally {

@@ -68,8 +68,9 @@ export class VirtualMachine implements AsyncDisposable {
     const console = this.#path('console.log');
     const disk = this.#path('disk.qcow2');
     const args = qemuArguments({ files, disk, source, tools, sshPort: this.#sshPort, console, kernelArguments });
-    const [program, ...rest] = qemuProgram(files, 'qemu-system-x86_64', args);
-    this.#qemu = spawn(program, rest, { env: qemuEnvironment(files), stdio: ['ignore', 'ignore', 'pipe'] });
+    // It ends with this process, however that ends.
+    const program = ['--pdeathsig', 'KILL', ...qemuProgram(files, 'qemu-system-x86_64', args)];
+    this.#qemu = spawn('setpriv', program, { env: qemuEnvironment(files), stdio: ['ignore', 'ignore', 'pipe'] });
     let output = '';
     this.#qemu.stderr?.on('data', (chunk: Buffer) => {
       output += chunk.toString();

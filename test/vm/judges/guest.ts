@@ -1,4 +1,5 @@
 import type { TestRegistry } from '../../integration/registry-fixture.ts';
+import { bundlePath } from '../booted-vm.ts';
 import type { VirtualMachine } from '../virtual-machine.ts';
 
 /** This machine, as the guest sees it: QEMU forwards connections to its loopback. */
@@ -20,10 +21,10 @@ export async function prepareGuest(vm: VirtualMachine): Promise<void> {
   await vm.write('/usr/local/bin/sudo', '#!/bin/sh\nexec "$@"\n', '755');
 }
 
-/** A shell command that runs a program of the checkout in the guest. */
+/** A shell command that runs a bundled program of the checkout in the guest. */
 export function guestCommand(script: string, args: readonly string[]): string {
   const variables = Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`);
-  return `cd /nodelet && ${variables.join(' ')} scripts/node ${script} ${args.map(quoted).join(' ')} 2>&1`;
+  return `cd /nodelet && ${variables.join(' ')} scripts/node ${bundlePath(script)} ${args.map(quoted).join(' ')} 2>&1`;
 }
 
 /** The address of a registry of this machine, in the guest. */

@@ -28,6 +28,7 @@ import { addressInGuest, GUEST_ADDRESS, guestCommand, NODELET, prepareGuest } fr
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
 const PAGE = join(CHECKOUT, 'docs/conformance.md');
+const RUN_IN_NODE = 'test/conformance/run-in-node.ts';
 /** In the guest. */
 const REPORTS = '/var/tmp/reports';
 const REPORT = 'report-1.json';
@@ -82,7 +83,9 @@ async function runSubject(subject: SubjectName, files: VmFiles, registry: TestRe
   const nodelet = currentCommit();
   const started = performance.now();
   const tools = ['e2e_node.test', 'ginkgo', 'kubelet'] as const;
-  const specs = await withVirtualMachine({ files, tools }, (vm) => runInGuest(vm, planOf(subject, registry), logs));
+  const specs = await withVirtualMachine({ files, tools, scripts: [RUN_IN_NODE] }, (vm) =>
+    runInGuest(vm, planOf(subject, registry), logs),
+  );
   const seconds = Math.round((performance.now() - started) / 1000);
   printResults(title, specs, { seconds, logs });
   return { title, specs, record: { seconds, nodelet, date: new Date().toISOString() } };
@@ -110,6 +113,7 @@ function planOf(subject: SubjectName, registry: TestRegistry): RunPlan {
       nodelet: NODELET,
       registry: addressInGuest(registry),
       pullsFirst: VM_GROUPS_IMAGES,
+      settleSeconds: 100,
     },
   };
 }
@@ -119,7 +123,7 @@ async function runInGuest(vm: VirtualMachine, plan: RunPlan, logs: string): Prom
   await prepareGuest(vm);
   await vm.expect(`mkdir -p ${plan.folder} ${plan.reports}`);
   await vm.write('/var/tmp/plan.json', JSON.stringify(plan));
-  const command = guestCommand('test/conformance/run-in-node.ts', ['/var/tmp/plan.json']);
+  const command = guestCommand(RUN_IN_NODE, ['/var/tmp/plan.json']);
   await vm.run(command, RUN_SECONDS, (output) => process.stdout.write(output));
   for (const name of ['ginkgo.log', 'kubelet.log', REPORT]) {
     const { stdout } = await vm.run(`cat ${join(REPORTS, name)}`);

@@ -37,7 +37,7 @@ async function main(): Promise<number> {
 async function runInVm(files: VmFiles): Promise<number> {
   const registry = await serveCritestImages();
   try {
-    return await withVirtualMachine({ files, tools: ['critest'] }, async (vm) => {
+    return await withVirtualMachine({ files, tools: ['critest'], scripts: [CRITEST] }, async (vm) => {
       await prepareGuest(vm);
       const program = ['--nodelet', NODELET, '--logs', '/var/tmp/critest', '--serial', '--attempts', '2'];
       const command = guestCommand(CRITEST, [...program, '--registry', addressInGuest(registry), ...args]);
