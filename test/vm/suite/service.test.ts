@@ -1,7 +1,7 @@
 /** The units of packaging/systemd: whatever happens to a service, its containers live. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -62,7 +62,7 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
     assert.equal(property(CRI, 'StatusText'), `serving CRI at ${endpoint}`);
     assert.match(property(KUBELET, 'StatusText'), /^node /);
     for (const name of ['a', 'b']) writeFileSync(join(manifests, `${name}.yaml`), pod(name, ['sleep', '100000']));
-    await until('two containers', () => containers().length === 2);
+    await until('two containers', () => containersOf(state).length === 2);
   });
 
   const kinds: Record<string, (unit: string) => void | Promise<void>> = {
@@ -80,36 +80,36 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
   };
   for (const [name, happen] of Object.entries(kinds)) {
     test(`${name} of each service, ${TRIALS} times: no container is lost`, async () => {
-      const before = containers();
+      const before = containersOf(state);
       assert.equal(before.length, 2);
       for (let trial = 0; trial < TRIALS; trial++) {
         for (const unit of [CRI, KUBELET]) {
           await happen(unit);
-          assert.deepEqual(containers(), before, `${unit}, trial ${trial + 1}`);
+          assert.deepEqual(containersOf(state), before, `${unit}, trial ${trial + 1}`);
         }
       }
     });
   }
 
   test('a reload of systemd changes nothing', () => {
-    const before = containers();
+    const before = containersOf(state);
     systemctl('daemon-reload');
     systemctl('daemon-reexec');
     systemctl('restart', KUBELET);
-    assert.deepEqual(containers(), before);
+    assert.deepEqual(containersOf(state), before);
   });
 
   test('an agent that hangs is ended by the watchdog and started again', async () => {
     writeFileSync(join(UNITS, `${KUBELET}.d/watchdog.conf`), '[Service]\nWatchdogSec=20s\n');
     systemctl('daemon-reload');
     systemctl('restart', KUBELET);
-    const before = containers();
+    const before = containersOf(state);
     const invocation = property(KUBELET, 'InvocationID');
     process.kill(Number(property(KUBELET, 'MainPID')), 'SIGSTOP');
     await until('the watchdog', () => isNewlyActive(KUBELET, invocation));
     const journal = execFileSync('journalctl', ['-u', KUBELET, '--no-pager'], { encoding: 'utf8' });
     assert.match(journal, /Watchdog timeout/);
-    assert.deepEqual(containers(), before);
+    assert.deepEqual(containersOf(state), before);
   });
 
   test('the journal has the priorities of the lines', () => {
@@ -123,7 +123,7 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
 
   test('the standalone service stops its pods', async () => {
     for (const name of ['a', 'b']) rmSync(join(manifests, `${name}.yaml`));
-    await until('no container', () => containers().length === 0);
+    await until('no container', () => containersOf(state).length === 0);
     systemctl('stop', KUBELET);
     systemctl('stop', CRI);
     systemctl('start', ALONE); // no manifest yet
@@ -146,14 +146,14 @@ function pod(name: string, command: readonly string[]): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
 }
 
-/** The scopes of containers, each with its processes. */
-function containers(): readonly string[] {
+/** The scopes of the containers of the runtime with this state folder, each with its processes. */
+function containersOf(state: string): readonly string[] {
   const found = execFileSync('find', ['/sys/fs/cgroup', '-path', '*kubepods*', '-name', 'cri-nodelet-*.scope'], {
     encoding: 'utf8',
   });
   return found
     .split('\n')
-    .filter((path) => path !== '')
+    .filter((path) => existsSync(join(state, 'runtime/containers', /cri-nodelet-(\w+)\.scope$/.exec(path)?.[1] ?? '-')))
     .map((path) => `${path}: ${readFileSync(`${path}/cgroup.procs`, 'utf8').trim()}`)
     .filter((text) => !text.endsWith(': '))
     .toSorted();
