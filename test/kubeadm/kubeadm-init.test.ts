@@ -6,7 +6,7 @@ import { debianRoot } from '../critest/debian-root.ts';
 import { clusterToolsFolder, clusterToolsSkipReason } from '../integration/cluster-tools.ts';
 import { registryMissingReason } from '../integration/registry-fixture.ts';
 import { CONTROL_PLANE_TOOLS, KUBEADM_PACKAGES } from './control-plane-images.ts';
-import { foundChecks, kubeadmSkipReason, runKubeadm, stepOf } from './kubeadm-node.ts';
+import { CGROUP_CHECKS, foundChecks, kubeadmSkipReason, runKubeadm, stepOf } from './kubeadm-node.ts';
 import type { Transcript } from './transcript.ts';
 
 const skip = clusterToolsSkipReason(...CONTROL_PLANE_TOOLS) || registryMissingReason() || kubeadmSkipReason();
@@ -23,7 +23,7 @@ describe('kubeadm init', { skip }, () => {
   test('passes every check that this machine can pass, and warns of what it lacks alone', () => {
     assert.deepEqual(foundChecks(output('init')), [
       'WARNING Firewalld: no supported init system detected, skipping checking for services',
-      'WARNING SystemVerification: cgroups v1 support is deprecated and will be removed in a future release.',
+      ...CGROUP_CHECKS,
       'WARNING Service-kubelet: no supported init system detected, skipping checking for services',
     ]);
   });

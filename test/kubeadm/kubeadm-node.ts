@@ -48,3 +48,8 @@ export function foundChecks(output: string): readonly string[] {
   const found = output.matchAll(/\[(WARNING|ERROR) ([\w-]+)\]: (.*?\.(?= )|.*)/g);
   return [...found].map(([, kind, name, message]) => `${kind} ${name}: ${message}`);
 }
+
+/** The check that machines with cgroup v1 do not pass. */
+export const CGROUP_CHECKS: readonly string[] = existsSync('/sys/fs/cgroup/cgroup.controllers')
+  ? []
+  : ['WARNING SystemVerification: cgroups v1 support is deprecated and will be removed in a future release.'];

@@ -11,8 +11,8 @@ import { findVmFiles } from './vm-files.ts';
 
 /** For one file, under emulation. */
 const FILE_SECONDS = 1800;
-/** Programs start sooner the second time. */
-const COMPILE_CACHE = 'NODE_COMPILE_CACHE=/var/cache/nodelet';
+/** Programs start sooner the second time. The trials are those of service.test.ts. */
+const ENVIRONMENT = `NODE_COMPILE_CACHE=/var/cache/nodelet NODELET_VM_TRIALS=${process.env['NODELET_VM_TRIALS'] ?? ''}`;
 const CHECKOUT = join(import.meta.dirname, '../..');
 
 const names = process.argv.slice(2);
@@ -38,7 +38,7 @@ async function runInVm(): Promise<number> {
   return await withVirtualMachine({ files: found }, async (vm) => {
     let failed = 0;
     for (const file of files) {
-      const command = `cd /nodelet && ${COMPILE_CACHE} scripts/node ${testArguments([file]).join(' ')} 2>&1`;
+      const command = `cd /nodelet && ${ENVIRONMENT} scripts/node ${testArguments([file]).join(' ')} 2>&1`;
       const { code } = await vm.run(command, FILE_SECONDS, (text) => process.stdout.write(text));
       if (code !== 0) failed++;
     }

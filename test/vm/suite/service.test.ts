@@ -10,7 +10,7 @@ import { BUSYBOX, NODELET } from '../nodelet-program.ts';
 import { systemdSkipReason } from '../systemd-skip.ts';
 
 /** Of each kind. A start takes half a minute under emulation. */
-const TRIALS = Number(process.env['NODELET_VM_TRIALS'] ?? 1);
+const TRIALS = Number(process.env['NODELET_VM_TRIALS'] || 1);
 const UNITS = '/run/systemd/system';
 const PACKAGED = join(import.meta.dirname, '../../../packaging/systemd');
 const [CRI, KUBELET, ALONE] = ['nodelet-test-cri.service', 'nodelet-test-kubelet.service', 'nodelet-test.service'];
