@@ -123,7 +123,7 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: "${IMA
       const onHost = webPod(80, 'host').replace('spec:', 'spec:\n  hostNetwork: true');
       const run = nodelet.run(nodelet.write('pods.yaml', `${webPod(8080)}---\n${onHost}`));
       await run.line(/host +● ready/);
-      assert.equal(machine.ask('outside', MACHINE_ADDRESS, 80), 'hello\n');
+      await until(() => machine.ask('outside', MACHINE_ADDRESS, 80) === 'hello\n'); // ready is earlier than its server
       const missing = /iptables is not installed, and nft is not installed; install the package nftables or iptables/;
       await run.line(missing);
       await until(async () => missing.test((await nodelet.command('why', 'web')).stdout));
