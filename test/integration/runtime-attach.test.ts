@@ -146,10 +146,16 @@ function attachTests({ program, skip }: OciProgram): void {
     await runtime.start(container, never);
     await logHas(container, 'ready');
     const before = descriptors();
+    const monitor = readFileSync(`${container.bundle}/conmon.pid`, 'utf8');
+    const ofMonitor = descriptors(monitor);
     const all = await Promise.all(Array.from({ length: 100 }, () => runtime.attach(container, never)));
+    // A client is connected before the monitor accepts it; only from then on it gets the output.
+    await until(() => descriptors(monitor) >= ofMonitor + 100);
     const outputs = all.map((each) => seen(each, 'got last\n'));
     await Promise.all(all.map((each, index) => each.write(bytes(`${index}\n`))));
     for (const each of all.slice(0, 50)) each.closeInput();
+    // The monitor reads its clients in any order.
+    await until(() => readFileSync(container.logPath, 'utf8').match(/ got \d+$/gm)?.length === 100);
     await all.at(-1)?.write(bytes('last\n'));
     for (const text of await Promise.all(outputs)) {
       const numbers = [...text.matchAll(/^got (\d+)$/gm)].map((match) => Number(match[1]));
@@ -163,8 +169,8 @@ function attachTests({ program, skip }: OciProgram): void {
   });
 }
 
-function descriptors(): number {
-  return readdirSync('/proc/self/fd').length;
+function descriptors(pid = 'self'): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 function numbersUpTo(count: number): string {
