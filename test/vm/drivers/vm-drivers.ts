@@ -9,15 +9,16 @@ import { guestCommand, prepareGuest } from '../judges/guest.ts';
 import { findVmFiles } from '../vm-files.ts';
 
 const SECONDS = 2 * 3600;
+const SCRIPT = 'test/vm/drivers/measure-drivers.ts';
 
 const files = findVmFiles(join(import.meta.dirname, '../../..'));
 const unfit = typeof files === 'string' ? files : clusterToolsSkipReason('kubelet');
 if (typeof files === 'string' || unfit) {
   console.log(`vm-drivers: skipped: ${unfit}`);
 } else {
-  process.exitCode = await withVirtualMachine({ files, tools: ['kubelet'] }, async (vm) => {
+  process.exitCode = await withVirtualMachine({ files, tools: ['kubelet'], scripts: [SCRIPT] }, async (vm) => {
     await prepareGuest(vm);
-    const command = guestCommand('test/vm/drivers/measure-drivers.ts', process.argv.slice(2));
+    const command = guestCommand(SCRIPT, process.argv.slice(2));
     const { code } = await vm.run(command, SECONDS, (text) => process.stdout.write(text));
     return code ?? 1;
   });
