@@ -1,9 +1,10 @@
 // Runs in a machine with systemd: starts and stops pods with kubelet and with Nodelet, with both cgroup drivers, on
 // `nodelet cri`, and lets each agent take over the pods of the other.
 //
-//   scripts/node test/vm/drivers/measure-drivers.ts [--rounds 5]
+//   scripts/node test/vm/drivers/measure-drivers.ts [--rounds 5] [--driver systemd]
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -25,7 +26,8 @@ import { BUSYBOX, NODELET } from '../nodelet-program.ts';
 type Driver = 'cgroupfs' | 'systemd';
 type Agent = 'kubelet' | 'nodelet';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
+const DRIVERS: readonly Driver[] = ['cgroupfs', 'systemd'];
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, driver: { type: 'string' } } });
 const CHECK_INTERVAL_MS = 20;
 /** Under emulation. */
 const LIMIT_MS = 600_000;
@@ -36,7 +38,7 @@ const AGENTS: Readonly<Record<Agent, readonly string[]>> = {
 
 const folder = mkdtempSync(join(process.env['TMPDIR'] ?? '/var/tmp', 'nodelet-drivers-'));
 console.log('driver    agent     start     stop   (medians of pods, one after the other)');
-for (const driver of ['cgroupfs', 'systemd'] as const) await tryDriver(driver);
+for (const driver of DRIVERS.filter((each) => each === (values.driver ?? each))) await tryDriver(driver);
 rmSync(folder, { recursive: true, force: true });
 
 async function tryDriver(driver: Driver): Promise<void> {
@@ -71,7 +73,8 @@ async function tryDriver(driver: Driver): Promise<void> {
 async function takeOver(driver: Driver, endpoint: string): Promise<void> {
   let run = start('kubelet', driver, endpoint, 'shared');
   const name = `shared-${driver}`;
-  writeFileSync(join(run.manifests, `${name}.yaml`), manifest(name, ['sleep', sleepSeconds(name)]));
+  // With a UID of its own: without one, kubelet and Nodelet derive different ones from the manifest.
+  writeFileSync(join(run.manifests, `${name}.yaml`), manifest(name, ['sleep', sleepSeconds(name)], randomUUID()));
   await until('the shared pod', () => processOf(name) !== undefined);
   const before = [processOf(name), cgroupOf(name)];
   for (const agent of ['nodelet', 'kubelet'] as const) {
@@ -132,12 +135,12 @@ async function end(daemon: ChildProcess): Promise<void> {
   await exited;
 }
 
-function manifest(name: string, command: readonly string[]): string {
+function manifest(name: string, command: readonly string[], uid?: string): string {
   const containers = [
     { name: 'main', image: BUSYBOX, command, resources: { limits: { memory: '64Mi', cpu: '500m' } } },
   ];
   const spec = { hostNetwork: true, restartPolicy: 'Never', terminationGracePeriodSeconds: 0, containers };
-  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
+  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name, uid }, spec });
 }
 
 /** A duration by which the process of a pod is found. */
