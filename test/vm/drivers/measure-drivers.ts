@@ -1,4 +1,4 @@
-// Runs in a machine with systemd: starts and stops pods with kubelet and with Nodelet, with both cgroup drivers, on
+// Runs in the virtual machine, which ends with everything that is left in it: starts and stops pods with kubelet and with Nodelet, with both cgroup drivers, on
 // `nodelet cri`, and lets each agent take over the pods of the other.
 //
 //   scripts/node test/vm/drivers/measure-drivers.ts [--rounds 5] [--driver systemd]
@@ -39,7 +39,6 @@ const AGENTS: Readonly<Record<Agent, readonly string[]>> = {
 const folder = mkdtempSync(join(process.env['TMPDIR'] ?? '/var/tmp', 'nodelet-drivers-'));
 console.log('driver    agent     start     stop   (medians of pods, one after the other)');
 for (const driver of DRIVERS.filter((each) => each === (values.driver ?? each))) await tryDriver(driver);
-rmSync(folder, { recursive: true, force: true });
 
 async function tryDriver(driver: Driver): Promise<void> {
   const [root, state] = [join(folder, driver, 'root'), join(folder, driver, 'state')];
