@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { unitProperty } from '../kubelet-agent.ts';
 import { BUSYBOX, NODELET } from '../nodelet-program.ts';
 import { systemdSkipReason } from '../systemd-skip.ts';
 
@@ -59,8 +60,8 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
   test('a service is active when it works', async () => {
     systemctl('start', CRI);
     systemctl('start', KUBELET);
-    assert.equal(property(CRI, 'StatusText'), `serving CRI at ${endpoint}`);
-    assert.match(property(KUBELET, 'StatusText'), /^node /);
+    assert.equal(unitProperty(CRI, 'StatusText'), `serving CRI at ${endpoint}`);
+    assert.match(unitProperty(KUBELET, 'StatusText'), /^node /);
     for (const name of ['a', 'b']) writeFileSync(join(manifests, `${name}.yaml`), pod(name, ['sleep', '100000']));
     await until('two containers', () => containersOf(state).length === 2);
   });
@@ -73,7 +74,7 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
     'a restart': (unit) => systemctl('restart', unit),
     'a crash': async (unit) => {
       // All processes of the unit's cgroup, as systemd does by itself with the default KillMode.
-      const invocation = property(unit, 'InvocationID');
+      const invocation = unitProperty(unit, 'InvocationID');
       systemctl('kill', '--signal=KILL', unit);
       await until(`a new start of ${unit}`, () => isNewlyActive(unit, invocation));
     },
@@ -104,8 +105,8 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
     systemctl('daemon-reload');
     systemctl('restart', KUBELET);
     const before = containersOf(state);
-    const invocation = property(KUBELET, 'InvocationID');
-    process.kill(Number(property(KUBELET, 'MainPID')), 'SIGSTOP');
+    const invocation = unitProperty(KUBELET, 'InvocationID');
+    process.kill(Number(unitProperty(KUBELET, 'MainPID')), 'SIGSTOP');
     await until('the watchdog', () => isNewlyActive(KUBELET, invocation));
     const journal = execFileSync('journalctl', ['-u', KUBELET, '--no-pager'], { encoding: 'utf8' });
     assert.match(journal, /Watchdog timeout/);
@@ -131,7 +132,7 @@ suite('systemd services', { skip: systemdSkipReason(), timeout: 3_600_000 }, () 
     await until('a monitor', () => monitors(state) > 0);
     systemctl('stop', ALONE);
     assert.equal(monitors(state), 0);
-    assert.equal(property(ALONE, 'Result'), 'success');
+    assert.equal(unitProperty(ALONE, 'Result'), 'success');
   });
 });
 
@@ -178,13 +179,9 @@ function systemctl(...args: readonly string[]): void {
   execFileSync('systemctl', args, { stdio: 'inherit' });
 }
 
-function property(unit: string, name: string): string {
-  return execFileSync('systemctl', ['show', '--value', '--property', name, unit], { encoding: 'utf8' }).trim();
-}
-
 /** It was started again since, and its start is complete. */
 function isNewlyActive(unit: string, invocation: string): boolean {
-  return property(unit, 'InvocationID') !== invocation && property(unit, 'ActiveState') === 'active';
+  return unitProperty(unit, 'InvocationID') !== invocation && unitProperty(unit, 'ActiveState') === 'active';
 }
 
 /** Polls, because the machine is emulated; fails after ten minutes. */

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BUSYBOX, NODELET } from '../nodelet-program.ts';
+import { nodelet, read, unitProperty, writePod } from '../kubelet-agent.ts';
+import { NODELET } from '../nodelet-program.ts';
 import { systemdSkipReason } from '../systemd-skip.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
@@ -52,7 +53,7 @@ suite('pods with the systemd cgroup driver', { skip: systemdSkipReason(), timeou
     const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
     writeFileSync(config, JSON.stringify({ ...header, ...settings, ...servers }));
     // Puts the image into the store of the runtime.
-    nodelet('run', '--once', manifest(join(folder, 'once.yaml'), 'once', {}, ['true']));
+    nodelet('run', '--once', writePod(join(folder, 'once.yaml'), 'once', {}, ['true']));
     agent = start();
   });
   after(async () => {
@@ -71,7 +72,7 @@ suite('pods with the systemd cgroup driver', { skip: systemdSkipReason(), timeou
 
   test('each pod has its slice, and each container its scope', async () => {
     for (const [name, { resources }] of Object.entries(PODS))
-      manifest(join(manifests, `${name}.yaml`), name, resources);
+      writePod(join(manifests, `${name}.yaml`), name, resources);
     for (const { slice, folder: parent, files } of Object.values(PODS)) {
       const pod = await until('a slice', () => readdirSync(parent).find((each) => slice.test(each)), parent);
       const scope = await until('a scope', () =>
@@ -82,8 +83,8 @@ suite('pods with the systemd cgroup driver', { skip: systemdSkipReason(), timeou
       assert.match(read(`/proc/${pids.split('\n')[0]}/cgroup`), new RegExp(`${pod}/${scope}$`));
       const found = Object.fromEntries(Object.keys(files).map((file) => [file, read(join(parent, pod, file))]));
       assert.deepEqual(found, files);
-      assert.equal(property(scope, 'ActiveState'), 'active');
-      assert.equal(property(pod, 'MemoryMax'), files['memory.max'] === 'max' ? 'infinity' : files['memory.max']);
+      assert.equal(unitProperty(scope, 'ActiveState'), 'active');
+      assert.equal(unitProperty(pod, 'MemoryMax'), files['memory.max'] === 'max' ? 'infinity' : files['memory.max']);
     }
   });
 
@@ -112,23 +113,6 @@ suite('pods with the systemd cgroup driver', { skip: systemdSkipReason(), timeou
   });
 });
 
-function nodelet(...args: readonly string[]): void {
-  const [program, ...first] = NODELET;
-  execFileSync(program, [...first, ...args], { stdio: 'inherit' });
-}
-
-function manifest(
-  path: string,
-  name: string,
-  resources: object,
-  command: readonly string[] = ['sleep', '100000'],
-): string {
-  const container = { name: 'main', image: BUSYBOX, command, resources };
-  const spec = { hostNetwork: true, restartPolicy: 'Never', terminationGracePeriodSeconds: 1, containers: [container] };
-  writeFileSync(path, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }));
-  return path;
-}
-
 /** The slices of pods. */
 function pods(): readonly string[] {
   return Object.values(PODS).flatMap(({ folder: parent, slice }) =>
@@ -148,14 +132,6 @@ function processes(): readonly string[] {
       )
       .map((scope) => read(join(scope, 'cgroup.procs'))),
   );
-}
-
-function property(unit: string, name: string): string {
-  return execFileSync('systemctl', ['show', '--value', '--property', name, unit], { encoding: 'utf8' }).trim();
-}
-
-function read(path: string): string {
-  return readFileSync(path, 'utf8').trim();
 }
 
 async function stop(agent: ChildProcess): Promise<void> {
