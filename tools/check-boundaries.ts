@@ -22,12 +22,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   host: ['base', 'api'],
   streams: ['base', 'host'],
   cri: ['base', 'api', 'host'],
-  kubelet: ['base', 'api', 'host', 'streams', 'cri'],
+  plugins: ['base', 'api', 'host', 'cri'],
+  kubelet: ['base', 'api', 'host', 'streams', 'cri', 'plugins'],
   runtime: ['base', 'api', 'host', 'streams', 'cri'],
   observability: ['base', 'api', 'host', 'cri'],
-  app: ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability'],
-  cli: ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability', 'app'],
-  '(root)': ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability', 'app', 'cli'],
+  app: ['base', 'api', 'host', 'streams', 'cri', 'plugins', 'kubelet', 'runtime', 'observability'],
+  cli: ['base', 'api', 'host', 'streams', 'cri', 'plugins', 'kubelet', 'runtime', 'observability', 'app'],
+  '(root)': ['base', 'api', 'host', 'streams', 'cri', 'plugins', 'kubelet', 'runtime', 'observability', 'app', 'cli'],
 };
 
 /** Only these files may import the real Linux ports; all other code takes them as parameters. */
@@ -35,8 +36,8 @@ const WIRES_PORTS = ['app', 'cli', '(root)'];
 
 /** Packages that belong to one folder (a prefix of the path below src). */
 const PACKAGE_HOME: Record<string, readonly string[]> = {
-  '@grpc/grpc-js': ['cri/'],
-  '@bufbuild/protobuf': ['cri/', 'runtime/nri/generated/'],
+  '@grpc/grpc-js': ['cri/', 'plugins/'],
+  '@bufbuild/protobuf': ['cri/', 'plugins/generated/', 'runtime/nri/generated/'],
   koffi: ['host/linux/sys/'],
   ws: ['host/linux/'],
   'smol-toml': ['runtime/images/pull/'],

@@ -29,10 +29,17 @@ const KINDS = [
   'io.k8s.api.coordination.v1.Lease',
   'io.k8s.api.node.v1.RuntimeClass',
   'io.k8s.api.node.v1.RuntimeClassList',
+  'io.k8s.api.core.v1.PersistentVolume',
+  'io.k8s.api.core.v1.PersistentVolumeClaim',
+  'io.k8s.api.storage.v1.CSIDriver',
+  'io.k8s.api.storage.v1.CSINode',
+  'io.k8s.api.storage.v1.VolumeAttachment',
   'io.k8s.api.authentication.v1.TokenRequest',
   'io.k8s.api.authentication.v1.TokenReview',
   'io.k8s.api.authorization.v1.SubjectAccessReview',
   'io.k8s.api.certificates.v1.CertificateSigningRequest',
+  'io.k8s.api.certificates.v1beta1.ClusterTrustBundle',
+  'io.k8s.api.certificates.v1beta1.PodCertificateRequest',
   'io.k8s.apimachinery.pkg.apis.meta.v1.Status',
 ];
 
@@ -44,6 +51,9 @@ const SCALARS: Record<string, string> = {
   'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime': 'time',
   'io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1': 'object',
 };
+
+/** Definitions whose last part is the name of another one. */
+const NAMES: Record<string, string> = { 'io.k8s.api.storage.v1.TokenRequest': 'CSIDriverTokenRequest' };
 
 interface Property {
   readonly $ref?: string;
@@ -112,7 +122,7 @@ function scalarOrMessage({ $ref, type, format, items }: Property): { type: strin
 }
 
 function shortName(id: string): string {
-  return id.slice(id.lastIndexOf('.') + 1);
+  return NAMES[id] ?? id.slice(id.lastIndexOf('.') + 1);
 }
 
 function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

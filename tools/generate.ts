@@ -9,6 +9,7 @@ import { generateApi } from './generate-api.ts';
 import { generateConfig } from './generate-config.ts';
 import { generateCri } from './generate-cri.ts';
 import { generateNri } from './generate-nri.ts';
+import { generatePlugins } from './generate-plugins.ts';
 
 /** A generator owns whole folders: other files there are stale. */
 export interface Generated {
@@ -43,7 +44,7 @@ function write(generated: Generated): void {
 
 const check = process.argv.includes('--check');
 let count = 0;
-for (const generate of [generateApi, generateConfig, generateCri, generateNri]) {
+for (const generate of [generateApi, generateConfig, generateCri, generateNri, generatePlugins]) {
   const generated = generate(root);
   count += generated.files.size;
   if (check) {

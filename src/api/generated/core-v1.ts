@@ -51,6 +51,13 @@ export interface AzureDiskVolumeSource {
   readonly readOnly?: boolean | undefined;
 }
 
+export interface AzureFilePersistentVolumeSource {
+  readonly readOnly?: boolean | undefined;
+  readonly secretName: string;
+  readonly secretNamespace?: string | undefined;
+  readonly shareName: string;
+}
+
 export interface AzureFileVolumeSource {
   readonly readOnly?: boolean | undefined;
   readonly secretName: string;
@@ -64,6 +71,63 @@ export interface BoundObjectReference {
   readonly uid?: string | undefined;
 }
 
+export interface CSIDriver {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: CSIDriverSpec;
+}
+
+export interface CSIDriverSpec {
+  readonly attachRequired?: boolean | undefined;
+  readonly fsGroupPolicy?: string | undefined;
+  readonly nodeAllocatableUpdatePeriodSeconds?: number | undefined;
+  readonly podInfoOnMount?: boolean | undefined;
+  readonly preventPodSchedulingIfMissing?: boolean | undefined;
+  readonly requiresRepublish?: boolean | undefined;
+  readonly seLinuxMount?: boolean | undefined;
+  readonly serviceAccountTokenInSecrets?: boolean | undefined;
+  readonly storageCapacity?: boolean | undefined;
+  readonly tokenRequests?: ReadonlyArray<CSIDriverTokenRequest> | undefined;
+  readonly volumeLifecycleModes?: ReadonlyArray<string> | undefined;
+}
+
+export interface CSIDriverTokenRequest {
+  readonly audience: string;
+  readonly expirationSeconds?: number | undefined;
+}
+
+export interface CSINode {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: CSINodeSpec;
+}
+
+export interface CSINodeDriver {
+  readonly allocatable?: VolumeNodeResources | undefined;
+  readonly name: string;
+  readonly nodeID: string;
+  readonly topologyKeys?: ReadonlyArray<string> | undefined;
+}
+
+export interface CSINodeSpec {
+  readonly drivers: ReadonlyArray<CSINodeDriver>;
+}
+
+export interface CSIPersistentVolumeSource {
+  readonly controllerExpandSecretRef?: SecretReference | undefined;
+  readonly controllerPublishSecretRef?: SecretReference | undefined;
+  readonly driver: string;
+  readonly fsType?: string | undefined;
+  readonly nodeExpandSecretRef?: SecretReference | undefined;
+  readonly nodePublishSecretRef?: SecretReference | undefined;
+  readonly nodeStageSecretRef?: SecretReference | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly volumeAttributes?: Readonly<Record<string, string>> | undefined;
+  readonly volumeHandle: string;
+}
+
 export interface CSIVolumeSource {
   readonly driver: string;
   readonly fsType?: string | undefined;
@@ -75,6 +139,15 @@ export interface CSIVolumeSource {
 export interface Capabilities {
   readonly add?: ReadonlyArray<string> | undefined;
   readonly drop?: ReadonlyArray<string> | undefined;
+}
+
+export interface CephFSPersistentVolumeSource {
+  readonly monitors: ReadonlyArray<string>;
+  readonly path?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretFile?: string | undefined;
+  readonly secretRef?: SecretReference | undefined;
+  readonly user?: string | undefined;
 }
 
 export interface CephFSVolumeSource {
@@ -119,6 +192,13 @@ export interface CertificateSigningRequestStatus {
   readonly conditions?: ReadonlyArray<CertificateSigningRequestCondition> | undefined;
 }
 
+export interface CinderPersistentVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: SecretReference | undefined;
+  readonly volumeID: string;
+}
+
 export interface CinderVolumeSource {
   readonly fsType?: string | undefined;
   readonly readOnly?: boolean | undefined;
@@ -130,12 +210,24 @@ export interface ClientIPConfig {
   readonly timeoutSeconds?: number | undefined;
 }
 
+export interface ClusterTrustBundle {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: ClusterTrustBundleSpec;
+}
+
 export interface ClusterTrustBundleProjection {
   readonly labelSelector?: LabelSelector | undefined;
   readonly name?: string | undefined;
   readonly optional?: boolean | undefined;
   readonly path: string;
   readonly signerName?: string | undefined;
+}
+
+export interface ClusterTrustBundleSpec {
+  readonly signerName?: string | undefined;
+  readonly trustBundle: string;
 }
 
 export interface Condition {
@@ -442,6 +534,14 @@ export interface FileKeySelector {
   readonly volumeName: string;
 }
 
+export interface FlexPersistentVolumeSource {
+  readonly driver: string;
+  readonly fsType?: string | undefined;
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: SecretReference | undefined;
+}
+
 export interface FlexVolumeSource {
   readonly driver: string;
   readonly fsType?: string | undefined;
@@ -471,6 +571,13 @@ export interface GitRepoVolumeSource {
   readonly directory?: string | undefined;
   readonly repository: string;
   readonly revision?: string | undefined;
+}
+
+export interface GlusterfsPersistentVolumeSource {
+  readonly endpoints: string;
+  readonly endpointsNamespace?: string | undefined;
+  readonly path: string;
+  readonly readOnly?: boolean | undefined;
 }
 
 export interface GlusterfsVolumeSource {
@@ -504,6 +611,20 @@ export interface HostIP {
 export interface HostPathVolumeSource {
   readonly path: string;
   readonly type?: string | undefined;
+}
+
+export interface ISCSIPersistentVolumeSource {
+  readonly chapAuthDiscovery?: boolean | undefined;
+  readonly chapAuthSession?: boolean | undefined;
+  readonly fsType?: string | undefined;
+  readonly initiatorName?: string | undefined;
+  readonly iqn: string;
+  readonly iscsiInterface?: string | undefined;
+  readonly lun: number;
+  readonly portals?: ReadonlyArray<string> | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: SecretReference | undefined;
+  readonly targetPortal: string;
 }
 
 export interface ISCSIVolumeSource {
@@ -610,6 +731,11 @@ export interface LocalObjectReference {
   readonly name?: string | undefined;
 }
 
+export interface LocalVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly path: string;
+}
+
 export interface ManagedFieldsEntry {
   readonly apiVersion?: string | undefined;
   readonly fieldsType?: string | undefined;
@@ -618,6 +744,11 @@ export interface ManagedFieldsEntry {
   readonly operation?: string | undefined;
   readonly subresource?: string | undefined;
   readonly time?: Time | undefined;
+}
+
+export interface ModifyVolumeStatus {
+  readonly status: string;
+  readonly targetVolumeAttributesClassName?: string | undefined;
 }
 
 export interface NFSVolumeSource {
@@ -806,6 +937,31 @@ export interface OwnerReference {
   readonly uid: string;
 }
 
+export interface PersistentVolume {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: PersistentVolumeSpec;
+  readonly status?: PersistentVolumeStatus | undefined;
+}
+
+export interface PersistentVolumeClaim {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: PersistentVolumeClaimSpec;
+  readonly status?: PersistentVolumeClaimStatus | undefined;
+}
+
+export interface PersistentVolumeClaimCondition {
+  readonly lastProbeTime?: Time | undefined;
+  readonly lastTransitionTime?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly status: string;
+  readonly type: string;
+}
+
 export interface PersistentVolumeClaimSpec {
   readonly accessModes?: ReadonlyArray<string> | undefined;
   readonly dataSource?: TypedLocalObjectReference | undefined;
@@ -818,6 +974,17 @@ export interface PersistentVolumeClaimSpec {
   readonly volumeName?: string | undefined;
 }
 
+export interface PersistentVolumeClaimStatus {
+  readonly accessModes?: ReadonlyArray<string> | undefined;
+  readonly allocatedResourceStatuses?: Readonly<Record<string, string>> | undefined;
+  readonly allocatedResources?: Readonly<Record<string, Quantity>> | undefined;
+  readonly capacity?: Readonly<Record<string, Quantity>> | undefined;
+  readonly conditions?: ReadonlyArray<PersistentVolumeClaimCondition> | undefined;
+  readonly currentVolumeAttributesClassName?: string | undefined;
+  readonly modifyVolumeStatus?: ModifyVolumeStatus | undefined;
+  readonly phase?: string | undefined;
+}
+
 export interface PersistentVolumeClaimTemplate {
   readonly metadata?: ObjectMeta | undefined;
   readonly spec: PersistentVolumeClaimSpec;
@@ -826,6 +993,47 @@ export interface PersistentVolumeClaimTemplate {
 export interface PersistentVolumeClaimVolumeSource {
   readonly claimName: string;
   readonly readOnly?: boolean | undefined;
+}
+
+export interface PersistentVolumeSpec {
+  readonly accessModes?: ReadonlyArray<string> | undefined;
+  readonly awsElasticBlockStore?: AWSElasticBlockStoreVolumeSource | undefined;
+  readonly azureDisk?: AzureDiskVolumeSource | undefined;
+  readonly azureFile?: AzureFilePersistentVolumeSource | undefined;
+  readonly capacity?: Readonly<Record<string, Quantity>> | undefined;
+  readonly cephfs?: CephFSPersistentVolumeSource | undefined;
+  readonly cinder?: CinderPersistentVolumeSource | undefined;
+  readonly claimRef?: ObjectReference | undefined;
+  readonly csi?: CSIPersistentVolumeSource | undefined;
+  readonly fc?: FCVolumeSource | undefined;
+  readonly flexVolume?: FlexPersistentVolumeSource | undefined;
+  readonly flocker?: FlockerVolumeSource | undefined;
+  readonly gcePersistentDisk?: GCEPersistentDiskVolumeSource | undefined;
+  readonly glusterfs?: GlusterfsPersistentVolumeSource | undefined;
+  readonly hostPath?: HostPathVolumeSource | undefined;
+  readonly iscsi?: ISCSIPersistentVolumeSource | undefined;
+  readonly local?: LocalVolumeSource | undefined;
+  readonly mountOptions?: ReadonlyArray<string> | undefined;
+  readonly nfs?: NFSVolumeSource | undefined;
+  readonly nodeAffinity?: VolumeNodeAffinity | undefined;
+  readonly persistentVolumeReclaimPolicy?: string | undefined;
+  readonly photonPersistentDisk?: PhotonPersistentDiskVolumeSource | undefined;
+  readonly portworxVolume?: PortworxVolumeSource | undefined;
+  readonly quobyte?: QuobyteVolumeSource | undefined;
+  readonly rbd?: RBDPersistentVolumeSource | undefined;
+  readonly scaleIO?: ScaleIOPersistentVolumeSource | undefined;
+  readonly storageClassName?: string | undefined;
+  readonly storageos?: StorageOSPersistentVolumeSource | undefined;
+  readonly volumeAttributesClassName?: string | undefined;
+  readonly volumeMode?: string | undefined;
+  readonly vsphereVolume?: VsphereVirtualDiskVolumeSource | undefined;
+}
+
+export interface PersistentVolumeStatus {
+  readonly lastPhaseTransitionTime?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly phase?: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 export interface PhotonPersistentDiskVolumeSource {
@@ -868,6 +1076,37 @@ export interface PodCertificateProjection {
   readonly maxExpirationSeconds?: number | undefined;
   readonly signerName: string;
   readonly userAnnotations?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface PodCertificateRequest {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: PodCertificateRequestSpec;
+  readonly status?: PodCertificateRequestStatus | undefined;
+}
+
+export interface PodCertificateRequestSpec {
+  readonly maxExpirationSeconds?: number | undefined;
+  readonly nodeName: string;
+  readonly nodeUID: string;
+  readonly pkixPublicKey?: string | undefined;
+  readonly podName: string;
+  readonly podUID: string;
+  readonly proofOfPossession?: string | undefined;
+  readonly serviceAccountName: string;
+  readonly serviceAccountUID: string;
+  readonly signerName: string;
+  readonly stubPKCS10Request: string;
+  readonly unverifiedUserAnnotations?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface PodCertificateRequestStatus {
+  readonly beginRefreshAt?: Time | undefined;
+  readonly certificateChain?: string | undefined;
+  readonly conditions?: ReadonlyArray<Condition> | undefined;
+  readonly notAfter?: Time | undefined;
+  readonly notBefore?: Time | undefined;
 }
 
 export interface PodCondition {
@@ -1063,6 +1302,17 @@ export interface QuobyteVolumeSource {
   readonly volume: string;
 }
 
+export interface RBDPersistentVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly image: string;
+  readonly keyring?: string | undefined;
+  readonly monitors: ReadonlyArray<string>;
+  readonly pool?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: SecretReference | undefined;
+  readonly user?: string | undefined;
+}
+
 export interface RBDVolumeSource {
   readonly fsType?: string | undefined;
   readonly image: string;
@@ -1137,6 +1387,19 @@ export interface SELinuxOptions {
   readonly user?: string | undefined;
 }
 
+export interface ScaleIOPersistentVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly gateway: string;
+  readonly protectionDomain?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef: SecretReference;
+  readonly sslEnabled?: boolean | undefined;
+  readonly storageMode?: string | undefined;
+  readonly storagePool?: string | undefined;
+  readonly system: string;
+  readonly volumeName?: string | undefined;
+}
+
 export interface ScaleIOVolumeSource {
   readonly fsType?: string | undefined;
   readonly gateway: string;
@@ -1192,6 +1455,11 @@ export interface SecretProjection {
   readonly items?: ReadonlyArray<KeyToPath> | undefined;
   readonly name?: string | undefined;
   readonly optional?: boolean | undefined;
+}
+
+export interface SecretReference {
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
 }
 
 export interface SecretVolumeSource {
@@ -1319,6 +1587,14 @@ export interface StatusDetails {
   readonly name?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly uid?: string | undefined;
+}
+
+export interface StorageOSPersistentVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: ObjectReference | undefined;
+  readonly volumeName?: string | undefined;
+  readonly volumeNamespace?: string | undefined;
 }
 
 export interface StorageOSVolumeSource {
@@ -1482,9 +1758,41 @@ export interface Volume {
   readonly vsphereVolume?: VsphereVirtualDiskVolumeSource | undefined;
 }
 
+export interface VolumeAttachment {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: VolumeAttachmentSpec;
+  readonly status?: VolumeAttachmentStatus | undefined;
+}
+
+export interface VolumeAttachmentSource {
+  readonly inlineVolumeSpec?: PersistentVolumeSpec | undefined;
+  readonly persistentVolumeName?: string | undefined;
+}
+
+export interface VolumeAttachmentSpec {
+  readonly attacher: string;
+  readonly nodeName: string;
+  readonly source: VolumeAttachmentSource;
+}
+
+export interface VolumeAttachmentStatus {
+  readonly attachError?: VolumeError | undefined;
+  readonly attached: boolean;
+  readonly attachmentMetadata?: Readonly<Record<string, string>> | undefined;
+  readonly detachError?: VolumeError | undefined;
+}
+
 export interface VolumeDevice {
   readonly devicePath: string;
   readonly name: string;
+}
+
+export interface VolumeError {
+  readonly errorCode?: number | undefined;
+  readonly message?: string | undefined;
+  readonly time?: Time | undefined;
 }
 
 export interface VolumeMount {
@@ -1503,6 +1811,14 @@ export interface VolumeMountStatus {
   readonly readOnly?: boolean | undefined;
   readonly recursiveReadOnly?: string | undefined;
   readonly volumeStatus?: VolumeStatus | undefined;
+}
+
+export interface VolumeNodeAffinity {
+  readonly required?: NodeSelector | undefined;
+}
+
+export interface VolumeNodeResources {
+  readonly count?: number | undefined;
 }
 
 export interface VolumeProjection {

@@ -12,6 +12,13 @@ const PREFIXES: Record<Resource, string> = {
   leases: '/apis/coordination.k8s.io/v1',
   runtimeclasses: '/apis/node.k8s.io/v1',
   certificatesigningrequests: '/apis/certificates.k8s.io/v1',
+  persistentvolumeclaims: '/api/v1',
+  persistentvolumes: '/api/v1',
+  volumeattachments: '/apis/storage.k8s.io/v1',
+  csidrivers: '/apis/storage.k8s.io/v1',
+  csinodes: '/apis/storage.k8s.io/v1',
+  clustertrustbundles: '/apis/certificates.k8s.io/v1beta1',
+  podcertificaterequests: '/apis/certificates.k8s.io/v1beta1',
 };
 
 export function objectPath({ resource, namespace, name }: ObjectKey, subresource?: string): string {

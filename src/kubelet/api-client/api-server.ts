@@ -1,15 +1,22 @@
 import type {
   CertificateSigningRequest,
+  ClusterTrustBundle,
   ConfigMap,
+  CSIDriver,
+  CSINode,
   Event,
   Lease,
   Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
   Pod,
+  PodCertificateRequest,
   RuntimeClass,
   Secret,
   Service,
   ServiceAccount,
   TokenRequestSpec,
+  VolumeAttachment,
 } from '../../api/generated/core-v1.ts';
 import { ExpectedError } from '../../base/expected-error.ts';
 
@@ -25,6 +32,13 @@ export interface ApiObjects {
   readonly serviceaccounts: ServiceAccount;
   readonly runtimeclasses: RuntimeClass;
   readonly certificatesigningrequests: CertificateSigningRequest;
+  readonly persistentvolumeclaims: PersistentVolumeClaim;
+  readonly persistentvolumes: PersistentVolume;
+  readonly volumeattachments: VolumeAttachment;
+  readonly csidrivers: CSIDriver;
+  readonly csinodes: CSINode;
+  readonly clustertrustbundles: ClusterTrustBundle;
+  readonly podcertificaterequests: PodCertificateRequest;
 }
 
 export type Resource = keyof ApiObjects;

@@ -68,6 +68,13 @@ const SHAPES: Record<Resource, Readonly<Record<string, FieldShape>>> = {
   secrets: {},
   runtimeclasses: {},
   certificatesigningrequests: {},
+  persistentvolumeclaims: { status: { fields: { conditions: mergedBy('type') } } },
+  persistentvolumes: {},
+  volumeattachments: {},
+  csidrivers: {},
+  csinodes: { spec: { fields: { drivers: mergedBy('name') } } },
+  clustertrustbundles: {},
+  podcertificaterequests: { status: { fields: { conditions: mergedBy('type') } } },
 };
 
 function mergedBy(key: string): FieldShape {

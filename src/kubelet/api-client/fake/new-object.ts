@@ -73,7 +73,13 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'services':
       return toWire({ ...object, status: { loadBalancer: {} } });
     case 'certificatesigningrequests':
+    case 'podcertificaterequests':
       return toWire({ ...object, status: {} });
+    case 'persistentvolumeclaims':
+    case 'persistentvolumes':
+      return toWire({ ...object, status: { phase: 'Pending' } });
+    case 'volumeattachments':
+      return toWire({ ...object, status: { attached: false } });
     case 'secrets':
       return toWire({ type: 'Opaque', ...withSecretData(fromWire('secrets', object)) });
     case 'leases':
@@ -81,6 +87,9 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'configmaps':
     case 'serviceaccounts':
     case 'runtimeclasses':
+    case 'csidrivers':
+    case 'csinodes':
+    case 'clustertrustbundles':
       return object;
   }
 }

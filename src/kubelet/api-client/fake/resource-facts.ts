@@ -90,7 +90,44 @@ const FACTS: Record<Resource, ResourceFacts> = {
     isNamespaced: false,
     selectableFields: ['metadata.name', 'spec.signerName'],
   }),
+  persistentvolumeclaims: facts('persistentvolumeclaims', 'PersistentVolumeClaim', {
+    hasStatus: true,
+    selectableFields: [...NAME_FIELDS, 'name'],
+  }),
+  persistentvolumes: facts('persistentvolumes', 'PersistentVolume', {
+    hasStatus: true,
+    isNamespaced: false,
+    selectableFields: ['metadata.name', 'name'],
+  }),
+  volumeattachments: storageFacts('volumeattachments', 'VolumeAttachment', { hasStatus: true }),
+  csidrivers: storageFacts('csidrivers', 'CSIDriver', {}),
+  csinodes: storageFacts('csinodes', 'CSINode', {}),
+  clustertrustbundles: facts('clustertrustbundles', 'ClusterTrustBundle', {
+    apiVersion: 'certificates.k8s.io/v1beta1',
+    qualifiedName: 'clustertrustbundles.certificates.k8s.io',
+    qualifiedKind: 'ClusterTrustBundle.certificates.k8s.io',
+    isNamespaced: false,
+    selectableFields: ['metadata.name', 'spec.signerName'],
+  }),
+  podcertificaterequests: facts('podcertificaterequests', 'PodCertificateRequest', {
+    apiVersion: 'certificates.k8s.io/v1beta1',
+    qualifiedName: 'podcertificaterequests.certificates.k8s.io',
+    qualifiedKind: 'PodCertificateRequest.certificates.k8s.io',
+    hasStatus: true,
+    selectableFields: [...NAME_FIELDS, 'spec.signerName', 'spec.podName', 'spec.nodeName'],
+  }),
 };
+
+function storageFacts(resource: Resource, kind: string, special: Partial<ResourceFacts>): ResourceFacts {
+  return facts(resource, kind, {
+    apiVersion: 'storage.k8s.io/v1',
+    qualifiedName: `${resource}.storage.k8s.io`,
+    qualifiedKind: `${kind}.storage.k8s.io`,
+    isNamespaced: false,
+    selectableFields: ['metadata.name'],
+    ...special,
+  });
+}
 
 function facts(resource: Resource, kind: string, special: Partial<ResourceFacts>): ResourceFacts {
   return {

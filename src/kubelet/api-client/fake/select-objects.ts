@@ -10,6 +10,9 @@ const KNOWN_BY_NAME_ONLY: ReadonlySet<Selection['resource']> = new Set([
   'configmaps',
   'serviceaccounts',
   'runtimeclasses',
+  'volumeattachments',
+  'csidrivers',
+  'csinodes',
 ]);
 
 /** Whether an object is selected. */

@@ -1,0 +1,14 @@
+/** Writes src/plugins/generated: the protocols of what plugs into the node. */
+import type { Generated } from './generate.ts';
+import { generateProto } from './generate-proto.ts';
+
+const TIMESTAMP = 'google/protobuf/timestamp.proto';
+const WRAPPERS = 'google/protobuf/wrappers.proto';
+
+/** The same tables and node_modules give the same text. */
+export function generatePlugins(root: string): Generated {
+  return generateProto(root, 'src/plugins/generated', [
+    { name: 'csi-v1', tables: ['csi-v1'], imports: [TIMESTAMP, WRAPPERS] },
+    { name: 'pluginregistration-v1', tables: ['kubelet-pluginregistration-v1'] },
+  ]);
+}
