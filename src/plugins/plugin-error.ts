@@ -1,0 +1,22 @@
+import { ExpectedError } from '../base/expected-error.ts';
+import type { CriCode } from '../cri/cri-error.ts';
+
+/** An error of a call to a plugin. `message` is the plugin's own text. */
+export class PluginError extends ExpectedError {
+  override readonly name = 'PluginError';
+  /** By gRPC's name in Go: `DeadlineExceeded`. */
+  readonly code: CriCode;
+  /** The RPC's name in the protocol: `NodeStageVolume`. */
+  readonly method: string;
+
+  constructor(code: CriCode, message: string, method: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.method = method;
+  }
+}
+
+/** Go's text of a gRPC error, as kubelet shows it in events. */
+export function pluginErrorText({ code, message }: PluginError): string {
+  return `rpc error: code = ${code} desc = ${message}`;
+}
