@@ -34,7 +34,7 @@ export function unsupportedVolume({ volume, bound, mode }: VolumeSpec): PodError
   const source = bound ? bound.volume.spec : ownSource;
   const type = Object.entries(source).find(([, value]) => typeof value === 'object')?.[0] ?? 'none';
   const removed = Object.hasOwn(REMOVED_TYPES, type) ? REMOVED_TYPES[type] : undefined;
-  const problem = removed ?? (mode === 'Block' ? 'which has no block volumes' : 'which is not supported yet');
-  const message = `volume "${name}" is of type ${type}, ${problem}`;
+  const why = removed ?? (mode === 'Block' ? 'which has no block volumes' : 'which is not supported yet');
+  const message = `volume "${name}" is of type ${type}, ${why}`;
   return new PodError('FailedMount', message, { podCause: { kind: 'volumeFailed', volume: name, cause: undefined } });
 }

@@ -57,7 +57,7 @@ export class VolumeResolutionError extends CausedError {
 function claimError(pod: Pod, claimName: string, cause: unknown): VolumeResolutionError {
   const text = errorText(cause);
   const message = `error processing PVC ${pod.metadata.namespace}/${claimName}: ${text}`;
-  const podCause = { kind: 'claimNotReady', claim: claimName, problem: text } as const;
+  const podCause = { kind: 'claimNotReady', claim: claimName, error: text } as const;
   return new VolumeResolutionError(message, podCause, { cause });
 }
 
@@ -67,7 +67,7 @@ function checkOwner(pod: Pod, { metadata }: PersistentVolumeClaim): void {
   if (metadata.namespace === pod.metadata.namespace && owner?.uid === pod.metadata.uid) return;
   const podName = `${pod.metadata.namespace}/${pod.metadata.name}`;
   const message = `PVC ${metadata.namespace}/${metadata.name} was not created for pod ${podName} (pod is not owner)`;
-  const podCause = { kind: 'claimNotReady', claim: metadata.name, problem: 'it belongs to another object' } as const;
+  const podCause = { kind: 'claimNotReady', claim: metadata.name, error: 'it belongs to another object' } as const;
   throw new VolumeResolutionError(message, podCause);
 }
 
