@@ -8,6 +8,7 @@ import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
+import { ALWAYS_ATTACHED } from '../kubelet/volumes/attached-volumes.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
@@ -61,6 +62,7 @@ export function buildPodSteps(
     objects,
     tokens,
     claims,
+    attachedVolumes: ALWAYS_ATTACHED,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
     events,
     allocatable,

@@ -6,6 +6,7 @@ import type { Mounts } from '../../host/mounts.ts';
 import type { Random } from '../../host/random.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
+import type { AttachedVolumes } from './attached-volumes.ts';
 import type { NodeVolumes, NodeVolumeUse } from './node-volumes.ts';
 import type { VolumeSpec } from './volume-spec.ts';
 
@@ -66,6 +67,7 @@ export interface VolumePluginDeps {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
   readonly nodeVolumes: NodeVolumes;
+  readonly attachedVolumes: AttachedVolumes;
   /** The node's allocatable resources: shown for limits that a container does not set. */
   readonly allocatable: ResourceList;
   readonly settings: {
