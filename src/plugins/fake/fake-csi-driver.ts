@@ -68,6 +68,8 @@ export interface FakeCsiDriverOptions {
   readonly volumes?: Readonly<Record<string, FakeCsiVolume>> | undefined;
   /** Decides the fault of a call that none was queued for; for simulators. */
   readonly faultOf?: ((call: CsiCall) => CsiFault | undefined) | undefined;
+  /** Called with the error of a call that broke a rule of CSI. */
+  readonly onBrokenRule?: ((message: string) => void) | undefined;
 }
 
 const ALL_CAPABILITIES: readonly CsiNodeCapability[] = [
@@ -199,7 +201,10 @@ export class FakeCsiDriver implements CsiDriver {
       if (fault?.when === 'after') await this.#fail(fault, method, signal);
       return answer;
     } catch (error) {
-      if (error instanceof BrokenRule) throw new PluginError(error.code, error.message, method, { cause: error });
+      if (error instanceof BrokenRule) {
+        this.#options.onBrokenRule?.(`${method}: ${error.message}`);
+        throw new PluginError(error.code, error.message, method, { cause: error });
+      }
       if (error instanceof PluginError || signal.aborted) throw error;
       throw new PluginError('Internal', error instanceof Error ? error.message : String(error), method, {
         cause: error,
