@@ -15,6 +15,7 @@ import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
@@ -93,6 +94,8 @@ export interface AgentParts {
    * since CRI has no such event.
    */
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
+  /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
+  readonly csiDrivers?: CsiDrivers | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

@@ -17,6 +17,7 @@ import {
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
+import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildRuntime } from './build-runtime.ts';
 import { PodSignals } from './pod-signals.ts';
@@ -39,7 +40,9 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const runtime = buildRuntime(parts, signals, life.signal);
   const { observed, health } = runtime;
   const eventWriter = buildEventWriter(parts, events);
-  const node = buildNode(parts, facts, { health, events: eventWriter });
+  const csiNode = buildCsiNode(parts);
+  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
+  const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
@@ -63,6 +66,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     { name: 'event writer', run: (until) => eventWriter.run(until) },
     { name: 'node', run: (until) => node.run(until) },
     ...cluster.parts,
+    ...plugins.parts,
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
     { name: 'log rotation', run: (until) => logs.run(until) },

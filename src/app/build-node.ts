@@ -5,6 +5,7 @@ import { createNodeManager } from '../kubelet/node/lifecycle/node-manager.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
+import { STORAGE_READY, type StorageReadiness } from '../kubelet/node/storage-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
@@ -19,6 +20,8 @@ const SWAPPED_VOLUMES =
 export interface NodeBuildDeps {
   readonly health: Pick<RuntimeHealth, 'subscribe'>;
   readonly events: NodeEvents;
+  /** Absent: there is no storage to prepare. */
+  readonly storage?: StorageReadiness | undefined;
 }
 
 /** The node object of this machine. */
@@ -41,7 +44,11 @@ const NO_NODE: ClusterNode = {
   refresh: async () => undefined,
 };
 
-export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events }: NodeBuildDeps): ClusterNode {
+export function buildNode(
+  agent: AgentParts,
+  facts: AgentFacts,
+  { health, events, storage = STORAGE_READY }: NodeBuildDeps,
+): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings) return NO_NODE;
   const { clock, random, fs, network, addresses, cgroupStats } = host;
@@ -49,10 +56,29 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
   const readiness = new RuntimeReadiness({ runtime: cri.runtime, clock, log });
   const size = { cpuCount: facts.hostFacts.cpuCount, memoryBytes: agent.settings.memoryCapacityBytes };
   const { images } = cri;
-  const gatherer = new NodeGatherer(settings, size, { fs, cgroupStats, images, readiness, addresses, network, clock });
+  const gatherer = new NodeGatherer(settings, size, {
+    fs,
+    cgroupStats,
+    images,
+    readiness,
+    storage,
+    addresses,
+    network,
+    clock,
+  });
   const own = agent.ownNode;
   let isRestart = false;
-  const keeper = createNodeManager(settings, { api, gatherer, readiness, events, clock, random, log, cache: own });
+  const keeper = createNodeManager(settings, {
+    api,
+    gatherer,
+    readiness,
+    storage,
+    events,
+    clock,
+    random,
+    log,
+    cache: own,
+  });
   const recordStart = (): void => {
     events.record('Normal', 'Starting', 'Starting kubelet.');
     if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);

@@ -16,6 +16,7 @@ import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { NodeGatherer } from '../../src/kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../../src/kubelet/node/status/runtime-readiness.ts';
+import { STORAGE_READY } from '../../src/kubelet/node/storage-readiness.ts';
 import { differences } from './node-differences.ts';
 import { NODE } from './node-world.ts';
 
@@ -84,11 +85,20 @@ async function createNode(): Promise<{ node: Node; lease: Lease; reasons: readon
   const log = silentLog;
   const readiness = new RuntimeReadiness({ runtime, clock, log });
   const size = { cpuCount: 2, memoryBytes: 24_684_100 * KIB };
-  const gatherer = new NodeGatherer(SETTINGS, size, { ...host, images, readiness });
+  const gatherer = new NodeGatherer(SETTINGS, size, { ...host, images, readiness, storage: STORAGE_READY });
   const reasons: string[] = [];
   const events = { record: (_type: string, reason: string) => void reasons.push(reason) };
   const life = new AbortController();
-  const done = createNodeManager(SETTINGS, { api, gatherer, readiness, events, clock, random, log }).run(life.signal);
+  const done = createNodeManager(SETTINGS, {
+    api,
+    gatherer,
+    readiness,
+    storage: STORAGE_READY,
+    events,
+    clock,
+    random,
+    log,
+  }).run(life.signal);
   await clock.advance(0);
   const [node, lease] = [await api.get(nodeKey(NAME), FOREVER), await api.get(leaseKey(NAME), FOREVER)];
   life.abort(new Error('over'));

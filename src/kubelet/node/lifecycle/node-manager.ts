@@ -12,6 +12,7 @@ import { type ComposedNode, composeNode } from '../status/compose-node.ts';
 import type { NodeGatherer } from '../status/gather-node.ts';
 import { NodeStatusWriter } from '../status/node-status-writer.ts';
 import type { RuntimeReadiness } from '../status/runtime-readiness.ts';
+import type { StorageReadiness } from '../storage-readiness.ts';
 import { initialNode } from './initial-node.ts';
 import { type Registration, registerNode } from './register-node.ts';
 
@@ -19,6 +20,7 @@ export interface NodeManagerDeps {
   readonly api: ApiServer;
   readonly gatherer: NodeGatherer;
   readonly readiness: RuntimeReadiness;
+  readonly storage: Pick<StorageReadiness, 'subscribe'>;
   readonly events: NodeEvents;
   readonly clock: Clock;
   readonly random: Random;
@@ -58,7 +60,7 @@ async function runNode(
   deps: NodeManagerDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { readiness, gatherer } = deps;
+  const { readiness, storage, gatherer } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> =>
     composeNode(before, await gatherer.gather(until), settings);
@@ -68,7 +70,7 @@ async function runNode(
     compose,
     recordEvents: (events) => recorder.recordAll(events),
   });
-  const unsubscribe = readiness.subscribe(() => status.updateSoon());
+  const subscriptions = [readiness, storage].map((each) => each.subscribe(() => status.updateSoon()));
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);
@@ -86,7 +88,7 @@ async function runNode(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    unsubscribe();
+    for (const unsubscribe of subscriptions) unsubscribe();
   }
 }
 

@@ -1,0 +1,32 @@
+/** A plugin that has answered `GetInfo`. */
+export interface FoundPlugin {
+  readonly name: string;
+  /** The path of the socket that serves the plugin. */
+  readonly endpoint: string;
+  readonly supportedVersions: readonly string[];
+}
+
+/** Registers the plugins of one type. */
+export interface PluginHandler {
+  /** Throws with the reason that the plugin is not accepted; the plugin receives it. */
+  validate(plugin: FoundPlugin): void;
+  /**
+   * Rejects with the reason that the plugin cannot be used, which the plugin receives, or with the signal's reason after
+   * an abort. Nothing of the plugin is left then.
+   */
+  register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration>;
+}
+
+/** A registered plugin. */
+export interface PluginRegistration {
+  /**
+   * Called once, when the socket is gone or replaced. Does nothing for a registration that a later one has replaced.
+   */
+  deregister(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * The handlers by plugin type, as `GetInfo` reports it: `CSIPlugin`, `DevicePlugin`, `DRAPlugin`. A plugin of another type
+ * is refused.
+ */
+export type PluginHandlers = ReadonlyMap<string, PluginHandler>;

@@ -1,0 +1,115 @@
+import { ChangeSignal } from '../../base/change-signal.ts';
+import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../host/clock.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+
+/** kubelet's mode of the folder. */
+const FOLDER_MODE = 0o750;
+/** The delay before a folder that cannot be watched is tried again. */
+const RETRY_MS = 1_000;
+
+export interface PluginSocketsDeps {
+  readonly fs: Pick<FileSystem, 'makeDirectory' | 'readDirectory' | 'stat' | 'watch'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The path of each socket, and a text that differs for a socket that was replaced. */
+export type PluginSockets = ReadonlyMap<string, string>;
+
+/**
+ * Finds the sockets below a folder, which is created if it is missing. Folders in it are watched too; names that start
+ * with a dot are ignored, and so are links to folders.
+ */
+export class PluginSocketWatcher {
+  readonly #folder: string;
+  readonly #deps: PluginSocketsDeps;
+  readonly #changes = new ChangeSignal();
+  readonly #watched = new Set<string>();
+  #lastFailure = '';
+
+  constructor(folder: string, deps: PluginSocketsDeps) {
+    this.#folder = folder;
+    this.#deps = deps;
+  }
+
+  /** Yields all sockets at first and after each change, until the signal aborts. */
+  async *watch(signal: AbortSignal): AsyncGenerator<PluginSockets, void, void> {
+    this.#changes.notify();
+    while (await this.#changes.next(signal)) {
+      const sockets = new Map<string, string>();
+      try {
+        await this.#deps.fs.makeDirectory(this.#folder, FOLDER_MODE);
+        await this.#scan(this.#folder, sockets, signal);
+        this.#lastFailure = '';
+      } catch (error) {
+        this.#retryLater('cannot read the folder of plugin sockets, retrying', error, signal);
+        continue;
+      }
+      yield sockets;
+    }
+  }
+
+  async #scan(folder: string, sockets: Map<string, string>, signal: AbortSignal): Promise<void> {
+    if (!(await this.#ensureWatch(folder, signal))) return;
+    const entries = await this.#deps.fs.readDirectory(folder).catch(unlessRemoved(folder === this.#folder));
+    for (const { name, kind } of entries ?? []) {
+      if (name.startsWith('.')) continue;
+      const path = `${folder}/${name}`;
+      if (kind === 'directory') await this.#scan(path, sockets, signal);
+      if (kind !== 'socket' && kind !== 'symlink') continue;
+      const stat = await this.#deps.fs.stat(path);
+      if (stat?.kind !== 'socket') continue;
+      const { device, inode, modifiedMs } = stat;
+      sockets.set(path, `${device}:${inode}:${modifiedMs}`); // inode numbers are used again, at a later time
+    }
+  }
+
+  /** Resolves once the folder is watched, so that no change after the scan is missed; to `false` if it is gone. */
+  async #ensureWatch(folder: string, signal: AbortSignal): Promise<boolean> {
+    if (this.#watched.has(folder)) return true;
+    this.#watched.add(folder);
+    const established = Promise.withResolvers<boolean>();
+    void this.#follow(folder, established, signal);
+    return established.promise;
+  }
+
+  async #follow(folder: string, established: PromiseWithResolvers<boolean>, signal: AbortSignal): Promise<void> {
+    let isFirst = true;
+    try {
+      for await (const _ of this.#deps.fs.watch(folder, signal)) {
+        if (!isFirst) this.#changes.notify();
+        isFirst = false;
+        established.resolve(true);
+      }
+      this.#watched.delete(folder);
+    } catch (error) {
+      this.#watched.delete(folder);
+      const isGone = error instanceof FileSystemError && error.code === 'ENOENT';
+      if (isGone) this.#changes.notify();
+      else this.#retryLater('cannot watch a folder of plugin sockets, retrying', error, signal);
+    } finally {
+      established.resolve(false);
+    }
+  }
+
+  /** Logs each failure once. */
+  #retryLater(message: string, error: unknown, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const text = String(error);
+    if (text !== this.#lastFailure) this.#deps.log.warn(message, { folder: this.#folder, error });
+    this.#lastFailure = text;
+    this.#deps.clock.sleep(RETRY_MS, signal).then(
+      () => this.#changes.notify(),
+      () => {}, // stopped
+    );
+  }
+}
+
+/** A folder below may be removed at any time; the root is created again with the next scan. */
+function unlessRemoved(isRoot: boolean): (error: unknown) => undefined {
+  return (error) => {
+    if (!isRoot && error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
+    throw error;
+  };
+}
