@@ -1,22 +1,22 @@
-import type { CSIDriver } from '../../../api/generated/core-v1.ts';
 import { CsiDriverNotFoundError, type CsiDrivers } from '../../../plugins/csi/csi-drivers.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
+import { type CsiDriverObjects, NO_CSI_DRIVER_OBJECTS } from '../../csi-node/csi-driver-objects.ts';
+import type { VolumePluginDeps } from '../volume-plugin.ts';
 import { CsiUses } from './csi-uses.ts';
-
-/** The CSIDriver objects: how the cluster uses its drivers. */
-export interface CsiDriverLookup {
-  /** `undefined`: there is none, and the defaults apply. Rejects while it is unknown whether there is one. */
-  find(name: string, signal: AbortSignal): Promise<CSIDriver | undefined>;
-}
 
 /** What CSI volumes need. */
 export interface CsiDeps {
   readonly drivers: CsiDrivers;
-  readonly driverObjects: CsiDriverLookup;
+  readonly driverObjects: Pick<CsiDriverObjects, 'find'>;
   /** For VolumeAttachments, and Secrets of any namespace. Absent: a standalone node, which attaches nothing. */
   readonly api?: Pick<ApiServer, 'get' | 'patch'> | undefined;
   readonly nodeName: string;
   readonly uses: CsiUses;
+}
+
+/** What the functions of this plugin get. */
+export interface CsiPluginDeps extends VolumePluginDeps {
+  readonly csi: CsiDeps;
 }
 
 /** A node without drivers. */
@@ -28,7 +28,7 @@ export function noCsi(nodeName = ''): CsiDeps {
       },
       subscribe: () => () => undefined,
     },
-    driverObjects: { find: async () => undefined },
+    driverObjects: NO_CSI_DRIVER_OBJECTS,
     nodeName,
     uses: new CsiUses(),
   };

@@ -1,8 +1,9 @@
 import { errorText } from '../../../base/error-text.ts';
-import { type CsiDriver, CsiDriverNotFoundError, type CsiDrivers } from '../../../plugins/csi/csi-drivers.ts';
+import { type CsiDriver, CsiDriverNotFoundError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError, pluginErrorText } from '../../../plugins/plugin-error.ts';
 import { CausedError, podCauseOf } from '../../pod/pod-cause.ts';
 import { VolumeError, type VolumeStep } from '../volume-error.ts';
+import type { CsiDeps } from './csi-deps.ts';
 import { CSI_PLUGIN } from './csi-volume.ts';
 
 /** The text of an error as Go prints it. */
@@ -31,13 +32,17 @@ export async function inStep<T>(step: VolumeStep, work: () => Promise<T>, signal
   }
 }
 
-/** Throws `kubernetes.io/csi: WHAT: …` with a typed cause for a driver that is not registered. */
-export function findDriver(drivers: CsiDrivers, name: string, what: string): CsiDriver {
+/**
+ * Throws `kubernetes.io/csi: WHAT: …` with a typed cause for a driver that is not registered. The pod is woken when it
+ * registers.
+ */
+export function findDriver({ drivers, uses }: CsiDeps, name: string, podUid: string, what: string): CsiDriver {
   try {
     return drivers.driver(name);
   } catch (error) {
-    const podCause =
-      error instanceof CsiDriverNotFoundError ? ({ kind: 'csiDriverNotRegistered', driver: name } as const) : undefined;
+    const isMissing = error instanceof CsiDriverNotFoundError;
+    if (isMissing) uses.waitForDriver(name, podUid);
+    const podCause = isMissing ? ({ kind: 'csiDriverNotRegistered', driver: name } as const) : undefined;
     throw new CausedError(`${CSI_PLUGIN}: ${what}: ${errorText(error)}`, podCause, { cause: error });
   }
 }

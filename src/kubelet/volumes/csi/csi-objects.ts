@@ -1,7 +1,7 @@
 import type { Pod, SecretReference } from '../../../api/generated/core-v1.ts';
 import { byCodePoint } from '../../../base/code-point-order.ts';
 import { goJson } from '../../../base/go/go-json.ts';
-import type { VolumePluginDeps } from '../volume-plugin.ts';
+import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained } from './csi-errors.ts';
 import { attachmentName, CSI_PLUGIN, type PersistentCsiVolume } from './csi-volume.ts';
 import type { DriverObject } from './driver-object.ts';
@@ -11,7 +11,7 @@ type Strings = Readonly<Record<string, string>>;
 /** The content of a secret of any namespace; nothing without a reference. */
 export async function credentialsOf(
   reference: SecretReference | undefined,
-  { csi, objects }: Pick<VolumePluginDeps, 'csi' | 'objects'>,
+  { csi, objects }: Pick<CsiPluginDeps, 'csi' | 'objects'>,
   signal: AbortSignal,
 ): Promise<Strings> {
   if (!reference) return {};
@@ -30,7 +30,7 @@ export async function credentialsOf(
 /** What the controller's driver says about the attached volume. Rejects while it is not attached. */
 export async function publishContextOf(
   { handle, driver }: PersistentCsiVolume,
-  { csi }: Pick<VolumePluginDeps, 'csi'>,
+  { csi }: Pick<CsiPluginDeps, 'csi'>,
   signal: AbortSignal,
 ): Promise<Strings> {
   if (!csi.api) return {};
@@ -51,7 +51,7 @@ export async function publishContextOf(
 export async function serviceAccountTokens(
   object: DriverObject,
   pod: Pod,
-  { tokens }: Pick<VolumePluginDeps, 'tokens'>,
+  { tokens }: Pick<CsiPluginDeps, 'tokens'>,
   signal: AbortSignal,
 ): Promise<Strings> {
   const requests = object?.spec.tokenRequests ?? [];

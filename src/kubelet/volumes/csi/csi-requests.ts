@@ -1,3 +1,4 @@
+import type { CsiNodeCapability } from '../../../plugins/csi/csi-drivers.ts';
 import type {
   NodeExpandVolumeRequest,
   NodePublishVolumeRequest,
@@ -5,7 +6,6 @@ import type {
   VolumeCapability,
 } from '../../../plugins/generated/csi-v1.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../../plugins/generated/csi-v1.ts';
-import type { CsiNodeCapability } from '../../../plugins/csi/csi-drivers.ts';
 import type { CsiVolume, PersistentCsiVolume } from './csi-volume.ts';
 
 export type Capabilities = ReadonlySet<CsiNodeCapability>;

@@ -1,3 +1,4 @@
+import { abortable } from '../../../base/abortable.ts';
 import { KeyedMutex } from '../../../base/keyed-mutex.ts';
 
 /** A pod and one of its persistent volumes. */
@@ -18,13 +19,22 @@ interface KnownUse extends CsiUse {
  * What this process knows of the CSI volumes of pods. Everything that outlives the process is on disk.
  *
  * 1. A volume that a pod needs stays attached: `remove` and `forget` return it when no pod needs it any more.
- * 2. `calls` has one call to a driver at a time for each volume, as kubelet has one operation.
+ * 2. `inTurn` has one call to a driver at a time for each volume, as kubelet has one operation.
  */
 export class CsiUses {
-  /** By the unique name of the volume. */
-  readonly calls = new KeyedMutex();
+  readonly #calls = new KeyedMutex();
   readonly #uses = new Map<string, KnownUse>();
   readonly #published = new Set<string>();
+  readonly #missing = new Map<string, Set<string>>();
+
+  /** `volume` is a unique name, or the handle of an ephemeral volume. */
+  async inTurn<T>(volume: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const turn = this.#calls.run(volume, async () => {
+      signal.throwIfAborted();
+      return call();
+    });
+    return abortable(turn, signal);
+  }
 
   /** The pod waits for the volume to be attached. */
   add(use: CsiUse): void {
@@ -46,6 +56,18 @@ export class CsiUses {
   /** The volume that the pod has begun to use under this name. */
   idOf({ podUid, name }: Pick<CsiUse, 'podUid' | 'name'>): string | undefined {
     return this.#uses.get(keyOf({ podUid, name }))?.id;
+  }
+
+  /** The pod cannot continue before the driver has registered. */
+  waitForDriver(driver: string, podUid: string): void {
+    this.#missing.set(driver, (this.#missing.get(driver) ?? new Set()).add(podUid));
+  }
+
+  /** The pods that wait for a driver, which has registered now. */
+  takeWaiting(driver: string): readonly string[] {
+    const uids = [...(this.#missing.get(driver) ?? [])];
+    this.#missing.delete(driver);
+    return uids;
   }
 
   isPublished(use: Pick<CsiUse, 'podUid' | 'name'>): boolean {
