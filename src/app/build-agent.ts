@@ -14,6 +14,7 @@ import {
   buildPodWriters,
   type PodWriters,
 } from './build-cluster.ts';
+import { buildCsi } from './build-csi.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -46,9 +47,10 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
+  const csi = buildCsi(parts, plugins, signals);
   const pods = buildPods(
     parts,
-    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls },
+    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls, csi },
     life.signal,
   );
   const { loop, workers, probes, cgroups } = pods;

@@ -9,10 +9,13 @@ import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
 import { ALWAYS_ATTACHED } from '../kubelet/volumes/attached-volumes.ts';
+import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
+import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
 import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
+import { VOLUME_PLUGINS } from '../kubelet/volumes/volume-plugins.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
@@ -24,6 +27,7 @@ export interface PodStepsDeps {
   readonly cluster: AgentObjects;
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
+  readonly csi: CsiDeps;
 }
 
 /** The resources of a pod around its containers. */
@@ -38,7 +42,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -53,7 +57,9 @@ export function buildPodSteps(
     actuated,
   });
   const { tmpfsNoswap } = facts.swap;
+  const plugins = [...VOLUME_PLUGINS, csiPlugin(csi)];
   const volumes = new PodVolumes({
+    plugins,
     fs,
     mounts,
     clock,
@@ -63,7 +69,7 @@ export function buildPodSteps(
     tokens,
     claims,
     attachedVolumes: ALWAYS_ATTACHED,
-    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
+    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),
     events,
     allocatable,
     tmpfsNoswap,

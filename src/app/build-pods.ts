@@ -15,6 +15,7 @@ import type { ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
 import { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
+import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
@@ -39,6 +40,7 @@ export interface PodsBuildDeps {
   readonly node: ClusterNode;
   readonly cluster: AgentObjects;
   readonly imagePulls: ImagePulls;
+  readonly csi: CsiDeps;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -63,13 +65,13 @@ interface PodState {
 
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
-  const { unhandled, facts, signals, timeline, events, records, runtime, node, cluster, imagePulls } = deps;
+  const { unhandled, facts, signals, timeline, events, records, runtime, node, cluster, imagePulls, csi } = deps;
   const { admission, resizes, handlerFeatures, probes, publisher } = buildPodState(parts, deps);
   const userNamespaces = new UserNamespaces(
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces });
+  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,

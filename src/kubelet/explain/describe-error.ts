@@ -30,6 +30,11 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
     }
     case 'claimNotReady':
       return { text: `needs PersistentVolumeClaim "${cause.claim}", which is not ready: ${cause.error}` };
+    case 'csiDriverNotRegistered': {
+      const help =
+        'A CSI driver registers through a socket in plugins_registry; its node plugin has to run on this node.';
+      return { text: `needs the CSI driver "${cause.driver}", which is not registered on this node`, help };
+    }
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':

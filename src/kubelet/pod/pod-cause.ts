@@ -39,6 +39,7 @@ export type ErrorCause =
   | { readonly kind: 'subPathFailed'; readonly volume: string }
   /** `error` is kubelet's text: `PVC is not bound`. */
   | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
+  | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

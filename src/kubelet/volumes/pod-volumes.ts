@@ -9,7 +9,7 @@ import { mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import type { HostDevice, HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
-import { findVolumePlugin, VOLUME_PLUGINS } from './volume-plugins.ts';
+import { findVolumePlugin } from './volume-plugins.ts';
 import { resolveVolume, type VolumeSpec } from './volume-spec.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
 
@@ -30,7 +30,7 @@ type PodVolume = {
 );
 
 /**
- * Sets up and removes the volumes of pods, through the plugins of `VOLUME_PLUGINS`.
+ * Sets up and removes the volumes of pods, through the plugins of their types.
  *
  * 1. `prepare` may be repeated. A volume that is already set up stays usable if it cannot be set up again.
  * 2. `refresh` rewrites only content whose objects have changed. Content stays as it is if an object is not available.
@@ -105,7 +105,7 @@ export class PodVolumes implements PodStep {
   /** Releases a pod of which only the directory is known. */
   async releaseByUid(uid: string, signal: AbortSignal): Promise<void> {
     this.#ready.delete(uid);
-    for (const plugin of VOLUME_PLUGINS) plugin.forget?.(uid, this.#deps);
+    for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
     await releaseVolumes(uid, this.#deps, signal);
   }
 
@@ -120,7 +120,7 @@ export class PodVolumes implements PodStep {
     signal: AbortSignal,
   ): Promise<PodVolume> {
     const spec = await resolveVolume(pod, volume, use, this.#deps.claims, signal);
-    const plugin = findVolumePlugin(spec);
+    const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
     const setup = { pod, volume: spec, mountPoints };
     if (spec.mode === 'Block') {

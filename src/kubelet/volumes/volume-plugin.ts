@@ -60,6 +60,8 @@ export interface VolumeOnDisk {
 }
 
 export interface VolumePluginDeps {
+  /** All supported volume types: `VOLUME_PLUGINS`, and those that need more than these dependencies. */
+  readonly plugins: readonly VolumePlugin[];
   readonly fs: FileSystem;
   readonly mounts: Mounts;
   readonly clock: Clock;

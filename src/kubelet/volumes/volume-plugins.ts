@@ -5,7 +5,7 @@ import { pluginFolder } from './volume-paths.ts';
 import type { VolumePlugin } from './volume-plugin.ts';
 import type { VolumeSpec } from './volume-spec.ts';
 
-/** All supported volume types. */
+/** The volume types that need nothing but `VolumePluginDeps`. */
 export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
   hostPathPlugin,
   emptyDirPlugin,
@@ -16,11 +16,11 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
 ];
 
 /** `undefined` for a volume of an unsupported type. */
-export function findVolumePlugin(volume: VolumeSpec): VolumePlugin | undefined {
-  return VOLUME_PLUGINS.find((plugin) => plugin.canSupport(volume));
+export function findVolumePlugin(volume: VolumeSpec, plugins: readonly VolumePlugin[]): VolumePlugin | undefined {
+  return plugins.find((plugin) => plugin.canSupport(volume));
 }
 
 /** The plugin whose directories have this name: `kubernetes.io~csi`. */
-export function pluginOfFolder(folder: string): VolumePlugin | undefined {
-  return VOLUME_PLUGINS.find(({ name }) => pluginFolder(name) === folder);
+export function pluginOfFolder(folder: string, plugins: readonly VolumePlugin[]): VolumePlugin | undefined {
+  return plugins.find(({ name }) => pluginFolder(name) === folder);
 }

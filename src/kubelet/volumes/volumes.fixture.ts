@@ -7,6 +7,7 @@ import { ALWAYS_ATTACHED } from './attached-volumes.ts';
 import { NodeVolumes } from './node-volumes.ts';
 import type { PodVolumesDeps } from './pod-volumes.ts';
 import { nodeVolumesOnDisk } from './release-volumes.ts';
+import { VOLUME_PLUGINS } from './volume-plugins.ts';
 
 /** What `PodVolumes` needs, on a standalone node with its root at `rootDir`. */
 export function volumeDeps(
@@ -15,6 +16,7 @@ export function volumeDeps(
 ): PodVolumesDeps {
   const { rootDir, objects, events } = own;
   return {
+    plugins: VOLUME_PLUGINS,
     fs,
     mounts,
     clock,
@@ -23,7 +25,7 @@ export function volumeDeps(
     events,
     tokens: NO_TOKENS,
     claims: NO_CLAIMS,
-    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(rootDir, { fs })),
+    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(rootDir, { fs, plugins: VOLUME_PLUGINS })),
     attachedVolumes: ALWAYS_ATTACHED,
     allocatable: { cpu: '4', memory: '1Gi' },
     settings: { rootDir, memoryCapacityBytes: 1024 ** 3 },
