@@ -1,11 +1,15 @@
 import type { Node } from '../api/generated/core-v1.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import { NodeAttachments } from '../kubelet/node/attachments/node-attachments.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
 import { createNodeManager } from '../kubelet/node/lifecycle/node-manager.ts';
+import { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import { ALWAYS_ATTACHED, type AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
+import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import { cgroupsOfDriver } from './cgroup-driver.ts';
@@ -31,6 +35,7 @@ export interface ClusterNode {
   readonly known: Promise<void>;
   /** Gets the node object ahead of the watch. Keeps the current one when the API server does not answer. */
   refresh(signal: AbortSignal): Promise<void>;
+  readonly attachedVolumes: AttachedVolumes;
 }
 
 /** Without an API server, or without node settings, the agent does not maintain a node object. */
@@ -39,6 +44,7 @@ const NO_NODE: ClusterNode = {
   current: () => undefined,
   known: Promise.resolve(),
   refresh: async () => undefined,
+  attachedVolumes: ALWAYS_ATTACHED,
 };
 
 export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events }: NodeBuildDeps): ClusterNode {
@@ -50,9 +56,22 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
   const size = { cpuCount: facts.hostFacts.cpuCount, memoryBytes: agent.settings.memoryCapacityBytes };
   const { images } = cri;
   const gatherer = new NodeGatherer(settings, size, { fs, cgroupStats, images, readiness, addresses, network, clock });
-  const own = agent.ownNode;
+  const cache = agent.ownNode ?? new NodeCache(settings.nodeName);
+  const findOnDisk = async (): Promise<readonly string[]> =>
+    (await nodeVolumesOnDisk(agent.settings.rootDir, { fs })).map(({ id }) => id);
+  const attachments = new NodeAttachments({ cache, findOnDisk, log });
   let isRestart = false;
-  const keeper = createNodeManager(settings, { api, gatherer, readiness, events, clock, random, log, cache: own });
+  const keeper = createNodeManager(settings, {
+    api,
+    gatherer,
+    readiness,
+    attachments,
+    events,
+    clock,
+    random,
+    log,
+    cache,
+  });
   const recordStart = (): void => {
     events.record('Normal', 'Starting', 'Starting kubelet.');
     if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
@@ -63,6 +82,7 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
     current: () => keeper.current(),
     known: keeper.synced,
     refresh: (signal) => keeper.refresh(signal),
+    attachedVolumes: attachments,
     async run(signal) {
       const recheck = (): void => readiness.checkSoon();
       const subscriptions = [health.subscribe(recheck), agent.onNetworkChange?.(recheck)];

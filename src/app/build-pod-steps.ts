@@ -8,7 +8,7 @@ import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
-import { ALWAYS_ATTACHED } from '../kubelet/volumes/attached-volumes.ts';
+import type { AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
@@ -24,6 +24,7 @@ export interface PodStepsDeps {
   readonly cluster: AgentObjects;
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
+  readonly attachedVolumes: AttachedVolumes;
 }
 
 /** The resources of a pod around its containers. */
@@ -38,7 +39,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, attachedVolumes }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -62,7 +63,7 @@ export function buildPodSteps(
     objects,
     tokens,
     claims,
-    attachedVolumes: ALWAYS_ATTACHED,
+    attachedVolumes,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
     events,
     allocatable,

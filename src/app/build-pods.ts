@@ -69,7 +69,8 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces });
+  const { attachedVolumes } = node;
+  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, attachedVolumes });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,

@@ -23,6 +23,8 @@ export interface NodeStatusDeps {
   readonly cache: NodeCache;
   /** Returns the wanted node, based on the API server's. */
   readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
+  /** The API server has the status of the last `compose`, in the node object of that UID. */
+  readonly onReported: (uid: string | undefined) => void;
   readonly recordEvents: (events: readonly NodeEvent[]) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,7 +80,7 @@ export class NodeStatusWriter {
   }
 
   async #update(attempt: number, signal: AbortSignal): Promise<void> {
-    const { api, cache, compose, recordEvents, log, clock } = this.#deps;
+    const { api, cache, compose, onReported, recordEvents, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
     // After an error the cached node may be outdated: request it.
     const known = attempt === 1 ? cache.current : undefined;
@@ -87,9 +89,11 @@ export class NodeStatusWriter {
     for (const error of errors) log.warn('cannot compute part of the node status', { error });
     this.#recordSchedulability(before);
     const isChanged = hasNodeChanged(before, node);
-    if (!isChanged && !this.#isOverdue()) return;
+    if (!isChanged && !this.#isOverdue()) return onReported(before.metadata.uid);
     this.#extraMs = isChanged || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
-    cache.onObserved(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
+    const written = await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal);
+    cache.onObserved(written);
+    onReported(written.metadata.uid);
     this.#reportedMs = clock.monotonic();
     recordEvents(events);
   }
