@@ -30,6 +30,12 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
     }
     case 'claimNotReady':
       return { text: `needs PersistentVolumeClaim "${cause.claim}", which is not ready: ${cause.error}` };
+    case 'volumeNotAttached': {
+      const { persistentVolume: name, isReported } = cause;
+      return isReported
+        ? { text: `waits until the attach-detach controller attaches ${name}` }
+        : { text: `waits until the API server has ${name} in the volumesInUse of the node` };
+    }
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':
