@@ -14,6 +14,10 @@ function nodeWith(attached: readonly string[], { uid = 'n1', version = '1' } = {
   return { metadata: { name: 'box', uid, resourceVersion: version }, spec: {}, status: { volumesAttached } };
 }
 
+function nodeInUse(volumesInUse: readonly string[], uid = 'n1'): Node {
+  return { metadata: { name: 'box', uid }, spec: {}, status: { volumesInUse } };
+}
+
 function world({ onDisk = async (): Promise<readonly string[]> => [] } = {}) {
   const cache = new NodeCache('box');
   const attachments = new NodeAttachments({ cache, findOnDisk: onDisk, log: silentLog });
@@ -21,8 +25,8 @@ function world({ onDisk = async (): Promise<readonly string[]> => [] } = {}) {
   attachments.subscribe(() => changes++);
   const used = async (): Promise<readonly string[] | undefined> => (await attachments.compose())?.used;
   const report = async (uid = 'n1'): Promise<void> => {
-    await attachments.compose();
-    attachments.onReported(uid);
+    const volumesInUse = await used();
+    attachments.onReported(nodeInUse(volumesInUse ?? [], uid));
   };
   return { cache, attachments, used, report, changes: () => changes };
 }
@@ -64,7 +68,7 @@ test('a report that was composed before the wait does not count', async () => {
   cache.onObserved(nodeWith([VOLUME]));
   await used();
   const wait = attachments.waitUntilAttached(VOLUME, FOREVER);
-  attachments.onReported('n1');
+  attachments.onReported(nodeInUse([VOLUME]));
   assert.equal(await isSettled(wait), false);
   await report();
   await wait;
@@ -79,7 +83,7 @@ test('a volume that was released while its report was written is reported again'
   attachments.release(VOLUME);
   assert.deepEqual(await used(), []);
   const second = attachments.waitUntilAttached(VOLUME, FOREVER);
-  attachments.onReported('n1');
+  attachments.onReported(nodeInUse([VOLUME]));
   assert.equal(await isSettled(second), false);
   await report();
   await second;
@@ -159,10 +163,19 @@ test('nothing is reported until the disk is read', async () => {
   cache.onObserved(nodeWith([VOLUME]));
   const wait = attachments.waitUntilAttached(VOLUME, FOREVER);
   assert.equal(await attachments.compose(), undefined);
-  attachments.onReported('n1');
+  attachments.onReported(nodeInUse([VOLUME]));
   assert.equal(await isSettled(wait), false);
   isBroken = false;
   assert.deepEqual(await used(), [VOLUME]);
   await report();
   await wait;
+});
+
+test('a volume that another client removed from the report is not reported', async () => {
+  const { cache, attachments, used } = world();
+  cache.onObserved(nodeWith([VOLUME]));
+  const wait = attachments.waitUntilAttached(VOLUME, FOREVER);
+  await used();
+  attachments.onReported(nodeInUse([]));
+  assert.deepEqual([await isSettled(wait), attachments.pending(VOLUME)], [false, 'notReported']);
 });

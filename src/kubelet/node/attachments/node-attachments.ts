@@ -1,3 +1,4 @@
+import type { Node } from '../../../api/generated/core-v1.ts';
 import { abortable } from '../../../base/abortable.ts';
 import type { Log } from '../../../base/log.ts';
 import type { AttachedVolume, AttachedVolumes, PendingAttachment } from '../../volumes/attached-volumes.ts';
@@ -91,9 +92,10 @@ export class NodeAttachments implements AttachedVolumes {
     return found && { used: [...this.#uses.keys()], leftOver: [...found] };
   }
 
-  /** The volumes of the last `compose` are in the status of the node object at the API server. */
-  onReported(nodeUid: string | undefined): void {
-    for (const use of this.#composed.values()) use.reportedTo = nodeUid;
+  /** The API server has this node, which was written after the last `compose`. */
+  onReported({ metadata, status }: Node): void {
+    const reported = new Set(status?.volumesInUse);
+    for (const [id, use] of this.#composed) use.reportedTo = reported.has(id) ? metadata.uid : undefined;
     for (const wake of this.#waiting) wake();
   }
 

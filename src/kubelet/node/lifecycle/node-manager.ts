@@ -63,7 +63,7 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
   const status = new NodeStatusWriter(settings, {
     ...deps,
     compose,
-    onReported: (uid) => attachments.onReported(uid),
+    onReported: (node) => attachments.onReported(node),
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();

@@ -23,8 +23,8 @@ export interface NodeStatusDeps {
   readonly cache: NodeCache;
   /** Returns the wanted node, based on the API server's. */
   readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
-  /** The API server has the status of the last `compose`, in the node object of that UID. */
-  readonly onReported: (uid: string | undefined) => void;
+  /** Called after each update with the node as the API server has it. */
+  readonly onReported: (node: Node) => void;
   readonly recordEvents: (events: readonly NodeEvent[]) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,7 +38,9 @@ export interface NodeStatusDeps {
  * 2. A changed status is written at once. An unchanged one is written at longer intervals, to update the heartbeat;
  *    after a change and at the start that interval is randomized, so that nodes do not write together.
  * 3. A failed write is retried with the server's current node, and after that with the next update.
- * 4. A deleted node is not created again before the next start.
+ * 4. If the response shows that the cached node was outdated, the status is composed and compared again at once: a patch
+ *    has only the differences to the cached node.
+ * 5. A deleted node is not created again before the next start.
  */
 export class NodeStatusWriter {
   readonly #settings: NodeStatusSettings;
@@ -70,7 +72,9 @@ export class NodeStatusWriter {
     const { log } = this.#deps;
     for (let attempt = 1; attempt <= TRIES && !signal.aborted; attempt++) {
       try {
-        return await this.#update(attempt, signal);
+        const isOutdated = await this.#update(attempt, signal);
+        if (isOutdated) await this.#update(attempt, signal);
+        return;
       } catch (error) {
         if (signal.aborted) return;
         const message = attempt < TRIES ? 'cannot update the node status, retrying' : 'cannot update the node status';
@@ -79,7 +83,8 @@ export class NodeStatusWriter {
     }
   }
 
-  async #update(attempt: number, signal: AbortSignal): Promise<void> {
+  /** Returns whether the node at the API server differed from the cached one, so that it may still differ from the wanted. */
+  async #update(attempt: number, signal: AbortSignal): Promise<boolean> {
     const { api, cache, compose, onReported, recordEvents, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
     // After an error the cached node may be outdated: request it.
@@ -89,13 +94,17 @@ export class NodeStatusWriter {
     for (const error of errors) log.warn('cannot compute part of the node status', { error });
     this.#recordSchedulability(before);
     const isChanged = hasNodeChanged(before, node);
-    if (!isChanged && !this.#isOverdue()) return onReported(before.metadata.uid);
+    if (!isChanged && !this.#isOverdue()) {
+      onReported(before);
+      return false;
+    }
     this.#extraMs = isChanged || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
     const written = await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal);
     cache.onObserved(written);
-    onReported(written.metadata.uid);
+    onReported(written);
     this.#reportedMs = clock.monotonic();
     recordEvents(events);
+    return hasNodeChanged(node, written);
   }
 
   #isOverdue(): boolean {
