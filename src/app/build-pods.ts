@@ -49,6 +49,8 @@ export interface AgentPods {
   readonly workers: PodWorkers;
   readonly probes: Probes;
   readonly cgroups: PodSteps['cgroups'];
+  /** What the running step of a pod waits for. */
+  pending(uid: string): ReturnType<PodSteps['volumes']['pending']>;
   /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
   onPodChanged(uid: string): void;
   onRuntimeClassChanged(name: string): void;
@@ -71,7 +73,8 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi });
+  const { attachedVolumes } = node;
+  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi, attachedVolumes });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,
@@ -126,6 +129,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     workers,
     probes,
     cgroups: steps.cgroups,
+    pending: (uid) => steps.volumes.pending(uid),
     onPodChanged: (uid) => publishAndWake(uid, workers, syncer, publisher),
     onRuntimeClassChanged(name) {
       for (const worker of workers.all.values()) if (worker.pod.spec.runtimeClassName === name) worker.wake();

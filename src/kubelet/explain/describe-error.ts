@@ -35,6 +35,12 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
         'A CSI driver registers through a socket in plugins_registry; its node plugin has to run on this node.';
       return { text: `needs the CSI driver "${cause.driver}", which is not registered on this node`, help };
     }
+    case 'volumeNotAttached': {
+      const { persistentVolume: name, isReported } = cause;
+      return isReported
+        ? { text: `waits until the attach-detach controller attaches ${name}` }
+        : { text: `waits until the API server has ${name} in the volumesInUse of the node` };
+    }
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':

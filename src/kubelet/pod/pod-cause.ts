@@ -40,6 +40,8 @@ export type ErrorCause =
   /** `error` is kubelet's text: `PVC is not bound`. */
   | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
   | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }
+  /** `isReported`: the API server has the volume in the node's `volumesInUse`, and the controller has not attached it. */
+  | { readonly kind: 'volumeNotAttached'; readonly persistentVolume: string; readonly isReported: boolean }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

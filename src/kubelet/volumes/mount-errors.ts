@@ -19,11 +19,38 @@ export function mountError(spec: VolumeSpec, cause: unknown): PodError {
 
 /** kubelet's error for volumes that could not be determined, or were not mounted in time. */
 export function notMounted(name: string, unmounted: readonly string[], cause: unknown): PodError {
-  const isUnknown = cause instanceof VolumeResolutionError;
-  const text = typeof cause === 'string' ? cause : errorText(cause);
-  const lists = `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[${isUnknown ? name : ''}]`;
+  const unknown = cause instanceof VolumeResolutionError ? [name] : [];
+  const message = notMountedText({ unmounted, unknown, text: errorText(cause) });
   const podCause = { kind: 'volumeFailed', volume: name, cause: podCauseOf(cause) } as const;
-  return new PodError('FailedMount', `Unable to attach or mount volumes: ${lists}: ${text}`, { cause, podCause });
+  return new PodError('FailedMount', message, { cause, podCause });
+}
+
+/** kubelet's error for volumes that were not mounted in time, which it does not record as an event. */
+export function mountTimedOut(
+  name: string,
+  unmounted: readonly string[],
+  unattached: readonly string[],
+  cause: unknown,
+): PodError {
+  const message = notMountedText({ unmounted, unattached, text: 'context deadline exceeded' });
+  const podCause = { kind: 'volumeFailed', volume: name, cause: podCauseOf(cause) } as const;
+  return new PodError('FailedMount', message, { cause, podCause, silent: true });
+}
+
+interface NotMounted {
+  readonly unmounted: readonly string[];
+  readonly unattached?: readonly string[];
+  readonly unknown?: readonly string[];
+  readonly text: string;
+}
+
+function notMountedText({ unmounted, unattached = [], unknown = [], text }: NotMounted): string {
+  const lists = [
+    `unmounted volumes=[${unmounted.join(' ')}]`,
+    `unattached volumes=[${unattached.join(' ')}]`,
+    `failed to process volumes=[${unknown.join(' ')}]`,
+  ];
+  return `Unable to attach or mount volumes: ${lists.join(', ')}: ${text}`;
 }
 
 /** Types that were removed from Kubernetes, and what replaces them. */

@@ -2,16 +2,20 @@ import type { Pod, Volume } from '../../api/generated/core-v1.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
+import { type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
-import { mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
+import { mountError, mountTimedOut, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
+import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import type { HostDevice, HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
-import { resolveVolume, type VolumeSpec } from './volume-spec.ts';
+import { resolveVolume, VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
+import { VolumeWaits } from './volume-waits.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
+import { waitForClaim } from './wait-for-claim.ts';
 
 /** As long as kubelet waits for the volumes of a pod; then the sync fails, is reported and retried. */
 const ATTACH_AND_MOUNT_MS = 123_000;
@@ -41,9 +45,12 @@ export class PodVolumes implements PodStep {
   readonly name = 'volumes';
   readonly #deps: PodVolumesDeps;
   readonly #ready = new Map<string, ReadonlyMap<string, PodVolume>>();
+  readonly #waits = new VolumeWaits();
+  readonly #attachments: PodAttachments;
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
+    this.#attachments = new PodAttachments(deps, this.#waits);
   }
 
   /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume. */
@@ -60,6 +67,11 @@ export class PodVolumes implements PodStep {
     const { done, errors } = await settleAll(volumes, setUp, signal, deadline);
     this.#throwMountErrors(pod, errors);
     this.#ready.set(pod.metadata.uid, done);
+  }
+
+  /** What the volumes of a running `prepare` wait for. */
+  pending(uid: string): readonly ErrorCause[] {
+    return this.#waits.of(uid);
   }
 
   isStale(uid: string): boolean {
@@ -107,6 +119,7 @@ export class PodVolumes implements PodStep {
     this.#ready.delete(uid);
     for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
     await releaseVolumes(uid, this.#deps, signal);
+    await this.#attachments.release(uid, signal);
   }
 
   #of(uid: string): ReadonlyMap<string, PodVolume> {
@@ -119,25 +132,44 @@ export class PodVolumes implements PodStep {
     mountPoints: readonly string[],
     signal: AbortSignal,
   ): Promise<PodVolume> {
-    const spec = await resolveVolume(pod, volume, use, this.#deps.claims, signal);
+    const isSetUp = this.#of(pod.metadata.uid).has(volume.name);
+    const spec = await this.#resolve(pod, { name: volume.name, volume, use }, isSetUp, signal);
     const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
     const setup = { pod, volume: spec, mountPoints };
+    const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec, isSetUp) };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);
       try {
-        return { spec, kind: 'block', device: await plugin.mapDevice(setup, this.#deps, signal) };
+        return { spec, kind: 'block', device: await plugin.mapDevice(setup, deps, signal) };
       } catch (error) {
-        throw mountError(spec, error);
+        throw signal.aborted ? error : mountError(spec, error);
       }
     }
     try {
-      const mounted = await plugin.setUp(setup, this.#deps, signal);
+      const mounted = await plugin.setUp(setup, deps, signal);
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled }, isStale: false };
     } catch (error) {
-      throw mountError(spec, error);
+      throw signal.aborted ? error : mountError(spec, error);
     }
+  }
+
+  /** A volume that is set up already does not wait for its claim. */
+  async #resolve(
+    pod: Pod,
+    { name, volume, use }: VolumeInUse,
+    isSetUp: boolean,
+    signal: AbortSignal,
+  ): Promise<VolumeSpec> {
+    const resolve = (): Promise<VolumeSpec> => resolveVolume(pod, volume, use, this.#deps.claims, signal);
+    if (isSetUp) return resolve();
+    const onWait = (error: VolumeResolutionError): void => {
+      const { reason, message, podCause } = notMounted(name, [name], error);
+      this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
+    };
+    const deps = { ...this.#deps, waits: this.#waits, onWait };
+    return waitForClaim({ podUid: pod.metadata.uid, volume: name }, resolve, deps, signal);
   }
 
   /** Uses the volume of an earlier version of the pod, as kubelet does, and records an event. */
@@ -163,7 +195,7 @@ export class PodVolumes implements PodStep {
     const [first, ...others] = errors;
     if (first === undefined) return;
     if (others.length === 0) throw first;
-    for (const { reason, message, podCause } of errors) {
+    for (const { reason, message, podCause } of errors.filter(({ silent }) => !silent)) {
       this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
     }
     const message = errors.map((error) => error.message).join(', ');
@@ -213,9 +245,15 @@ async function settleAll<T extends Pick<Volume, 'name'>>(
     else failed.push({ name, reason: outcome?.reason });
   }
   const names = failed.map(({ name }) => name).sort(byCodePoint);
+  const isUnattached = ({ reason }: { readonly reason: unknown }): boolean =>
+    podCauseOf(reason)?.kind === 'volumeNotAttached';
+  const unattached = failed
+    .filter(isUnattached)
+    .map(({ name }) => name)
+    .sort(byCodePoint);
   const errors = failed.map(({ name, reason }) =>
-    deadline?.aborted && reason === deadline.reason
-      ? notMounted(name, names, 'context deadline exceeded')
+    deadline?.aborted && !(reason instanceof PodError || reason instanceof VolumeResolutionError)
+      ? mountTimedOut(name, names, unattached, reason)
       : asPodError(name, reason, names),
   );
   return { done, errors };

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import type { AttachedVolume, AttachedVolumes, PendingAttachment } from './attached-volumes.ts';
+import { NodeVolumes } from './node-volumes.ts';
+import { PodAttachments } from './pod-attachments.ts';
+import type { VolumeSpec } from './volume-spec.ts';
+import { VolumeWaits } from './volume-waits.ts';
+
+const FOREVER = new AbortController().signal;
+const SPEC: VolumeSpec = { name: 'pv-1', volume: { name: 'data' }, readOnly: false, mode: 'Filesystem' };
+const ID = 'kubernetes.io/csi/d^h';
+
+function world() {
+  let pending: PendingAttachment | undefined = 'notReported';
+  let attach = Promise.withResolvers<AttachedVolume>();
+  const released: string[] = [];
+  const attachedVolumes: AttachedVolumes = {
+    pending: () => pending,
+    waitUntilAttached: async (_id, signal) => {
+      signal.addEventListener('abort', () => {
+        pending = 'notReported'; // the use ends with the wait
+        attach.reject(signal.reason);
+      });
+      return attach.promise;
+    },
+    release: (id) => void released.push(id),
+  };
+  const waits = new VolumeWaits();
+  const nodeVolumes = new NodeVolumes(async () => []);
+  const set = (next: PendingAttachment | undefined): void => {
+    pending = next;
+    if (!next) attach.resolve({ devicePath: '' });
+    else attach = Promise.withResolvers();
+  };
+  return {
+    attachments: new PodAttachments({ attachedVolumes, nodeVolumes }, waits),
+    waits,
+    nodeVolumes,
+    released,
+    set,
+  };
+}
+
+function waiting(isReported: boolean) {
+  const cause = { kind: 'volumeNotAttached', persistentVolume: 'pv-1', isReported };
+  return [{ kind: 'volumeFailed', volume: 'data', cause }];
+}
+
+test('PodAttachments shows what a volume waits for', async () => {
+  const { attachments, waits, set } = world();
+  const wait = attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, FOREVER);
+  assert.deepEqual(waits.of('u1'), waiting(false));
+  set(undefined);
+  await wait;
+  assert.deepEqual(waits.of('u1'), []);
+});
+
+test('PodAttachments has the cause in the error of a wait that took too long', async () => {
+  const { attachments, set } = world();
+  const { clock } = createMemoryHost();
+  set('notAttached');
+  const wait = attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, clock.deadline(1000));
+  const [expected] = waiting(true);
+  await clock.runUntil(assert.rejects(wait, { podCause: expected?.cause }));
+});
+
+test('PodAttachments does not wait for a volume that is set up already', async () => {
+  const { attachments, set } = world();
+  set('notAttached');
+  const wait = async (): Promise<unknown> => attachments.forVolume('u1', SPEC, true).waitUntilAttached(ID, FOREVER);
+  await assert.rejects(wait, { message: 'Volume not attached according to node status for volume "pv-1"' });
+});
+
+test('PodAttachments releases the volume of a pod that never mounted it', async () => {
+  const { attachments, released, set } = world();
+  set(undefined);
+  await attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, FOREVER);
+  await attachments.forVolume('u2', SPEC, false).waitUntilAttached(ID, FOREVER);
+  await attachments.release('u1', FOREVER);
+  assert.deepEqual(released, []);
+  await attachments.release('u2', FOREVER);
+  assert.deepEqual(released, [ID]);
+});
+
+test('PodAttachments keeps a volume that another pod has mounted', async () => {
+  const { attachments, nodeVolumes, released, set } = world();
+  set(undefined);
+  await nodeVolumes.use({ id: ID, podUid: 'u2' }, async () => undefined, FOREVER);
+  await attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, FOREVER);
+  await attachments.release('u1', FOREVER);
+  assert.deepEqual(released, []);
+});
