@@ -5,6 +5,7 @@ import type { PodClaims } from '../objects/pod-claims.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
+import { waitForAll } from '../sync/wait-for-all.ts';
 import { mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { releaseVolumes } from './release-volumes.ts';
@@ -109,6 +110,13 @@ export class PodVolumes implements PodStep {
     await releaseVolumes(uid, this.#deps, signal);
   }
 
+  /** Removes what earlier processes left of volumes that no pod uses. Pods may be prepared and released meanwhile. */
+  async removeOrphans(signal: AbortSignal): Promise<void> {
+    await waitForAll(
+      this.#deps.plugins.map((plugin) => plugin.removeOrphans?.(this.#deps, signal) ?? Promise.resolve()),
+    );
+  }
+
   #of(uid: string): ReadonlyMap<string, PodVolume> {
     return this.#ready.get(uid) ?? new Map();
   }
@@ -128,6 +136,7 @@ export class PodVolumes implements PodStep {
       try {
         return { spec, kind: 'block', device: await plugin.mapDevice(setup, this.#deps, signal) };
       } catch (error) {
+        signal.throwIfAborted();
         throw mountError(spec, error);
       }
     }
@@ -136,6 +145,7 @@ export class PodVolumes implements PodStep {
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled }, isStale: false };
     } catch (error) {
+      signal.throwIfAborted();
       throw mountError(spec, error);
     }
   }
