@@ -6,6 +6,7 @@ import { type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
+import { waitForAll } from '../sync/wait-for-all.ts';
 import { mountError, mountTimedOut, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { PodAttachments } from './pod-attachments.ts';
@@ -120,6 +121,13 @@ export class PodVolumes implements PodStep {
     for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
     await releaseVolumes(uid, this.#deps, signal);
     await this.#attachments.release(uid, signal);
+  }
+
+  /** Removes what earlier processes left of volumes that no pod uses. Pods may be prepared and released meanwhile. */
+  async removeOrphans(signal: AbortSignal): Promise<void> {
+    await waitForAll(
+      this.#deps.plugins.map((plugin) => plugin.removeOrphans?.(this.#deps, signal) ?? Promise.resolve()),
+    );
   }
 
   #of(uid: string): ReadonlyMap<string, PodVolume> {

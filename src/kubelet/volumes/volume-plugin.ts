@@ -105,6 +105,8 @@ export interface VolumePlugin {
   unmapDevice?(volume: VolumeOnDisk, deps: VolumePluginDeps, signal: AbortSignal): Promise<void>;
   /** The volume of the node that this volume of a pod uses. */
   nodeVolumeOf?(volume: VolumeOnDisk, deps: Pick<VolumePluginDeps, 'fs'>): Promise<NodeVolumeUse['id'] | undefined>;
+  /** Removes what an earlier process left of volumes of the node that no pod uses. Repeated until it succeeds. */
+  removeOrphans?(deps: VolumePluginDeps, signal: AbortSignal): Promise<void>;
   forget?(podUid: string, deps: VolumePluginDeps): void;
 }
 

@@ -34,14 +34,14 @@ export async function inStep<T>(step: VolumeStep, work: () => Promise<T>, signal
 
 /**
  * Throws `kubernetes.io/csi: WHAT: …` with a typed cause for a driver that is not registered. The pod is woken when it
- * registers.
+ * registers; an empty `podUid` is work for the node.
  */
 export function findDriver({ drivers, uses }: CsiDeps, name: string, podUid: string, what: string): CsiDriver {
   try {
     return drivers.driver(name);
   } catch (error) {
     const isMissing = error instanceof CsiDriverNotFoundError;
-    if (isMissing) uses.waitForDriver(name, podUid);
+    if (isMissing && podUid !== '') uses.waitForDriver(name, podUid);
     const podCause = isMissing ? ({ kind: 'csiDriverNotRegistered', driver: name } as const) : undefined;
     throw new CausedError(`${CSI_PLUGIN}: ${what}: ${errorText(error)}`, podCause, { cause: error });
   }

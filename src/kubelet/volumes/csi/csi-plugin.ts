@@ -8,6 +8,7 @@ import { podVolumePaths, podVolumePathsIn } from './csi-paths.ts';
 import { CSI_PLUGIN, type CsiVolume, csiVolumeOf, type PersistentCsiVolume } from './csi-volume.ts';
 import { needsAttach, needsRepublish } from './driver-object.ts';
 import { makeFolder, publishVolume } from './publish-volume.ts';
+import { removeOrphans } from './remove-orphans.ts';
 import { stageVolume } from './stage-volume.ts';
 import { tearDownVolume } from './tear-down-volume.ts';
 import { idOf, loadVolumeData } from './volume-data.ts';
@@ -31,9 +32,11 @@ export function csiPlugin(csi: CsiDeps): VolumePlugin {
     setUp: (setup, deps, signal) => setUpVolume(setup, { ...deps, csi }, signal),
     tearDown: (volume, deps, signal) => tearDownVolume(volume, { ...deps, csi }, signal),
     async nodeVolumeOf({ path }, { fs }) {
-      const data = await loadVolumeData(podVolumePathsIn(path).data, fs);
+      // The volumes of other pods do not depend on a file that cannot be read; the mount of its pod keeps it staged.
+      const data = await loadVolumeData(podVolumePathsIn(path).data, fs).catch(() => undefined);
       return data && idOf(data);
     },
+    removeOrphans: (deps, signal) => removeOrphans({ ...deps, csi }, signal),
     forget(podUid, { attachedVolumes }) {
       for (const id of csi.uses.forget(podUid)) attachedVolumes.release(id);
     },

@@ -85,6 +85,12 @@ export function volumeId(driver: string, handle: string): string {
   return `${CSI_PLUGIN}/${driver}^${handle}`;
 }
 
+/** The parts of a unique volume name; names of drivers have no `^`. */
+export function volumeOfId(id: string): { readonly driver: string; readonly handle: string } {
+  const end = id.indexOf('^');
+  return { driver: id.slice(CSI_PLUGIN.length + 1, end), handle: id.slice(end + 1) };
+}
+
 /** The name of the VolumeAttachment of a volume. */
 export function attachmentName(handle: string, driver: string, nodeName: string): string {
   return `csi-${sha256(`${handle}${driver}${nodeName}`)}`;

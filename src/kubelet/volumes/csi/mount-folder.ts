@@ -36,10 +36,15 @@ async function mountsAt(path: string, { fs, mounts }: Deps): Promise<readonly Mo
 
 /** Removes the mount point, then `vol_data.json`, then the folder. A folder with a mount stays. */
 export async function removeMountFolder(paths: MountFolder, deps: Deps): Promise<void> {
-  if (await isMounted(paths.mount, deps)) return;
+  if (await removeMountFiles(paths, deps)) await removeOne(paths.folder, 'delete volume path', deps);
+}
+
+/** The same without the folder. `false`: it has a mount, and nothing was removed. */
+export async function removeMountFiles(paths: Omit<MountFolder, 'folder'>, deps: Deps): Promise<boolean> {
+  if (await isMounted(paths.mount, deps)) return false;
   await removeMountPoint(paths, deps);
   await removeOne(paths.data, 'delete volume data file', deps);
-  await removeOne(paths.folder, 'delete volume path', deps);
+  return true;
 }
 
 /** A driver should have removed it. Files in it are not the agent's to remove. */

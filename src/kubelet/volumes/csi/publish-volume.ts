@@ -9,7 +9,7 @@ import { type PodVolumePaths, podVolumePaths, stagingPaths } from './csi-paths.t
 import { publishRequest } from './csi-requests.ts';
 import { CSI_PLUGIN, type CsiVolume } from './csi-volume.ts';
 import { changesGroup, checkLifecycle, type DriverObject, fsGroupPolicyOf, podInfo } from './driver-object.ts';
-import { removeMountFolder } from './mount-folder.ts';
+import { removeMountFiles } from './mount-folder.ts';
 import { podVolumeData, saveVolumeData } from './volume-data.ts';
 
 type Strings = Readonly<Record<string, string>>;
@@ -54,8 +54,9 @@ export async function publishVolume(
     const target = { staging, target: paths.mount };
     await driver.publishVolume(publishRequest(volume, target, volumeContext, context), signal);
   } catch (error) {
-    // What the pod already has is not removed because it could not be published again.
-    if (isNew && error instanceof PluginError && isFinalCsiError(error)) await removeMountFolder(paths, deps);
+    // What the pod already has is not removed because it could not be published again. The folder stays: the volume is
+    // still staged for the pod.
+    if (isNew && error instanceof PluginError && isFinalCsiError(error)) await removeMountFiles(paths, deps);
     throw error;
   }
   if (fsGroup === undefined || capabilities.has('VOLUME_MOUNT_GROUP') || !changesGroup(volume, policy)) return;

@@ -13,6 +13,12 @@ import { loadVolumeData, saveVolumeData, stagedVolumeData } from './volume-data.
 
 type Strings = Readonly<Record<string, string>>;
 
+/** What is known of a volume that may be staged. */
+export interface StagedVolume {
+  readonly driver: string;
+  readonly handle: string;
+}
+
 const FOLDER_MODE = 0o750;
 
 /** Stages the volume for its first pod. The other pods share it. kubelet's `MountDevice`. */
@@ -78,7 +84,7 @@ async function mountDevice(
 
 /** Unstages the volume unless another pod uses it. kubelet's `UnmountDevice`. */
 export async function unstageVolume(
-  volume: { readonly driver: string; readonly handle: string },
+  volume: StagedVolume,
   podUid: string,
   deps: CsiPluginDeps,
   signal: AbortSignal,
@@ -90,7 +96,7 @@ export async function unstageVolume(
 }
 
 async function unmountDevice(
-  { driver: driverName, handle }: { readonly driver: string; readonly handle: string },
+  { driver: driverName, handle }: StagedVolume,
   podUid: string,
   deps: CsiPluginDeps,
   signal: AbortSignal,

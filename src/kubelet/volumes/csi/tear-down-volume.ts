@@ -2,9 +2,10 @@ import type { VolumeOnDisk } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver } from './csi-errors.ts';
 import { type PodVolumePaths, podVolumePathsIn } from './csi-paths.ts';
-import { CSI_PLUGIN } from './csi-volume.ts';
+import { CSI_PLUGIN, volumeOfId } from './csi-volume.ts';
 import { isMounted, removeMountFolder, removeMountPoint, unmountAll } from './mount-folder.ts';
 import { unstageVolume } from './stage-volume.ts';
+import { stopUsing } from './stop-using.ts';
 import { idOf, type KnownVolume, loadVolumeData } from './volume-data.ts';
 
 /**
@@ -19,11 +20,8 @@ export async function tearDownVolume(volume: VolumeOnDisk, deps: CsiPluginDeps, 
   if (data) await unpublish(data, volume.podUid, paths, deps, signal);
   csi.uses.setPublished(volume, false);
   if (id !== undefined) {
-    await unstageVolume(data ?? partsOf(id), volume.podUid, deps, signal);
-    csi.uses.remove(volume);
-    if (!csi.uses.isNeeded(id) && (await deps.nodeVolumes.usersOf(id, signal)).size === 0) {
-      deps.attachedVolumes.release(id);
-    }
+    await unstageVolume(data ?? volumeOfId(id), volume.podUid, deps, signal);
+    await stopUsing({ ...volume, id }, deps, signal);
   }
   await removeMountFolder(paths, deps);
 }
@@ -67,10 +65,4 @@ async function unpublish(
     },
     signal,
   );
-}
-
-/** `kubernetes.io/csi/driver^handle`; names of drivers have no `^`. */
-function partsOf(id: string): { readonly driver: string; readonly handle: string } {
-  const end = id.indexOf('^');
-  return { driver: id.slice(CSI_PLUGIN.length + 1, end), handle: id.slice(end + 1) };
 }
