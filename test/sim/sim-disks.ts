@@ -54,7 +54,7 @@ export class SimDisks {
 
   /** Creates the bound claims of all namespaces. */
   async prepare(api: ApiServer): Promise<void> {
-    const driver = { metadata: { name: CSI_DRIVER }, spec: { attachRequired: false, volumeLifecycleModes: ['Persistent'] } };
+    const driver = { metadata: { name: CSI_DRIVER }, spec: { attachRequired: false } };
     await api.create({ resource: 'csidrivers', namespace: '', name: CSI_DRIVER }, driver, FOREVER);
     for (const namespace of NAMESPACES) for (const name of DISKS) await bindClaim(api, namespace, name);
   }

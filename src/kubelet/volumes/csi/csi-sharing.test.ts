@@ -140,6 +140,7 @@ function attachments(isAttached: () => boolean): AttachedVolumes & { readonly lo
       if (isAttached()) return { devicePath: '' };
       return new Promise((_, reject) => until.addEventListener('abort', () => reject(until.reason)));
     },
+    pending: () => (isAttached() ? undefined : 'notAttached'),
     release: (id) => void log.push(`release ${id}`),
   };
 }
