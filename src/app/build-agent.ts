@@ -41,7 +41,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const eventWriter = buildEventWriter(parts, events);
   const node = buildNode(parts, facts, { health, events: eventWriter });
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
-  const cluster = buildObjects(parts, { signals, node }, life.signal);
+  const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const pods = buildPods(
     parts,

@@ -39,7 +39,7 @@ export function buildPodSteps(
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
-  const { objects, tokens } = cluster;
+  const { objects, tokens, trustBundles, podCertificates } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
@@ -58,6 +58,8 @@ export function buildPodSteps(
     settings,
     objects,
     tokens,
+    trustBundles,
+    podCertificates,
     events,
     allocatable,
     tmpfsNoswap,

@@ -43,8 +43,9 @@ export class MemorySigningKeys implements SigningKeys {
     const pair = createECDH(name);
     pair.setPrivateKey(scalar);
     const point = pair.getPublicKey(); // 4, then both coordinates
-    const [x, y] = [point.subarray(1, 1 + bytes), point.subarray(1 + bytes)].map((each) => each.toString('base64url'));
-    const key = { kty: 'EC', crv, x, y, d: Buffer.from(scalar).toString('base64url') };
+    const text = (number: Uint8Array): string => Buffer.from(number).toString('base64url');
+    const [x, y] = [text(point.subarray(1, 1 + bytes)), text(point.subarray(1 + bytes))];
+    const key = { kty: 'EC', crv, x, y, d: text(scalar) };
     return createPrivateKey({ key, format: 'jwk' });
   }
 }

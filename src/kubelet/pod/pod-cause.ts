@@ -21,18 +21,8 @@ type ObjectKind = 'configmap' | 'secret';
 /** Why a projected source of the cluster cannot be used on this node at all. */
 export type SourceUnavailable = 'standalone' | 'gateOff' | 'notServed';
 
-/** Why work for a pod failed, where the agent itself found the cause. Errors of the runtime have only their text. */
-export type ErrorCause =
-  /** The step was abandoned because the pod is to end; nothing failed. */
-  | { readonly kind: 'podEnding' }
-  | { readonly kind: 'networkNotReady' }
-  | { readonly kind: 'runtimeClassNotFound'; readonly name: string }
-  | { readonly kind: 'userNamespacesUnsupported' }
-  | { readonly kind: 'objectNotFound'; readonly object: ObjectKind; readonly name: string }
-  /** The API server has not returned the object yet. */
-  | { readonly kind: 'objectNotSynced'; readonly object: ObjectKind }
-  | { readonly kind: 'servicesNotSynced' }
-  | { readonly kind: 'keyNotFound'; readonly object: ObjectKind; readonly name: string; readonly key: string }
+/** Why a projected source that only a cluster provides has no content. */
+export type SourceCause =
   | { readonly kind: 'trustBundleNotFound'; readonly name: string }
   | { readonly kind: 'trustBundlesNotFound'; readonly signer: string }
   | { readonly kind: 'trustBundlesNotSynced' }
@@ -52,7 +42,21 @@ export type ErrorCause =
       readonly reason: string;
       readonly message: string;
     }
-  | { readonly kind: 'podCertificatesUnavailable'; readonly why: Exclude<SourceUnavailable, 'notServed'> }
+  | { readonly kind: 'podCertificatesUnavailable'; readonly why: Exclude<SourceUnavailable, 'notServed'> };
+
+/** Why work for a pod failed, where the agent itself found the cause. Errors of the runtime have only their text. */
+export type ErrorCause =
+  /** The step was abandoned because the pod is to end; nothing failed. */
+  | { readonly kind: 'podEnding' }
+  | { readonly kind: 'networkNotReady' }
+  | { readonly kind: 'runtimeClassNotFound'; readonly name: string }
+  | { readonly kind: 'userNamespacesUnsupported' }
+  | { readonly kind: 'objectNotFound'; readonly object: ObjectKind; readonly name: string }
+  /** The API server has not returned the object yet. */
+  | { readonly kind: 'objectNotSynced'; readonly object: ObjectKind }
+  | { readonly kind: 'servicesNotSynced' }
+  | { readonly kind: 'keyNotFound'; readonly object: ObjectKind; readonly name: string; readonly key: string }
+  | SourceCause
   /** A file of environment variables is missing or cannot be parsed. */
   | { readonly kind: 'envFileInvalid' }
   /** `runAsNonRoot` is set, and the spec or the image makes the container root. */

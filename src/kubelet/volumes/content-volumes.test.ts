@@ -7,9 +7,11 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { PodEvents } from '../events/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { ObjectError } from '../objects/pod-objects.ts';
+import { noPodCertificates } from '../pod-certificates/pod-certificates.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { NO_TOKENS } from '../tokens/pod-tokens.ts';
+import { noTrustBundles } from '../trust-bundles/trust-bundles.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
@@ -35,7 +37,18 @@ function machine(given: Partial<PodVolumesDeps> = {}) {
   const events = new PodEvents(host.clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
-  const deps = { ...host, settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable, ...given };
+  const deps = {
+    ...host,
+    settings,
+    tmpfsNoswap: false,
+    objects,
+    tokens: NO_TOKENS,
+    trustBundles: noTrustBundles('standalone'),
+    podCertificates: noPodCertificates('standalone'),
+    events,
+    allocatable,
+    ...given,
+  };
   return { ...host, recorded, set, volumes: new PodVolumes(deps) };
 }
 
@@ -156,9 +169,17 @@ const faults: Record<string, { volume: Volume; fault: string }> = {
     volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'a', path: '../../../x' }] } },
     fault: "invalid path: must not contain '..': ../../../x",
   },
-  'an unsupported source': {
-    volume: { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca.crt' } }] } },
-    fault: 'source clusterTrustBundle is not supported yet',
+  'a trust bundle and a certificate without an API server': {
+    volume: {
+      name: 'v',
+      projected: {
+        sources: [
+          { clusterTrustBundle: { name: 'corp', path: 'ca.crt' } },
+          { podCertificate: { signerName: 'a/b', keyType: 'ED25519', keyPath: 'key' } },
+        ],
+      },
+    },
+    fault: '[ClusterTrustBundle projection is not supported in static kubelet mode, unimplemented]',
   },
   'a token without an API server, beside another error': {
     volume: {

@@ -5,9 +5,11 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { MountRequest } from '../../host/mounts.ts';
 import { PodEvents } from '../events/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
+import { noPodCertificates } from '../pod-certificates/pod-certificates.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { NO_TOKENS } from '../tokens/pod-tokens.ts';
+import { noTrustBundles } from '../trust-bundles/trust-bundles.ts';
 import { memoryVolumeBytes } from './empty-dir.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
 
@@ -26,7 +28,16 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
   const events = new PodEvents(clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
-  const own = { settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable: { memory: '1Gi' } };
+  const own = {
+    settings,
+    tmpfsNoswap: false,
+    objects,
+    tokens: NO_TOKENS,
+    trustBundles: noTrustBundles('standalone'),
+    podCertificates: noPodCertificates('standalone'),
+    events,
+    allocatable: { memory: '1Gi' },
+  };
   const deps = { ...host, ...own, ...given };
   return { fs, mounts, objects, recorded, volumes: new PodVolumes(deps) };
 }

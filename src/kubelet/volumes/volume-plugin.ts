@@ -5,7 +5,9 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import type { Random } from '../../host/random.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
+import type { PodCertificates } from '../pod-certificates/pod-certificates.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
+import type { TrustBundles } from '../trust-bundles/trust-bundles.ts';
 
 /** A volume as containers mount it. */
 export interface HostVolume {
@@ -45,6 +47,8 @@ export interface VolumePluginDeps {
   readonly random: Random;
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly podCertificates: PodCertificates;
   /** The node's allocatable resources: shown for limits that a container does not set. */
   readonly allocatable: ResourceList;
   readonly settings: {
