@@ -7,9 +7,11 @@ import { EventWriter } from '../kubelet/events/event-writer.ts';
 import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
+import { ClusterClaims } from '../kubelet/objects/cluster-claims.ts';
 import { ClusterObjects, type ClusterObjectsDeps } from '../kubelet/objects/cluster-objects.ts';
 import { type ChangeDetection, FetchedObjects, objectTtlMs } from '../kubelet/objects/fetched-objects.ts';
 import { ManifestObjects } from '../kubelet/objects/manifest-objects.ts';
+import { NO_CLAIMS, type PodClaims } from '../kubelet/objects/pod-claims.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
@@ -59,6 +61,7 @@ export interface AgentObjects {
   readonly tokens: PodTokens;
   readonly trustBundles: TrustBundles;
   readonly podCertificates: PodCertificates;
+  readonly claims: PodClaims;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -96,6 +99,7 @@ export function buildObjects(
     tokens: new ServiceAccountTokens(deps, life),
     trustBundles: clusterTrustBundleProjection ? new ClusterTrustBundles(deps, life) : noTrustBundles('gateOff'),
     podCertificates: certificates ?? noPodCertificates('gateOff'),
+    claims: new ClusterClaims(api),
     runtimeClasses,
     services,
     parts: [
@@ -123,6 +127,7 @@ function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string)
     tokens: NO_TOKENS,
     trustBundles: noTrustBundles('standalone'),
     podCertificates: noPodCertificates('standalone'),
+    claims: NO_CLAIMS,
     runtimeClasses,
     services: undefined,
     parts: [],

@@ -6,17 +6,16 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { PodEvents } from '../events/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { NO_TOKENS } from '../tokens/pod-tokens.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
+import { volumeDeps } from './volumes.fixture.ts';
 
 const signal = new AbortController().signal;
 
 function machine(given: Pick<PodVolumesDeps, 'trustBundles' | 'podCertificates'>) {
   const host = createMemoryHost();
   const objects = new ManifestObjects({ onChange: () => undefined });
-  const settings = { rootDir: '/k', memoryCapacityBytes: 1024 ** 3 };
-  const own = { settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, allocatable: {} };
-  return { ...host, volumes: new PodVolumes({ ...host, ...own, events: new PodEvents(host.clock), ...given }) };
+  const events = new PodEvents(host.clock);
+  return { ...host, volumes: new PodVolumes({ ...volumeDeps(host, { rootDir: '/k', objects, events }), ...given }) };
 }
 
 function podWithCertificates(spec: Partial<PodSpec> = {}): Pod {

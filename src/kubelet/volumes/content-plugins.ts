@@ -32,14 +32,14 @@ const IN_MEMORY: EmptyDirVolumeSource = { medium: 'Memory' };
 export const configMapPlugin = contentPlugin({
   name: 'kubernetes.io/configmap',
   medium: ON_DISK,
-  source: ({ name, configMap }) =>
+  source: ({ volume: { name, configMap } }) =>
     configMap && { volume: name, defaultMode: configMap.defaultMode, sources: [{ configMap }] },
 });
 
 export const secretPlugin = contentPlugin({
   name: 'kubernetes.io/secret',
   medium: IN_MEMORY,
-  source: ({ name, secret }) =>
+  source: ({ volume: { name, secret } }) =>
     secret && {
       volume: name,
       defaultMode: secret.defaultMode,
@@ -50,20 +50,20 @@ export const secretPlugin = contentPlugin({
 export const downwardApiPlugin = contentPlugin({
   name: 'kubernetes.io/downward-api',
   medium: IN_MEMORY,
-  source: ({ name, downwardAPI }) =>
+  source: ({ volume: { name, downwardAPI } }) =>
     downwardAPI && { volume: name, defaultMode: downwardAPI.defaultMode, sources: [{ downwardAPI }] },
 });
 
 export const projectedPlugin = contentPlugin({
   name: 'kubernetes.io/projected',
   medium: IN_MEMORY,
-  source: ({ name, projected }) =>
+  source: ({ volume: { name, projected } }) =>
     projected && {
       volume: name,
       defaultMode: projected.defaultMode,
       sources: (projected.sources ?? []).filter(hasType),
     },
-  tearDown(podUid, { tokens, trustBundles, podCertificates }) {
+  forget(podUid, { tokens, trustBundles, podCertificates }) {
     for (const each of [tokens, trustBundles, podCertificates]) each.forget(podUid);
   },
 });
@@ -73,7 +73,7 @@ function hasType(source: VolumeProjection): boolean {
   return Object.values(source).some((part) => part !== undefined);
 }
 
-interface ContentPluginSpec extends Pick<VolumePlugin, 'name' | 'tearDown'> {
+interface ContentPluginSpec extends Pick<VolumePlugin, 'name' | 'forget'> {
   readonly medium: EmptyDirVolumeSource;
   readonly source: VolumePluginSpec<ContentSpec>['source'];
 }
