@@ -82,6 +82,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     health,
     images,
     reports,
+    podCertificates: cluster.podCertificates,
   });
 }
 

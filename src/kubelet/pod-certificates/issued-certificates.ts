@@ -3,17 +3,10 @@ import type { ApiServer } from '../api-client/api-server.ts';
 import { type ObjectChange, type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import { metricsState } from './certificate-state.ts';
 import { ManagedCertificate, type ManagedCertificateDeps } from './managed-certificate.ts';
-import type { CertificateSource, PodCertificates, PodCredentials } from './pod-certificates.ts';
+import type { CertificateCount, CertificateSource, PodCertificates, PodCredentials } from './pod-certificates.ts';
 
 export interface IssuedCertificatesDeps extends Omit<ManagedCertificateDeps, 'find' | 'api'>, ReflectorDeps {
   readonly api: Pick<ApiServer, 'get' | 'create' | 'list' | 'watch'>;
-}
-
-/** The number of certificates of one signer in one state. */
-export interface CertificateCount {
-  readonly signerName: string;
-  readonly state: string;
-  readonly count: number;
 }
 
 /**
@@ -72,7 +65,6 @@ export class IssuedCertificates implements PodCertificates {
     this.#pods.delete(uid);
   }
 
-  /** For kubelet's metric of pod certificates. */
   counts(): readonly CertificateCount[] {
     const counts = new Map<string, CertificateCount>();
     for (const { certificates } of this.#pods.values()) {

@@ -16,6 +16,14 @@ export interface PodCredentials {
   readonly chain: string;
 }
 
+/** The number of certificates of one signer in one state. */
+export interface CertificateCount {
+  readonly signerName: string;
+  /** `fresh`, `overdue_for_refresh`, `expired`, `not_yet_issued`, `denied` or `failed`. */
+  readonly state: string;
+  readonly count: number;
+}
+
 /** The certificates of pods. Keys never leave memory, except into the volume of the pod. */
 export interface PodCertificates {
   /**
@@ -25,6 +33,7 @@ export interface PodCertificates {
   credentials(pod: Pod, source: CertificateSource, signal: AbortSignal): Promise<PodCredentials>;
   /** Called when no container of the pod runs any more. */
   forget(uid: string): void;
+  counts(): readonly CertificateCount[];
 }
 
 /** The credentials of a pod are not available. The message is kubelet's. */
@@ -39,5 +48,6 @@ export function noPodCertificates(why: Exclude<SourceUnavailable, 'notServed'>):
       throw new PodCertificateError('unimplemented', { kind: 'podCertificatesUnavailable', why });
     },
     forget() {},
+    counts: () => [],
   };
 }

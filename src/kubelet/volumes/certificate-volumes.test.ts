@@ -57,6 +57,7 @@ function issuer() {
         return { key: state.key, chain: state.chain };
       },
       forget,
+      counts: () => [],
     },
   };
   return { state, given, forgotten, asked };
