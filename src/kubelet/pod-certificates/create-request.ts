@@ -1,13 +1,16 @@
 import { Buffer } from 'node:buffer';
 import type { Pod, PodCertificateProjection, PodCertificateRequest } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import { KEY_TYPES, type KeyType, type SigningKeys } from '../../host/signing-keys.ts';
+import type { Semaphore } from '../../base/semaphore.ts';
+import { KEY_TYPES, type KeyType, type SigningKey, type SigningKeys } from '../../host/signing-keys.ts';
 import type { ApiServer } from '../api-client/api-server.ts';
 import { stubCertificateRequest } from '../certificates/certificate-request.ts';
 
 export interface CreateRequestDeps {
   readonly api: Pick<ApiServer, 'get' | 'create'>;
   readonly keys: Pick<SigningKeys, 'generateOfType'>;
+  /** Limits the keys that are generated at once: they occupy the threads that files need too. */
+  readonly keyGeneration: Semaphore;
   readonly nodeName: string;
   /** `undefined` while the node object is not known. */
   readonly nodeUid: () => string | undefined;
@@ -34,7 +37,7 @@ export async function createPodCertificateRequest(
   if (nodeUid === undefined) {
     throw new Error(`while getting node object from local cache: node ${JSON.stringify(deps.nodeName)} not found`);
   }
-  const key = await during('while generating keypair', generateKey(projection.keyType, deps.keys));
+  const key = await during('while generating keypair', generateKey(projection.keyType, deps, signal));
   const wanted = requestObject(pod, projection, {
     serviceAccountUID: account.metadata.uid ?? '',
     nodeName: deps.nodeName,
@@ -46,9 +49,13 @@ export async function createPodCertificateRequest(
   return { request, key: key.pem };
 }
 
-async function generateKey(type: string, keys: CreateRequestDeps['keys']): ReturnType<SigningKeys['generateOfType']> {
+async function generateKey(
+  type: string,
+  { keys, keyGeneration }: CreateRequestDeps,
+  signal: AbortSignal,
+): Promise<SigningKey> {
   if (!isKeyType(type)) throw new Error(`unknown key type ${JSON.stringify(type)}`);
-  return keys.generateOfType(type);
+  return keyGeneration.run(() => keys.generateOfType(type), signal);
 }
 
 function isKeyType(type: string): type is KeyType {

@@ -5,7 +5,7 @@ import { silentLog } from '../../base/log.ts';
 import { pemText } from '../../base/pem.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { readSigningKey } from '../../host/signing-keys.ts';
+import { readSigningKey, type SigningKey } from '../../host/signing-keys.ts';
 import { ApiError } from '../api-client/api-server.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { readCertificateRequest } from '../certificates/certificate-request.ts';
@@ -49,12 +49,14 @@ async function setUp({ nodeUid }: { readonly nodeUid: string | undefined } = { n
   events.subscribe(({ metadata }, { type, reason, message }) =>
     recorded.push(`${metadata.name}: ${type} ${reason}: ${message}`),
   );
+  type Generation = (generate: () => Promise<SigningKey>) => Promise<SigningKey>;
+  let generation: Generation = (generate) => generate();
   const life = new AbortController();
   const node = { uid: nodeUid };
   const certificates = new IssuedCertificates(
     {
       api,
-      keys,
+      keys: { generateOfType: (keyType) => generation(() => keys.generateOfType(keyType)) },
       nodeName: 'box',
       nodeUid: () => node.uid,
       events,
@@ -77,6 +79,9 @@ async function setUp({ nodeUid }: { readonly nodeUid: string | undefined } = { n
     recorded,
     certificates,
     node,
+    slowKeys(slow: Generation): void {
+      generation = slow;
+    },
     account: accountObject,
     requests,
     remove: (request: PodCertificateRequest) => api.direct.delete(keyOf(request), {}, FOREVER),
@@ -172,6 +177,23 @@ test('each source has a key and a request of its own', async () => {
   assert.notEqual(one?.spec.stubPKCS10Request, two?.spec.stubPKCS10Request);
   assert.deepEqual(others, []);
   assert.deepEqual(it.certificates.counts(), [{ signerName: SIGNER, state: 'not_yet_issued', count: 2 }]);
+});
+
+test('keys are generated one at a time', async () => {
+  await using it = await setUp();
+  let running = 0;
+  const most: number[] = [];
+  it.slowKeys(async (generate) => {
+    most.push(++running);
+    await it.clock.sleep(100, FOREVER);
+    running--;
+    return generate();
+  });
+  const volumes = ['a', 'b', 'c'];
+  for (const volume of volumes) void it.certificates.credentials(POD, { ...SOURCE, volume }, FOREVER).catch(() => {});
+  await it.clock.advance(1_000);
+  assert.deepEqual(most, [1, 1, 1]);
+  assert.equal((await it.requests()).length, 3);
 });
 
 for (const [type, event] of [

@@ -1,11 +1,14 @@
 import type { Pod, PodCertificateRequest } from '../../api/generated/core-v1.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { ApiServer } from '../api-client/api-server.ts';
 import { type ObjectChange, type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
 import { metricsState } from './certificate-state.ts';
 import { ManagedCertificate, type ManagedCertificateDeps } from './managed-certificate.ts';
 import type { CertificateCount, CertificateSource, PodCertificates, PodCredentials } from './pod-certificates.ts';
 
-export interface IssuedCertificatesDeps extends Omit<ManagedCertificateDeps, 'find' | 'api'>, ReflectorDeps {
+export interface IssuedCertificatesDeps
+  extends Omit<ManagedCertificateDeps, 'find' | 'api' | 'keyGeneration'>,
+    ReflectorDeps {
   readonly api: Pick<ApiServer, 'get' | 'create' | 'list' | 'watch'>;
 }
 
@@ -22,6 +25,8 @@ export class IssuedCertificates implements PodCertificates {
   readonly #life: AbortSignal;
   /** By pod UID, then by volume and source. */
   readonly #pods = new Map<string, PodEntry>();
+  /** One key at a time, as kubelet: after a restart of the agent every pod needs a new one. */
+  readonly #keyGeneration = new Semaphore(1);
   /** By namespace and name. */
   #requests = new Map<string, PodCertificateRequest>();
 
@@ -80,7 +85,11 @@ export class IssuedCertificates implements PodCertificates {
 
   #start(pod: Pod, source: CertificateSource, { end }: PodEntry): ManagedCertificate {
     const find: ManagedCertificateDeps['find'] = (namespace, name) => this.#requests.get(`${namespace}/${name}`);
-    const certificate = new ManagedCertificate(pod, source, { ...this.#deps, find });
+    const certificate = new ManagedCertificate(pod, source, {
+      ...this.#deps,
+      keyGeneration: this.#keyGeneration,
+      find,
+    });
     void certificate.run(AbortSignal.any([this.#life, end.signal]));
     return certificate;
   }
