@@ -150,6 +150,8 @@ describe('trust bundles and certificates of pods', { skip }, () => {
     assert.equal(all, `${key}${chain}`);
     assert.equal(chain, [...pemBlocks(leaf), ...pemBlocks(authority())].map(pemText).join(''));
     assert.ok(new X509Certificate(chain).checkPrivateKey(createPrivateKey(key)));
+    const metrics = await node.plane.kubectl('get', '--raw', `/api/v1/nodes/${NODE}/proxy/metrics`);
+    assert.match(metrics, /^kubelet_podcertificate_states\{signer_name="example.com\/pods",state="fresh"\} 1$/m);
     const stat = ['exec', 'web', '--', 'stat', '-L', '-c', '%a %u %g', '/certs/tls.key'];
     assert.equal(await node.plane.kubectl(...stat), '640 1000 2000\n');
   });
