@@ -30,6 +30,16 @@ test('headers of a block are skipped', () => {
   }
 });
 
+test('a long text without an end is searched in linear time', () => {
+  const begin = '-----BEGIN A-----\n';
+  const texts = [begin, `${begin}x:y\n`, '-----BEGIN A:-----\n', 'x:-----BEGIN A-----\n'].map((each) =>
+    each.repeat(50_000),
+  );
+  for (const text of [...texts, `${begin}${'\n'.repeat(1_000_000)}`, `${begin}${'x:y\n'.repeat(250_000)}`]) {
+    assert.deepEqual(pemBlocks(text), []);
+  }
+});
+
 test('a text without blocks has none, nor has one that is cut', () => {
   for (const text of ['', 'x', pemText({ label: 'A', der: Uint8Array.of(1) }).slice(0, -5)]) {
     assert.deepEqual(pemBlocks(text), []);

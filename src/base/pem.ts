@@ -6,7 +6,7 @@ export interface PemBlock {
 }
 
 /** Header lines have a colon, and may have dashes, unlike the rest. Linear: no header line begins a block. */
-const BLOCK = /^-----BEGIN ([^-\n]+)-----\s+((?:(?!-----)[^\n:]*:[^\n]*\n)*)([^-:]+)-----END \1-----/gm;
+const BLOCK = /^-----BEGIN ([^-\n]+)-----(?:\r\n|\s)((?:(?!-----)[^\n:]*:[^\n]*\n)*)([^-:]+)-----END \1-----/gm;
 const LINE = /.{1,64}/g;
 
 /** All blocks in order, without their headers; text between them is ignored. */
