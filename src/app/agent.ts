@@ -62,6 +62,10 @@ export interface AgentSettings {
   readonly envFiles?: boolean | undefined;
   /** The feature gate ContainerStopSignals; absent: off. */
   readonly containerStopSignals?: boolean | undefined;
+  /** The feature gate ClusterTrustBundleProjection; absent: off. */
+  readonly clusterTrustBundleProjection?: boolean | undefined;
+  /** The feature gate PodCertificateRequest; absent: off. */
+  readonly podCertificateRequest?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */

@@ -45,7 +45,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
   const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
-  const cluster = buildObjects(parts, { signals, node }, life.signal);
+  const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
   const pods = buildPods(
@@ -96,6 +96,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     health,
     images,
     reports,
+    podCertificates: cluster.podCertificates,
   });
 }
 

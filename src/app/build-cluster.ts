@@ -15,6 +15,8 @@ import { NO_CLAIMS, type PodClaims } from '../kubelet/objects/pod-claims.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
+import { IssuedCertificates } from '../kubelet/pod-certificates/issued-certificates.ts';
+import { noPodCertificates, type PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
 import type { SourceName } from '../kubelet/sources/pod-source.ts';
 import type { SourceObjects } from '../kubelet/sources/source-objects.ts';
@@ -23,6 +25,8 @@ import { createStatusWriter } from '../kubelet/status/status-writer.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { NO_TOKENS, type PodTokens } from '../kubelet/tokens/pod-tokens.ts';
 import { ServiceAccountTokens } from '../kubelet/tokens/service-account-tokens.ts';
+import { ClusterTrustBundles } from '../kubelet/trust-bundles/cluster-trust-bundles.ts';
+import { noTrustBundles, type TrustBundles } from '../kubelet/trust-bundles/trust-bundles.ts';
 import { couldHaveRunningContainers } from '../kubelet/workers/pod-state-queries.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
@@ -55,6 +59,8 @@ export function buildEventWriter(
 export interface AgentObjects {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly podCertificates: PodCertificates;
   readonly claims: PodClaims;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
@@ -65,21 +71,34 @@ export interface AgentObjects {
   setSourceObjects(source: SourceName, objects: SourceObjects): void;
 }
 
+export interface ObjectsBuildDeps {
+  readonly signals: PodSignals;
+  readonly node: { current(): Node | undefined };
+  readonly events: PodEvents;
+}
+
 export function buildObjects(
   { apiServer, host, log, settings }: AgentParts,
-  { signals, node }: { readonly signals: PodSignals; readonly node: { current(): Node | undefined } },
+  { signals, node, events }: ObjectsBuildDeps,
   life: AbortSignal,
 ): AgentObjects {
-  const { clock, random } = host;
+  const { clock, random, signingKeys: keys } = host;
   const runtimeClasses = new RuntimeClasses({ clock, onChange: (name) => signals.runtimeClassChanged.raise(name) });
   const onChange = (uid: string): void => signals.podObjectChanged.raise(uid);
   if (!apiServer) return manifestObjects(runtimeClasses, onChange);
   const api = withApiTimeouts(apiServer, { clock, random });
   const deps: ClusterObjectsDeps = { api, onChange, clock, random, log };
   const services = new Services(deps);
+  const { nodeName, clusterTrustBundleProjection, podCertificateRequest } = settings;
+  const nodeUid = (): string | undefined => node.current()?.metadata.uid;
+  const certificates = podCertificateRequest
+    ? new IssuedCertificates({ ...deps, events, keys, nodeName, nodeUid }, life)
+    : undefined;
   return {
     objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
     tokens: new ServiceAccountTokens(deps, life),
+    trustBundles: clusterTrustBundleProjection ? new ClusterTrustBundles(deps, life) : noTrustBundles('gateOff'),
+    podCertificates: certificates ?? noPodCertificates('gateOff'),
     claims: new ClusterClaims(api),
     runtimeClasses,
     services,
@@ -90,9 +109,14 @@ export function buildObjects(
         run: (signal) => watchRuntimeClasses(runtimeClasses, deps, signal),
         isEndless: true,
       },
+      ...(certificates ? [podCertificateWatch(certificates)] : []),
     ],
     setSourceObjects() {},
   };
+}
+
+function podCertificateWatch(certificates: IssuedCertificates): Part {
+  return { name: 'pod certificate watch', run: (signal) => certificates.run(signal), isEndless: true };
 }
 
 function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string) => void): AgentObjects {
@@ -101,6 +125,8 @@ function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string)
   return {
     objects,
     tokens: NO_TOKENS,
+    trustBundles: noTrustBundles('standalone'),
+    podCertificates: noPodCertificates('standalone'),
     claims: NO_CLAIMS,
     runtimeClasses,
     services: undefined,

@@ -47,7 +47,7 @@ export function buildPodSteps(
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
-  const { objects, tokens, claims } = cluster;
+  const { objects, tokens, claims, trustBundles, podCertificates } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
@@ -68,6 +68,8 @@ export function buildPodSteps(
     settings,
     objects,
     tokens,
+    trustBundles,
+    podCertificates,
     claims,
     attachedVolumes,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),

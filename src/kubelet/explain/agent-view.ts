@@ -3,6 +3,7 @@ import type { PodEvent } from '../events/pod-events.ts';
 import type { Step } from '../events/timeline.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { ErrorCause } from '../pod/pod-cause.ts';
+import type { CertificateCount } from '../pod-certificates/pod-certificates.ts';
 import type { WorkerProgress } from '../workers/worker-progress.ts';
 
 /** State of a pod worker. */
@@ -52,6 +53,8 @@ export interface AgentView {
   /** Desired pods that `stopPod` has ended. */
   manuallyStopped(): readonly Pod[];
   manifests(): readonly ManifestReport[];
+  /** The certificates of pods that the agent requests and renews. */
+  podCertificates(): readonly CertificateCount[];
   /** Errors of the node as a whole. */
   nodeErrors(): Promise<readonly string[]>;
   /** Disks of the agent without free space, a sentence each. */

@@ -49,6 +49,54 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
       help: 'Its path has a file or a link out of the volume in it, or cannot be written.',
     },
   ],
+  [{ kind: 'trustBundleNotFound', name: 'corp' }, { text: 'needs ClusterTrustBundle "corp", which does not exist' }],
+  [
+    { kind: 'trustBundlesNotFound', signer: 'a/b' },
+    { text: 'needs a ClusterTrustBundle of signer "a/b", and none has the labels it selects' },
+  ],
+  [{ kind: 'trustBundlesNotSynced' }, { text: 'needs a ClusterTrustBundle, and the API server has not answered yet' }],
+  [
+    { kind: 'trustBundlesUnavailable', why: 'gateOff' },
+    {
+      text: 'needs a ClusterTrustBundle',
+      help: 'The feature gate ClusterTrustBundleProjection of this node is off.',
+    },
+  ],
+  [
+    { kind: 'trustBundlesUnavailable', why: 'notServed' },
+    {
+      text: 'needs a ClusterTrustBundle',
+      help: 'The API server does not serve ClusterTrustBundles of certificates.k8s.io/v1beta1.',
+    },
+  ],
+  [
+    { kind: 'podCertificatesUnavailable', why: 'standalone' },
+    { text: 'needs a certificate of a signer', help: 'This node has no API server, which provides it.' },
+  ],
+  [
+    { kind: 'podCertificateNotIssued', signer: 'a/b', request: 'default/req-x' },
+    {
+      text: 'needs a certificate of signer "a/b", which has not issued it yet',
+      help: 'The signer has to answer PodCertificateRequest default/req-x.',
+    },
+  ],
+  [
+    { kind: 'podCertificateNotIssued', signer: 'a/b' },
+    { text: 'needs a certificate of signer "a/b", which is being requested' },
+  ],
+  [
+    { kind: 'podCertificateNotIssued', signer: 'a/b', error: 'while fetching service account: forbidden' },
+    {
+      text: 'needs a certificate of signer "a/b", which cannot be requested: while fetching service account: forbidden',
+    },
+  ],
+  [
+    { kind: 'podCertificateRefused', signer: 'a/b', outcome: 'denied', reason: 'Policy', message: 'not this pod' },
+    {
+      text: 'needs a certificate of signer "a/b", which has denied it (Policy): not this pod',
+      help: 'It is not requested again for this pod; a new pod requests a new one.',
+    },
+  ],
 ];
 
 for (const [cause, description] of configErrors) {

@@ -1,4 +1,5 @@
 import type { ErrorCause } from '../pod/pod-cause.ts';
+import { describeSourceError, isSourceCause } from './describe-source-error.ts';
 import { missingHandler, missingSeccompProfile } from './error-texts.ts';
 
 const OBJECT_KINDS = { configmap: 'ConfigMap', secret: 'Secret' } as const;
@@ -19,6 +20,7 @@ export interface SummarizedError extends ErrorDescription {
  * Returns `undefined` for errors whose own text is plain enough.
  */
 export function describeConfigError(cause: ErrorCause | undefined, error: string): ErrorDescription | undefined {
+  if (isSourceCause(cause)) return describeSourceError(cause);
   switch (cause?.kind) {
     case 'objectNotFound':
       return { text: `needs ${OBJECT_KINDS[cause.object]} "${cause.name}", which does not exist` };

@@ -154,9 +154,17 @@ const faults: Record<string, { volume: Volume; fault: string }> = {
     volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'a', path: '../../../x' }] } },
     fault: "invalid path: must not contain '..': ../../../x",
   },
-  'an unsupported source': {
-    volume: { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca.crt' } }] } },
-    fault: 'source clusterTrustBundle is not supported yet',
+  'a trust bundle and a certificate without an API server': {
+    volume: {
+      name: 'v',
+      projected: {
+        sources: [
+          { clusterTrustBundle: { name: 'corp', path: 'ca.crt' } },
+          { podCertificate: { signerName: 'a/b', keyType: 'ED25519', keyPath: 'key' } },
+        ],
+      },
+    },
+    fault: '[ClusterTrustBundle projection is not supported in static kubelet mode, unimplemented]',
   },
   'a token without an API server, beside another error': {
     volume: {

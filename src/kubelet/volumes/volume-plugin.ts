@@ -5,7 +5,9 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import type { Random } from '../../host/random.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
+import type { PodCertificates } from '../pod-certificates/pod-certificates.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
+import type { TrustBundles } from '../trust-bundles/trust-bundles.ts';
 import type { AttachedVolumes } from './attached-volumes.ts';
 import type { NodeVolumes, NodeVolumeUse } from './node-volumes.ts';
 import type { VolumeSpec } from './volume-spec.ts';
@@ -68,6 +70,8 @@ export interface VolumePluginDeps {
   readonly random: Random;
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly podCertificates: PodCertificates;
   readonly nodeVolumes: NodeVolumes;
   readonly attachedVolumes: AttachedVolumes;
   /** The node's allocatable resources: shown for limits that a container does not set. */

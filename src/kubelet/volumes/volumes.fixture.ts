@@ -2,7 +2,9 @@ import type { Host } from '../../host/host.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { NO_CLAIMS } from '../objects/pod-claims.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
+import { noPodCertificates } from '../pod-certificates/pod-certificates.ts';
 import { NO_TOKENS } from '../tokens/pod-tokens.ts';
+import { noTrustBundles } from '../trust-bundles/trust-bundles.ts';
 import { ALWAYS_ATTACHED } from './attached-volumes.ts';
 import { NodeVolumes } from './node-volumes.ts';
 import type { PodVolumesDeps } from './pod-volumes.ts';
@@ -24,6 +26,8 @@ export function volumeDeps(
     objects,
     events,
     tokens: NO_TOKENS,
+    trustBundles: noTrustBundles('standalone'),
+    podCertificates: noPodCertificates('standalone'),
     claims: NO_CLAIMS,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(rootDir, { fs, plugins: VOLUME_PLUGINS })),
     attachedVolumes: ALWAYS_ATTACHED,
