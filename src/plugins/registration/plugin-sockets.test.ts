@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { type PluginSockets, PluginSocketWatcher } from './plugin-sockets.ts';
 
-const FOLDER = '/k/plugins_registry';
+const ROOT = '/k';
+const FOLDER = `${ROOT}/plugins_registry`;
 
 function watching() {
   const { fs, clock } = createMemoryHost();
@@ -12,7 +13,7 @@ function watching() {
   const end = new AbortController();
   let latest: PluginSockets = new Map();
   const done = (async () => {
-    for await (const sockets of new PluginSocketWatcher(FOLDER, { fs, clock, log }).watch(end.signal)) latest = sockets;
+    for await (const sockets of new PluginSocketWatcher(ROOT, { fs, clock, log }).watch(end.signal)) latest = sockets;
   })();
   const stop = async (): Promise<void> => {
     end.abort();

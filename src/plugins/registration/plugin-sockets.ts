@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 
-/** kubelet's mode of the folder. */
+/** kubelet's mode of its folders. */
 const FOLDER_MODE = 0o750;
 /** The delay before a folder that cannot be watched is tried again. */
 const RETRY_MS = 1_000;
@@ -18,18 +18,21 @@ export interface PluginSocketsDeps {
 export type PluginSockets = ReadonlyMap<string, string>;
 
 /**
- * Finds the sockets below a folder, which is created if it is missing. Folders in it are watched too; names that start
- * with a dot are ignored, and so are links to folders.
+ * Finds the sockets below the folder `plugins_registry` of kubelet's root directory, which is created if it is missing,
+ * together with `plugins`, where drivers put their own sockets. Folders below are watched too; names that start with a dot
+ * are ignored, and so are links to folders.
  */
 export class PluginSocketWatcher {
+  readonly #folders: readonly string[];
   readonly #folder: string;
   readonly #deps: PluginSocketsDeps;
   readonly #changes = new ChangeSignal();
   readonly #watched = new Set<string>();
   #lastFailure = '';
 
-  constructor(folder: string, deps: PluginSocketsDeps) {
-    this.#folder = folder;
+  constructor(rootDir: string, deps: PluginSocketsDeps) {
+    this.#folder = `${rootDir}/plugins_registry`;
+    this.#folders = [rootDir, `${rootDir}/plugins`, this.#folder];
     this.#deps = deps;
   }
 
@@ -39,7 +42,7 @@ export class PluginSocketWatcher {
     while (await this.#changes.next(signal)) {
       const sockets = new Map<string, string>();
       try {
-        await this.#deps.fs.makeDirectory(this.#folder, FOLDER_MODE);
+        for (const folder of this.#folders) await this.#deps.fs.makeDirectory(folder, FOLDER_MODE);
         await this.#scan(this.#folder, sockets, signal);
         this.#lastFailure = '';
       } catch (error) {
