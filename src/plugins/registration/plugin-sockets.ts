@@ -28,6 +28,7 @@ export class PluginSocketWatcher {
   readonly #deps: PluginSocketsDeps;
   readonly #changes = new ChangeSignal();
   readonly #watched = new Set<string>();
+  #failures = 0;
   #lastFailure = '';
 
   constructor(rootDir: string, deps: PluginSocketsDeps) {
@@ -41,14 +42,16 @@ export class PluginSocketWatcher {
     this.#changes.notify();
     while (await this.#changes.next(signal)) {
       const sockets = new Map<string, string>();
+      const failuresBefore = this.#failures;
       try {
         for (const folder of this.#folders) await this.#deps.fs.makeDirectory(folder, FOLDER_MODE);
         await this.#scan(this.#folder, sockets, signal);
-        this.#lastFailure = '';
       } catch (error) {
         this.#retryLater('cannot read the folder of plugin sockets, retrying', error, signal);
         continue;
       }
+      if (this.#failures === failuresBefore) this.#lastFailure = '';
+      if (signal.aborted) return; // the scan may have ended early
       yield sockets;
     }
   }
@@ -68,7 +71,10 @@ export class PluginSocketWatcher {
     }
   }
 
-  /** Resolves once the folder is watched, so that no change after the scan is missed; to `false` if it is gone. */
+  /**
+   * Resolves once the folder is watched, so that no change after the scan is missed; to `false` if the folder is gone. A
+   * folder that cannot be watched is scanned again every second.
+   */
   async #ensureWatch(folder: string, signal: AbortSignal): Promise<boolean> {
     if (this.#watched.has(folder)) return true;
     this.#watched.add(folder);
@@ -91,6 +97,7 @@ export class PluginSocketWatcher {
       const isGone = error instanceof FileSystemError && error.code === 'ENOENT';
       if (isGone) this.#changes.notify();
       else this.#retryLater('cannot watch a folder of plugin sockets, retrying', error, signal);
+      established.resolve(!isGone);
     } finally {
       established.resolve(false);
     }
@@ -99,6 +106,7 @@ export class PluginSocketWatcher {
   /** Logs each failure once. */
   #retryLater(message: string, error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
+    this.#failures++;
     const text = String(error);
     if (text !== this.#lastFailure) this.#deps.log.warn(message, { folder: this.#folder, error });
     this.#lastFailure = text;
