@@ -1,5 +1,6 @@
 import { errorText } from '../../base/error-text.ts';
 import { goQuote } from '../../base/go/go-quote.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FoundPlugin, PluginHandler, PluginRegistration } from '../registration/plugin-handler.ts';
@@ -33,11 +34,12 @@ interface Entry {
   readonly version: CsiVersion;
 }
 
-/** The CSI drivers of the node, and the handler of plugins of type `CSIPlugin`. */
+/** The CSI drivers of the node, and the handler of plugins of type `CSIPlugin`. Changes of one driver take turns. */
 export class CsiRegistration implements CsiDrivers, PluginHandler {
   readonly #deps: CsiRegistrationDeps;
   readonly #byName = new Map<string, Entry>();
   readonly #listeners = new Set<(driverName: string) => void>();
+  readonly #turns = new KeyedMutex();
 
   constructor(deps: CsiRegistrationDeps) {
     this.#deps = deps;
@@ -73,7 +75,12 @@ export class CsiRegistration implements CsiDrivers, PluginHandler {
     }
   }
 
-  async register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration> {
+  register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration> {
+    return this.#turns.run(plugin.name, () => this.#register(plugin, signal));
+  }
+
+  async #register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration> {
+    signal.throwIfAborted();
     const { name, endpoint } = plugin;
     const version = this.#checkVersions('RegisterPlugin', plugin);
     const client = new CsiNodeClient(endpoint, this.#deps.clock);
@@ -83,7 +90,10 @@ export class CsiRegistration implements CsiDrivers, PluginHandler {
       await this.#install(name, info, signal);
       const entry = { driver: new GrpcCsiDriver(name, capabilities, client), client, version };
       this.#set(entry);
-      return { deregister: (until) => this.#deregister(name, entry, until), close: () => client.close() };
+      return {
+        deregister: (until) => this.#turns.run(name, () => this.#deregister(name, entry, until)),
+        close: () => client.close(),
+      };
     } catch (error) {
       client.close();
       throw error;

@@ -32,9 +32,10 @@ export class PluginManager {
   readonly #sessions = new Map<string, Session>();
   readonly #turns = new KeyedMutex();
 
-  constructor(folder: string, deps: PluginManagerDeps, life: AbortSignal) {
+  /** `rootDir` is kubelet's. */
+  constructor(rootDir: string, deps: PluginManagerDeps, life: AbortSignal) {
     this.#deps = deps;
-    this.#sockets = new PluginSocketWatcher(folder, deps);
+    this.#sockets = new PluginSocketWatcher(rootDir, deps);
     this.#life = life;
   }
 
