@@ -64,6 +64,7 @@ export function buildPodSteps(
     tokens,
     claims,
     attachedVolumes,
+    attachLimits: cluster.attachLimits,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
     events,
     allocatable,
