@@ -1,7 +1,8 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
-import type { ErrorCause } from '../pod/pod-cause.ts';
+import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
@@ -63,9 +64,11 @@ export class PodVolumes implements PodStep {
     const deadline = this.#deps.clock.deadline(ATTACH_AND_MOUNT_MS);
     const patience = AbortSignal.any([signal, deadline]);
     const setUp = (volume: VolumeInUse): Promise<PodVolume> =>
-      this.#setUp(pod, volume, mountPoints, patience).catch((error: unknown) =>
-        this.#keepPrevious(pod, volume, error, patience),
-      );
+      this.#setUp(pod, volume, mountPoints, patience)
+        .catch((error: unknown) => this.#keepPrevious(pod, volume, error, patience))
+        .catch((error: unknown) => {
+          throw this.#withAbortedWait(pod, volume, error);
+        });
     const { done, errors, unmounted, unattached } = await settleVolumes(volumes, setUp, signal, deadline);
     if (unattached.length > 0 && (await this.#attachments.isLimitExceeded(pod.metadata.uid, signal))) {
       throw attachLimitExceeded({ unmounted, unattached });
@@ -175,6 +178,12 @@ export class PodVolumes implements PodStep {
     };
     const deps = { ...this.#deps, waits: this.#waits, onWait };
     return waitForClaim({ podUid: pod.metadata.uid, volume: name }, resolve, deps, signal);
+  }
+
+  /** An aborted wait rejects with the reason of the abort, which does not say what the volume waited for. */
+  #withAbortedWait({ metadata }: Pod, { name }: VolumeInUse, error: unknown): unknown {
+    const cause = this.#waits.takeAborted({ podUid: metadata.uid, volume: name });
+    return !cause || podCauseOf(error) ? error : new CausedError(errorText(error), cause, { cause: error });
   }
 
   /** Uses the volume of an earlier version of the pod, as kubelet does, and records an event. */
