@@ -27,6 +27,7 @@ import { NO_TOKENS, type PodTokens } from '../kubelet/tokens/pod-tokens.ts';
 import { ServiceAccountTokens } from '../kubelet/tokens/service-account-tokens.ts';
 import { ClusterTrustBundles } from '../kubelet/trust-bundles/cluster-trust-bundles.ts';
 import { noTrustBundles, type TrustBundles } from '../kubelet/trust-bundles/trust-bundles.ts';
+import { type AttachLimits, CsiAttachLimits, NO_ATTACH_LIMITS } from '../kubelet/volumes/attach-limits.ts';
 import { couldHaveRunningContainers } from '../kubelet/workers/pod-state-queries.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
@@ -62,6 +63,7 @@ export interface AgentObjects {
   readonly trustBundles: TrustBundles;
   readonly podCertificates: PodCertificates;
   readonly claims: PodClaims;
+  readonly attachLimits: AttachLimits;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -100,6 +102,7 @@ export function buildObjects(
     trustBundles: clusterTrustBundleProjection ? new ClusterTrustBundles(deps, life) : noTrustBundles('gateOff'),
     podCertificates: certificates ?? noPodCertificates('gateOff'),
     claims: new ClusterClaims(api),
+    attachLimits: new CsiAttachLimits({ api, nodeName: settings.nodeName, log }),
     runtimeClasses,
     services,
     parts: [
@@ -128,6 +131,7 @@ function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string)
     trustBundles: noTrustBundles('standalone'),
     podCertificates: noPodCertificates('standalone'),
     claims: NO_CLAIMS,
+    attachLimits: NO_ATTACH_LIMITS,
     runtimeClasses,
     services: undefined,
     parts: [],

@@ -72,6 +72,7 @@ export function buildPodSteps(
     podCertificates,
     claims,
     attachedVolumes,
+    attachLimits: cluster.attachLimits,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),
     events,
     allocatable,

@@ -21,11 +21,16 @@ const ofClaim = { persistentVolumeClaim: { claimName: 'c' } };
 
 interface Binding {
   readonly owner?: Pod;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly volume?: Partial<PersistentVolume['spec']>;
 }
 
 /** Creates a claim that is bound to a volume. */
-async function bind({ apiServer }: ClusterAgent, name: string, { owner, volume = {} }: Binding = {}): Promise<void> {
+async function bind(
+  { apiServer }: ClusterAgent,
+  name: string,
+  { owner, annotations = {}, volume = {} }: Binding = {},
+): Promise<void> {
   const { direct } = apiServer;
   const ownerReferences = owner && [
     { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: owner.metadata.uid ?? '', controller: true },
@@ -37,7 +42,7 @@ async function bind({ apiServer }: ClusterAgent, name: string, { owner, volume =
   const { uid = '' } = (await direct.patch(claimKey, bound, { subresource: 'status' }, FOREVER)).metadata;
   const spec = { claimRef: { namespace: 'default', name, uid }, hostPath: { path: '/srv' }, ...volume };
   const volumeKey = { resource: 'persistentvolumes', namespace: '', name: 'pv-1' } as const;
-  await direct.create(volumeKey, { metadata: { name: 'pv-1' }, spec }, FOREVER);
+  await direct.create(volumeKey, { metadata: { name: 'pv-1', annotations }, spec }, FOREVER);
 }
 
 function whyOf({ agent, host }: ClusterAgent): string {
@@ -124,4 +129,35 @@ test('a generic ephemeral volume does not use the claim of another object', asyn
   await it.host.clock.advance(AT_ONCE_MS);
   const message = 'PVC default/web-data was not created for pod default/web (pod is not owner)';
   assert.deepEqual(warnings(it), [`${UNABLE}: ${message}`]);
+});
+
+test('containers and their sandbox have the group of a persistent volume', async () => {
+  await using it = await startClusterAgent();
+  await bind(it, 'c', { annotations: { 'pv.beta.kubernetes.io/gid': '4000' } });
+  const pod = podWith(ofClaim);
+  await createPod(it, {
+    ...pod,
+    spec: { ...pod.spec, securityContext: { fsGroup: 2000, supplementalGroups: [3000] } },
+  });
+  await it.host.clock.advance(1000);
+  const [container] = it.runtime.containers.values();
+  const [sandbox] = it.runtime.sandboxes.values();
+  assert.deepEqual(container?.config.linux?.securityContext?.supplementalGroups, [2000n, 3000n, 4000n]);
+  assert.deepEqual(sandbox?.config.linux?.securityContext?.supplementalGroups, [2000n, 4000n, 3000n]);
+});
+
+test('a running pod keeps its volume when its claim is deleted', async () => {
+  await using it = await startClusterAgent();
+  await bind(it, 'c');
+  await createPod(it, podWith(ofClaim));
+  await it.host.clock.advance(1000);
+  const key = { resource: 'persistentvolumeclaims', namespace: 'default', name: 'c' } as const;
+  await it.apiServer.direct.delete(key, {}, FOREVER);
+  const labels = { metadata: { labels: { app: 'web' } } };
+  await it.apiServer.direct.patch({ resource: 'pods', namespace: 'default', name: 'web' }, labels, {}, FOREVER);
+  await it.host.clock.advance(5000);
+  assert.equal(phaseOf(it), 'Running');
+  const [report] = it.agent.pods();
+  assert.equal(report?.progress?.lastError, undefined);
+  assert.equal(it.runtime.containers.size, 1);
 });

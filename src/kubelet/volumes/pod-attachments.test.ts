@@ -11,7 +11,7 @@ const FOREVER = new AbortController().signal;
 const SPEC: VolumeSpec = { name: 'pv-1', volume: { name: 'data' }, readOnly: false, mode: 'Filesystem' };
 const ID = 'kubernetes.io/csi/d^h';
 
-function world() {
+function world({ isSetUp = false } = {}) {
   let pending: PendingAttachment | undefined = 'notReported';
   let attach = Promise.withResolvers<AttachedVolume>();
   const released: string[] = [];
@@ -33,13 +33,10 @@ function world() {
     if (!next) attach.resolve({ devicePath: '' });
     else attach = Promise.withResolvers();
   };
-  return {
-    attachments: new PodAttachments({ attachedVolumes, nodeVolumes }, waits),
-    waits,
-    nodeVolumes,
-    released,
-    set,
-  };
+  const full: string[] = [];
+  const attachLimits = { isExceeded: async (id: string) => full.includes(id) };
+  const attachments = new PodAttachments({ attachedVolumes, nodeVolumes, attachLimits }, waits, () => isSetUp);
+  return { attachments, full, waits, nodeVolumes, released, set };
 }
 
 function waiting(isReported: boolean) {
@@ -49,34 +46,37 @@ function waiting(isReported: boolean) {
 
 test('PodAttachments shows what a volume waits for', async () => {
   const { attachments, waits, set } = world();
-  const wait = attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, FOREVER);
+  const wait = attachments.forVolume('u1', SPEC).waitUntilAttached(ID, FOREVER);
   assert.deepEqual(waits.of('u1'), waiting(false));
   set(undefined);
   await wait;
   assert.deepEqual(waits.of('u1'), []);
 });
 
-test('PodAttachments has the cause in the error of a wait that took too long', async () => {
-  const { attachments, set } = world();
+test('a wait that took too long leaves its cause, once', async () => {
+  const { attachments, waits, set } = world();
   const { clock } = createMemoryHost();
   set('notAttached');
-  const wait = attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, clock.deadline(1000));
+  const wait = attachments.forVolume('u1', SPEC).waitUntilAttached(ID, clock.deadline(1000));
   const [expected] = waiting(true);
-  await clock.runUntil(assert.rejects(wait, { podCause: expected?.cause }));
+  await clock.runUntil(assert.rejects(wait));
+  const volume = { podUid: 'u1', volume: 'data' };
+  assert.deepEqual(waits.takeAborted(volume), expected?.cause);
+  assert.equal(waits.takeAborted(volume), undefined);
 });
 
 test('PodAttachments does not wait for a volume that is set up already', async () => {
-  const { attachments, set } = world();
+  const { attachments, set } = world({ isSetUp: true });
   set('notAttached');
-  const wait = async (): Promise<unknown> => attachments.forVolume('u1', SPEC, true).waitUntilAttached(ID, FOREVER);
+  const wait = async (): Promise<unknown> => attachments.forVolume('u1', SPEC).waitUntilAttached(ID, FOREVER);
   await assert.rejects(wait, { message: 'Volume not attached according to node status for volume "pv-1"' });
 });
 
 test('PodAttachments releases the volume of a pod that never mounted it', async () => {
   const { attachments, released, set } = world();
   set(undefined);
-  await attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, FOREVER);
-  await attachments.forVolume('u2', SPEC, false).waitUntilAttached(ID, FOREVER);
+  await attachments.forVolume('u1', SPEC).waitUntilAttached(ID, FOREVER);
+  await attachments.forVolume('u2', SPEC).waitUntilAttached(ID, FOREVER);
   await attachments.release('u1', FOREVER);
   assert.deepEqual(released, []);
   await attachments.release('u2', FOREVER);
@@ -87,7 +87,20 @@ test('PodAttachments keeps a volume that another pod has mounted', async () => {
   const { attachments, nodeVolumes, released, set } = world();
   set(undefined);
   await nodeVolumes.use({ id: ID, podUid: 'u2' }, async () => undefined, FOREVER);
-  await attachments.forVolume('u1', SPEC, false).waitUntilAttached(ID, FOREVER);
+  await attachments.forVolume('u1', SPEC).waitUntilAttached(ID, FOREVER);
   await attachments.release('u1', FOREVER);
   assert.deepEqual(released, []);
+});
+
+test('PodAttachments knows the limit of a volume that is not attached', async () => {
+  const { attachments, full, set } = world();
+  set('notAttached');
+  const wait = attachments.forVolume('u1', SPEC).waitUntilAttached(ID, FOREVER);
+  assert.equal(await attachments.isLimitExceeded('u1', FOREVER), false);
+  full.push(ID);
+  assert.equal(await attachments.isLimitExceeded('u1', FOREVER), true);
+  assert.equal(await attachments.isLimitExceeded('u2', FOREVER), false);
+  set(undefined);
+  assert.equal(await attachments.isLimitExceeded('u1', FOREVER), false);
+  void wait;
 });

@@ -1,4 +1,5 @@
 import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
+import type { AttachLimits } from './attach-limits.ts';
 import type { AttachedVolumes, PendingAttachment } from './attached-volumes.ts';
 import type { NodeVolumes } from './node-volumes.ts';
 import type { VolumeSpec } from './volume-spec.ts';
@@ -7,6 +8,7 @@ import type { VolumeWaits } from './volume-waits.ts';
 export interface PodAttachmentsDeps {
   readonly attachedVolumes: AttachedVolumes;
   readonly nodeVolumes: Pick<NodeVolumes, 'usersOf'>;
+  readonly attachLimits: AttachLimits;
 }
 
 /** kubelet's messages. */
@@ -19,28 +21,39 @@ const MESSAGES: Readonly<Record<PendingAttachment, string>> = {
 export class PodAttachments {
   readonly #deps: PodAttachmentsDeps;
   readonly #waits: VolumeWaits;
+  readonly #isSetUp: (podUid: string, volume: string) => boolean;
   readonly #idsOfPods = new Map<string, Set<string>>();
 
-  constructor(deps: PodAttachmentsDeps, waits: VolumeWaits) {
+  /** `isSetUp`: the pod has the volume, and does not wait if it is not attached any more. */
+  constructor(deps: PodAttachmentsDeps, waits: VolumeWaits, isSetUp: (podUid: string, volume: string) => boolean) {
     this.#deps = deps;
     this.#waits = waits;
+    this.#isSetUp = isSetUp;
   }
 
-  /** For one volume of a pod. With `isSetUp` the pod has it already, and does not wait for a volume that is detached. */
-  forVolume(podUid: string, spec: VolumeSpec, isSetUp: boolean): AttachedVolumes {
+  /** For one volume of a pod. */
+  forVolume(podUid: string, spec: VolumeSpec): AttachedVolumes {
     const { attachedVolumes } = this.#deps;
     return {
       pending: (id) => attachedVolumes.pending(id),
       release: (id) => attachedVolumes.release(id),
-      waitUntilAttached: (id, signal) => {
+      waitUntilAttached: async (id, signal) => {
         const pending = attachedVolumes.pending(id);
-        if (isSetUp && pending) throw notAttached(spec, pending);
+        if (pending && this.#isSetUp(podUid, spec.volume.name)) throw notAttached(spec, pending);
         this.#idsOfPods.set(podUid, (this.#idsOfPods.get(podUid) ?? new Set()).add(id));
         const causeOf = (): ErrorCause | undefined => causeOfPending(spec, attachedVolumes.pending(id));
         const volume = { podUid, volume: spec.volume.name };
         return this.#waits.during(volume, causeOf, () => attachedVolumes.waitUntilAttached(id, signal), signal);
       },
     };
+  }
+
+  /** Whether a volume of the pod is not attached because the node has no room for it. */
+  async isLimitExceeded(podUid: string, signal: AbortSignal): Promise<boolean> {
+    const { attachedVolumes, attachLimits } = this.#deps;
+    const unattached = [...(this.#idsOfPods.get(podUid) ?? [])].filter((id) => attachedVolumes.pending(id));
+    const answers = await Promise.all(unattached.map((id) => attachLimits.isExceeded(id, signal)));
+    return answers.includes(true);
   }
 
   /** Called when the volumes of the pod are removed. Covers volumes that were attached, but never mounted. */

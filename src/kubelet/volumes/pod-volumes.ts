@@ -1,19 +1,21 @@
-import type { Pod, Volume } from '../../api/generated/core-v1.ts';
-import { byCodePoint } from '../../base/code-point-order.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
-import { type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
+import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
-import { mountError, mountTimedOut, notMounted, unsupportedVolume } from './mount-errors.ts';
+import type { AttachLimits } from './attach-limits.ts';
+import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
+import { asPodError, settleVolumes } from './settle-volumes.ts';
 import type { HostDevice, HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
-import { resolveVolume, VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
+import { resolveVolume, type VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
 import { VolumeWaits } from './volume-waits.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
 import { waitForClaim } from './wait-for-claim.ts';
@@ -24,6 +26,7 @@ const ATTACH_AND_MOUNT_MS = 123_000;
 export interface PodVolumesDeps extends VolumePluginDeps {
   readonly events: PodEvents;
   readonly claims: PodClaims;
+  readonly attachLimits: AttachLimits;
 }
 
 /** A volume that is set up, by mode. */
@@ -51,10 +54,10 @@ export class PodVolumes implements PodStep {
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
-    this.#attachments = new PodAttachments(deps, this.#waits);
+    this.#attachments = new PodAttachments(deps, this.#waits, (uid, name) => this.#of(uid).has(name));
   }
 
-  /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume. */
+  /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume, or a `PodRejectedError`. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const volumes = volumesInUse(pod);
     const folder = podDirectory(this.#deps.settings.rootDir, pod.metadata.uid);
@@ -62,10 +65,15 @@ export class PodVolumes implements PodStep {
     const deadline = this.#deps.clock.deadline(ATTACH_AND_MOUNT_MS);
     const patience = AbortSignal.any([signal, deadline]);
     const setUp = (volume: VolumeInUse): Promise<PodVolume> =>
-      this.#setUp(pod, volume, mountPoints, patience).catch((error: unknown) =>
-        this.#keepPrevious(pod, volume, error, patience),
-      );
-    const { done, errors } = await settleAll(volumes, setUp, signal, deadline);
+      this.#setUp(pod, volume, mountPoints, patience)
+        .catch((error: unknown) => this.#keepPrevious(pod, volume, error, patience))
+        .catch((error: unknown) => {
+          throw this.#withAbortedWait(pod, volume, error);
+        });
+    const { done, errors, unmounted, unattached } = await settleVolumes(volumes, setUp, signal, deadline);
+    if (unattached.length > 0 && (await this.#attachments.isLimitExceeded(pod.metadata.uid, signal))) {
+      throw attachLimitExceeded({ unmounted, unattached });
+    }
     this.#throwMountErrors(pod, errors);
     this.#ready.set(pod.metadata.uid, done);
   }
@@ -87,7 +95,7 @@ export class PodVolumes implements PodStep {
       const content = volume.kind === 'filesystem' ? volume.mounted.content : undefined;
       return content ? [{ name, refresh: () => refreshed(pod, volume, content, signal) }] : [];
     });
-    const { done, errors } = await settleAll(refreshable, ({ refresh }) => refresh(), signal);
+    const { done, errors } = await settleVolumes(refreshable, ({ refresh }) => refresh(), signal);
     this.#ready.set(uid, new Map([...before, ...done]));
     this.#throwMountErrors(pod, errors);
   }
@@ -145,7 +153,7 @@ export class PodVolumes implements PodStep {
     const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
     const setup = { pod, volume: spec, mountPoints };
-    const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec, isSetUp) };
+    const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec) };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);
       try {
@@ -178,6 +186,12 @@ export class PodVolumes implements PodStep {
     };
     const deps = { ...this.#deps, waits: this.#waits, onWait };
     return waitForClaim({ podUid: pod.metadata.uid, volume: name }, resolve, deps, signal);
+  }
+
+  /** An aborted wait rejects with the reason of the abort, which does not say what the volume waited for. */
+  #withAbortedWait({ metadata }: Pod, { name }: VolumeInUse, error: unknown): unknown {
+    const cause = this.#waits.takeAborted({ podUid: metadata.uid, volume: name });
+    return !cause || podCauseOf(error) ? error : new CausedError(errorText(error), cause, { cause: error });
   }
 
   /** Uses the volume of an earlier version of the pod, as kubelet does, and records an event. */
@@ -229,45 +243,4 @@ async function refreshed(
   } catch (error) {
     throw mountError(volume.spec, error);
   }
-}
-
-interface Outcomes {
-  readonly done: ReadonlyMap<string, PodVolume>;
-  readonly errors: readonly PodError[];
-}
-
-/** Works on all volumes at once, so that a volume that waits for its objects does not delay the others. */
-async function settleAll<T extends Pick<Volume, 'name'>>(
-  volumes: readonly T[],
-  work: (volume: T) => Promise<PodVolume>,
-  signal: AbortSignal,
-  deadline?: AbortSignal,
-): Promise<Outcomes> {
-  const outcomes = await Promise.allSettled(volumes.map(work));
-  signal.throwIfAborted();
-  const done = new Map<string, PodVolume>();
-  const failed: { readonly name: string; readonly reason: unknown }[] = [];
-  for (const [index, { name }] of volumes.entries()) {
-    const outcome = outcomes[index];
-    if (outcome?.status === 'fulfilled') done.set(name, outcome.value);
-    else failed.push({ name, reason: outcome?.reason });
-  }
-  const names = failed.map(({ name }) => name).sort(byCodePoint);
-  const isUnattached = ({ reason }: { readonly reason: unknown }): boolean =>
-    podCauseOf(reason)?.kind === 'volumeNotAttached';
-  const unattached = failed
-    .filter(isUnattached)
-    .map(({ name }) => name)
-    .sort(byCodePoint);
-  const errors = failed.map(({ name, reason }) =>
-    deadline?.aborted && !(reason instanceof PodError || reason instanceof VolumeResolutionError)
-      ? mountTimedOut(name, names, unattached, reason)
-      : asPodError(name, reason, names),
-  );
-  return { done, errors };
-}
-
-/** An error before the plugin was called is one of kubelet's wait for all volumes of the pod. */
-function asPodError(name: string, error: unknown, unmounted: readonly string[] = [name]): PodError {
-  return error instanceof PodError ? error : notMounted(name, unmounted, error);
 }

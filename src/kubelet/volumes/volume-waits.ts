@@ -1,11 +1,18 @@
-import { errorText } from '../../base/error-text.ts';
-import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
+import type { ErrorCause } from '../pod/pod-cause.ts';
 
 type Cause = () => ErrorCause | undefined;
+
+/** A volume of a pod. */
+export interface WaitingVolume {
+  readonly podUid: string;
+  /** Its name in the pod's spec. */
+  readonly volume: string;
+}
 
 /** What the volumes of pods that are being set up wait for. */
 export class VolumeWaits {
   readonly #pods = new Map<string, Map<string, Cause>>();
+  readonly #aborted = new Map<string, ErrorCause>();
 
   /** A cause for each volume that waits. */
   of(podUid: string): readonly ErrorCause[] {
@@ -15,29 +22,34 @@ export class VolumeWaits {
     });
   }
 
-  /** Shows the cause while the work lasts. If the work is aborted, its error has the cause. */
-  async during<T>(
-    { podUid, volume }: { readonly podUid: string; readonly volume: string },
-    causeOf: Cause,
-    work: () => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<T> {
+  /** Shows the cause while the work lasts. */
+  async during<T>(waiting: WaitingVolume, causeOf: Cause, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { podUid, volume } = waiting;
     const volumes = this.#pods.get(podUid) ?? new Map<string, Cause>();
     this.#pods.set(podUid, volumes.set(volume, causeOf));
-    let abortedIn: ErrorCause | undefined;
     // The cause is read before the work, which sees the abort later, has an effect on it.
     const onAbort = (): void => {
-      abortedIn = causeOf();
+      const cause = causeOf();
+      if (cause) this.#aborted.set(keyOf(waiting), cause);
     };
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       return await work();
-    } catch (error) {
-      throw podCauseOf(error) || !abortedIn ? error : new CausedError(errorText(error), abortedIn, { cause: error });
     } finally {
       signal.removeEventListener('abort', onAbort);
       volumes.delete(volume);
       if (volumes.size === 0) this.#pods.delete(podUid);
     }
   }
+
+  /** What a volume waited for when its wait was aborted. Returned once. */
+  takeAborted(waiting: WaitingVolume): ErrorCause | undefined {
+    const cause = this.#aborted.get(keyOf(waiting));
+    this.#aborted.delete(keyOf(waiting));
+    return cause;
+  }
+}
+
+function keyOf({ podUid, volume }: WaitingVolume): string {
+  return `${podUid}/${volume}`;
 }

@@ -5,6 +5,7 @@ import type { PodObjects } from '../objects/pod-objects.ts';
 import { noPodCertificates } from '../pod-certificates/pod-certificates.ts';
 import { NO_TOKENS } from '../tokens/pod-tokens.ts';
 import { noTrustBundles } from '../trust-bundles/trust-bundles.ts';
+import { NO_ATTACH_LIMITS } from './attach-limits.ts';
 import { ALWAYS_ATTACHED } from './attached-volumes.ts';
 import { NodeVolumes } from './node-volumes.ts';
 import type { PodVolumesDeps } from './pod-volumes.ts';
@@ -31,6 +32,7 @@ export function volumeDeps(
     claims: NO_CLAIMS,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(rootDir, { fs, plugins: VOLUME_PLUGINS })),
     attachedVolumes: ALWAYS_ATTACHED,
+    attachLimits: NO_ATTACH_LIMITS,
     allocatable: { cpu: '4', memory: '1Gi' },
     settings: { rootDir, memoryCapacityBytes: 1024 ** 3 },
     tmpfsNoswap: false,
