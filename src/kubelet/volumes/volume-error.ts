@@ -8,6 +8,7 @@ export type VolumeStep =
   | 'MountVolume.NodeExpandVolume'
   | 'MapVolume.WaitForAttach'
   | 'MapVolume.SetUpDevice'
+  | 'MapVolume.EvalHostSymlinks'
   | 'MapVolume.MapPodDevice'
   | 'MapVolume.MapBlockVolume';
 
