@@ -83,7 +83,7 @@ export class CsiRegistration implements CsiDrivers, PluginHandler {
       await this.#install(name, info, signal);
       const entry = { driver: new GrpcCsiDriver(name, capabilities, client), client, version };
       this.#set(entry);
-      return { deregister: (until) => this.#deregister(name, entry, until) };
+      return { deregister: (until) => this.#deregister(name, entry, until), close: () => client.close() };
     } catch (error) {
       client.close();
       throw error;

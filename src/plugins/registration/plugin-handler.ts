@@ -23,6 +23,8 @@ export interface PluginRegistration {
    * Called once, when the socket is gone or replaced. Does nothing for a registration that a later one has replaced.
    */
   deregister(signal: AbortSignal): Promise<void>;
+  /** Called instead when the agent stops: closes the connection, and keeps what the cluster knows about the plugin. */
+  close(): void;
 }
 
 /**

@@ -87,7 +87,7 @@ class Session {
     const { type, plugin } = registered;
     log.info('registered plugin', { type, plugin: plugin.name, socket: this.#path, endpoint: plugin.endpoint });
     await aborted(signal);
-    if (this.#life.aborted) return;
+    if (this.#life.aborted) return registered.registration.close();
     log.info('plugin socket is gone, deregistering the plugin', { type, plugin: plugin.name, socket: this.#path });
     const limit = AbortSignal.any([this.#life, clock.deadline(DEREGISTER_MS)]);
     await registered.registration.deregister(limit).catch((error: unknown) => {
