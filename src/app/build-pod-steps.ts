@@ -24,6 +24,7 @@ export interface PodStepsDeps {
   readonly cluster: AgentObjects;
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
 }
 
 /** The resources of a pod around its containers. */
@@ -38,7 +39,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, nodeLabels }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -58,6 +59,7 @@ export function buildPodSteps(
     mounts,
     clock,
     random,
+    processes,
     settings,
     objects,
     tokens,
@@ -66,6 +68,7 @@ export function buildPodSteps(
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
     events,
     allocatable,
+    nodeLabels,
     tmpfsNoswap,
   });
   const links = new LogLinks({ fs, settings });

@@ -39,6 +39,8 @@ export interface FsGroupRequest {
   /** Its `securityContext` names the group and when files are changed. Without a group nothing is changed. */
   readonly pod: Pod;
   readonly access: Access;
+  /** The path that events name; absent: that of the files. */
+  readonly shownPath?: string;
 }
 
 /**
@@ -48,7 +50,7 @@ export interface FsGroupRequest {
 export async function applyFsGroup(
   { fs, clock, events }: FsGroupDeps,
   path: string,
-  { pod, access }: FsGroupRequest,
+  { pod, access, shownPath = path }: FsGroupRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const { fsGroup, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
@@ -59,7 +61,7 @@ export async function applyFsGroup(
   const onProgress = (count: number): void => {
     files = count;
   };
-  void reportProgress(path, { pod, clock, events, files: () => files }, AbortSignal.any([signal, done.signal]));
+  void reportProgress(shownPath, { pod, clock, events, files: () => files }, AbortSignal.any([signal, done.signal]));
   try {
     await fs.setTreeGroup(path, { ...groupAccess(fsGroup, access), skipsErrors: true, onProgress }, signal);
   } finally {
