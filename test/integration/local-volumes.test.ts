@@ -49,7 +49,7 @@ function claimPod(name: string, use: 'volumeMounts' | 'volumeDevices', spec: Par
   return podOf(name, { volumes, containers: [{ name: 'main', ...container }], ...spec });
 }
 
-/** A loop device of an empty file, or why there is none. */
+/** A loop device of an empty file; skips the test on a machine without them. */
 function loopDevice(t: TestContext): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-disk-'));
   const file = join(folder, 'disk');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { claimPod, persistentMachine } from '../../../test/agent/persistent-machine.ts';
 import type { PersistentVolumeSpec } from '../../api/generated/core-v1.ts';
 import type { ProgramContext } from '../../host/fake/memory-process.ts';
-import { claimPod, persistentMachine } from './persistent-volumes.fixture.ts';
 
 const signal = new AbortController().signal;
 const PATH = '/k/pods/u1/volumes/kubernetes.io~local-volume/pv';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { claimPod, persistentMachine } from '../../../test/agent/persistent-machine.ts';
 import type { Pod, Volume } from '../../api/generated/core-v1.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { checkResponses } from './check-responses.ts';
-import { claimPod, persistentMachine } from './persistent-volumes.fixture.ts';
 
 const signal = new AbortController().signal;
 const PATH = '/k/pods/u1/volumes/kubernetes.io~nfs';

@@ -1,12 +1,12 @@
-import type { PersistentVolumeSpec, Pod, PodSpec } from '../../api/generated/core-v1.ts';
-import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import type { Program } from '../../host/fake/memory-process.ts';
-import { PodEvents } from '../events/pod-events.ts';
-import { ManifestObjects } from '../objects/manifest-objects.ts';
-import { NO_OBJECTS } from '../sources/source-objects.ts';
-import { examplePod } from '../sync/config/pod.fixture.ts';
-import { PodVolumes } from './pod-volumes.ts';
-import { volumeDeps } from './volumes.fixture.ts';
+import type { PersistentVolumeSpec, Pod, PodSpec } from '../../src/api/generated/core-v1.ts';
+import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
+import type { Program } from '../../src/host/fake/memory-process.ts';
+import { PodEvents } from '../../src/kubelet/events/pod-events.ts';
+import { ManifestObjects } from '../../src/kubelet/objects/manifest-objects.ts';
+import { NO_OBJECTS } from '../../src/kubelet/sources/source-objects.ts';
+import { examplePod } from '../../src/kubelet/sync/config/pod.fixture.ts';
+import { PodVolumes } from '../../src/kubelet/volumes/pod-volumes.ts';
+import { volumeDeps } from '../../src/kubelet/volumes/volumes.fixture.ts';
 
 /** A pod that mounts the claim `data`, or has it as a device. */
 export function claimPod(
