@@ -28,6 +28,7 @@ export interface PodStepsDeps {
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
   readonly csi: CsiDeps;
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
 }
 
 /** The resources of a pod around its containers. */
@@ -42,7 +43,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, nodeLabels }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -64,6 +65,7 @@ export function buildPodSteps(
     mounts,
     clock,
     random,
+    processes,
     settings,
     objects,
     tokens,
@@ -72,6 +74,7 @@ export function buildPodSteps(
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),
     events,
     allocatable,
+    nodeLabels,
     tmpfsNoswap,
   });
   const links = new LogLinks({ fs, settings });

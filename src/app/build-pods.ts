@@ -1,6 +1,6 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
-import { NodeAdmission, rejectPod } from '../kubelet/admission/node-admission.ts';
+import { NodeAdmission, rejectPod, withRegisteredNode } from '../kubelet/admission/node-admission.ts';
 import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { Timeline } from '../kubelet/events/timeline.ts';
@@ -71,7 +71,8 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi });
+  const nodeLabels = () => withRegisteredNode(facts.node, node.current()).labels;
+  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi, nodeLabels });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,

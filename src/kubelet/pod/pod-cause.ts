@@ -40,6 +40,12 @@ export type ErrorCause =
   /** `error` is kubelet's text: `PVC is not bound`. */
   | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
   | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }
+  /** The persistent volume may only be used on other nodes. */
+  | { readonly kind: 'volumeOfOtherNode' }
+  /** A program of the host is not installed. */
+  | { readonly kind: 'programMissing'; readonly program: string }
+  /** `source` is as in the mount table: `server:/path`. */
+  | { readonly kind: 'serverNotResponding'; readonly source: string }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

@@ -1,6 +1,5 @@
 import type { Pod, Volume } from '../../api/generated/core-v1.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import type { PodEvents } from '../events/pod-events.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
@@ -8,6 +7,7 @@ import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import { mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
+import { checkNodeAffinity } from './node-affinity.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import type { HostDevice, HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
@@ -18,8 +18,9 @@ import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
 const ATTACH_AND_MOUNT_MS = 123_000;
 
 export interface PodVolumesDeps extends VolumePluginDeps {
-  readonly events: PodEvents;
   readonly claims: PodClaims;
+  /** The labels that the node has at the API server, or would have there. */
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
 }
 
 /** A volume that is set up, by mode. */
@@ -130,6 +131,7 @@ export class PodVolumes implements PodStep {
     const spec = await resolveVolume(pod, volume, use, this.#deps.claims, signal);
     const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
+    checkNodeAffinity(spec, this.#deps.nodeLabels());
     const setup = { pod, volume: spec, mountPoints };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);

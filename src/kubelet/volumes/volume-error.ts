@@ -2,10 +2,12 @@ import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
 
 /** The step of a volume that failed, as kubelet's events name it. */
 export type VolumeStep =
+  | 'MountVolume.NewMounter initialization'
   | 'MountVolume.WaitForAttach'
   | 'MountVolume.MountDevice'
   | 'MountVolume.SetUp'
   | 'MountVolume.NodeExpandVolume'
+  | 'MapVolume.EvalHostSymlinks'
   | 'MapVolume.WaitForAttach'
   | 'MapVolume.SetUpDevice'
   | 'MapVolume.EvalHostSymlinks'
