@@ -11,10 +11,11 @@ export function mountError(spec: VolumeSpec, cause: unknown): PodError {
   const isBlock = spec.mode === 'Block';
   const lastStep = isBlock ? 'MapVolume.MapPodDevice' : 'MountVolume.SetUp';
   const step = cause instanceof VolumeError ? cause.step : lastStep;
+  const title = step.includes(' failed ') ? step : `${step} failed`;
   const podCause = { kind: 'volumeFailed', volume: spec.volume.name, cause: podCauseOf(cause) } as const;
   const text = cause instanceof PluginError ? pluginErrorText(cause) : errorText(cause);
   const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
-  return new PodError(reason, `${step} failed for volume "${spec.name}" : ${text}`, { cause, podCause });
+  return new PodError(reason, `${title} for volume "${spec.name}" : ${text}`, { cause, podCause });
 }
 
 /** kubelet's error for volumes that could not be determined, or were not mounted in time. */

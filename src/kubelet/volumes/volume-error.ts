@@ -6,13 +6,14 @@ export type VolumeStep =
   | 'MountVolume.WaitForAttach'
   | 'MountVolume.MountDevice'
   | 'MountVolume.SetUp'
-  | 'MountVolume.NodeExpandVolume'
+  | 'MountVolume.Setup failed while expanding volume'
   | 'MapVolume.EvalHostSymlinks'
   | 'MapVolume.WaitForAttach'
   | 'MapVolume.SetUpDevice'
   | 'MapVolume.EvalHostSymlinks'
   | 'MapVolume.MapPodDevice'
-  | 'MapVolume.MapBlockVolume';
+  | 'MapVolume.MapBlockVolume'
+  | 'MapVolume.MarkVolumeAsMounted failed while expanding volume';
 
 /** A step of a volume failed. Other errors of a plugin are those of its last step, `SetUp` or `MapPodDevice`. */
 export class VolumeError extends CausedError {

@@ -14,6 +14,7 @@ import type { CsiDeps, CsiPluginDeps } from './csi-deps.ts';
 import { blockPaths, podBlockPaths, podVolumePaths, podVolumePathsIn } from './csi-paths.ts';
 import { CSI_PLUGIN, type CsiVolume, csiVolumeOf } from './csi-volume.ts';
 import { needsRepublish } from './driver-object.ts';
+import { expandDuringSetUp, expandInUse } from './expand-of-pod.ts';
 import { linkToVolume, mapDevice } from './map-device.ts';
 import { makeFolder, publishVolume } from './publish-volume.ts';
 import { removeOrphans } from './remove-orphans.ts';
@@ -53,6 +54,7 @@ async function setUpVolume(setup: VolumeSetup, deps: CsiPluginDeps, signal: Abor
   const volume = volumeOf(setup);
   const paths = podVolumePaths(deps.settings.rootDir, pod.metadata.uid, volume.name);
   await publish(volume, setup, deps, signal);
+  await expandDuringSetUp(volume, setup, paths.mount, deps, signal);
   return {
     path: paths.mount,
     readOnly: volume.readOnly,
@@ -75,6 +77,7 @@ async function setUpDevice(setup: VolumeSetup, deps: CsiPluginDeps, signal: Abor
   const context = await attachVolume(volume, setup, deps, signal);
   await linkToVolume(volume, use.podUid, deps);
   const device = await mapDevice(volume, setup, context, deps, signal);
+  await expandDuringSetUp(volume, setup, await fs.realPath(link), deps, signal);
   csi.uses.setPublished(use, true);
   return device;
 }
@@ -85,11 +88,12 @@ function volumeOf({ pod, volume: spec }: VolumeSetup): CsiVolume {
   return volume;
 }
 
-/** Follows what changes by itself: a driver may ask for its volumes to be published again at every sync. */
+/** Follows what changes by itself: the size of the volume, and what a driver publishes again at every sync. */
 function contentOf(volume: CsiVolume, setup: VolumeSetup, deps: CsiPluginDeps): RefreshableContent {
   const content: RefreshableContent = {
     async refresh(pod: Pod, signal: AbortSignal) {
       await publish(volume, { ...setup, pod }, deps, signal);
+      await expandInUse(volume, { ...setup, pod }, deps, signal);
       return content;
     },
     invalidated: () => content,
