@@ -49,6 +49,7 @@ export interface AgentPods {
   readonly workers: PodWorkers;
   readonly probes: Probes;
   readonly cgroups: PodSteps['cgroups'];
+  readonly volumes: PodSteps['volumes'];
   /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
   onPodChanged(uid: string): void;
   onRuntimeClassChanged(name: string): void;
@@ -127,6 +128,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     workers,
     probes,
     cgroups: steps.cgroups,
+    volumes: steps.volumes,
     onPodChanged: (uid) => publishAndWake(uid, workers, syncer, publisher),
     onRuntimeClassChanged(name) {
       for (const worker of workers.all.values()) if (worker.pod.spec.runtimeClassName === name) worker.wake();

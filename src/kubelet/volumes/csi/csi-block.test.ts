@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Pod } from '../../../api/generated/core-v1.ts';
-import type { CsiFault, CsiMethod } from '../../../plugins/fake/fake-csi-driver.ts';
-import { VolumeCapability_AccessMode_Mode as Mode } from '../../../plugins/generated/csi-v1.ts';
-import { examplePod } from '../../sync/config/pod.fixture.ts';
 import {
   addClaim,
   type CsiMachine,
@@ -11,7 +7,11 @@ import {
   csiMachine,
   DEFAULT_OBJECT,
   leftOver,
-} from './csi.fixture.ts';
+} from '../../../../test/agent/csi-machine.ts';
+import type { Pod } from '../../../api/generated/core-v1.ts';
+import type { CsiFault, CsiMethod } from '../../../plugins/fake/fake-csi-driver.ts';
+import { VolumeCapability_AccessMode_Mode as Mode } from '../../../plugins/generated/csi-v1.ts';
+import { examplePod } from '../../sync/config/pod.fixture.ts';
 
 const signal = new AbortController().signal;
 const DEVICES = '/k/plugins/kubernetes.io/csi/volumeDevices';

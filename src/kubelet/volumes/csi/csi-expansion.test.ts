@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import {
+  addClaim,
+  type CsiMachine,
+  callsOf,
+  csiMachine,
+  podWithClaims,
+  podWithVolumes,
+} from '../../../../test/agent/csi-machine.ts';
 import type { CSIDriverSpec, PersistentVolumeClaim } from '../../../api/generated/core-v1.ts';
 import { parseQuantity } from '../../../base/quantity.ts';
 import type { CsiNodeCapability } from '../../../plugins/csi/csi-drivers.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../../plugins/generated/csi-v1.ts';
 import { planExpansion } from './claim-resize.ts';
-import { addClaim, type CsiMachine, callsOf, csiMachine, podWithClaims, podWithVolumes } from './csi.fixture.ts';
 
 const signal = new AbortController().signal;
 const claimKey = { resource: 'persistentvolumeclaims', namespace: 'default', name: 'data' } as const;
