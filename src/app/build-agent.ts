@@ -5,6 +5,7 @@ import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
+import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { readAgentFacts } from './agent-facts.ts';
 import {
@@ -53,7 +54,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls, csi },
     life.signal,
   );
-  const { loop, workers, probes, cgroups } = pods;
+  const { loop, workers, probes, cgroups, volumes } = pods;
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
@@ -63,12 +64,13 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     statuses,
     timeline,
     events,
-    pending: (uid) => pods.pending(uid),
+    pending: (uid) => pods.volumes.pending(uid),
     rejected: () => loop.rejected,
   });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
 
   const { containers, images, logs } = housekeeping;
+  const { clock, random } = host;
   const background: readonly Part[] = [
     { name: 'pleg', run: (until) => runtime.run(until), isEndless: true },
     { name: 'allocatable enforcement', run: (until) => enforcement.run(until) },
@@ -77,6 +79,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     { name: 'node', run: (until) => node.run(until) },
     ...cluster.parts,
     ...plugins.parts,
+    { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
     { name: 'log rotation', run: (until) => logs.run(until) },

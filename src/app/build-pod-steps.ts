@@ -1,4 +1,5 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import { withRegisteredNode } from '../kubelet/admission/node-admission.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import { LogLinks } from '../kubelet/logs/log-links.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
@@ -8,7 +9,6 @@ import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
-import type { AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
 import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
 import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
@@ -19,6 +19,7 @@ import { VOLUME_PLUGINS } from '../kubelet/volumes/volume-plugins.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
+import type { ClusterNode } from './build-node.ts';
 import { cgroupsOfDriver } from './cgroup-driver.ts';
 
 export interface PodStepsDeps {
@@ -28,7 +29,7 @@ export interface PodStepsDeps {
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
   readonly csi: CsiDeps;
-  readonly attachedVolumes: AttachedVolumes;
+  readonly node: Pick<ClusterNode, 'attachedVolumes' | 'current'>;
 }
 
 /** The resources of a pod around its containers. */
@@ -43,7 +44,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi, attachedVolumes }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, node }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -65,17 +66,19 @@ export function buildPodSteps(
     mounts,
     clock,
     random,
+    processes,
     settings,
     objects,
     tokens,
     trustBundles,
     podCertificates,
     claims,
-    attachedVolumes,
+    attachedVolumes: node.attachedVolumes,
     attachLimits: cluster.attachLimits,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),
     events,
     allocatable,
+    nodeLabels: () => withRegisteredNode(facts.node, node.current()).labels,
     tmpfsNoswap,
   });
   const links = new LogLinks({ fs, settings });

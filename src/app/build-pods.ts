@@ -49,8 +49,7 @@ export interface AgentPods {
   readonly workers: PodWorkers;
   readonly probes: Probes;
   readonly cgroups: PodSteps['cgroups'];
-  /** What the running step of a pod waits for. */
-  pending(uid: string): ReturnType<PodSteps['volumes']['pending']>;
+  readonly volumes: PodSteps['volumes'];
   /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
   onPodChanged(uid: string): void;
   onRuntimeClassChanged(name: string): void;
@@ -73,8 +72,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const { attachedVolumes } = node;
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi, attachedVolumes });
+  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi, node });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,
@@ -129,7 +127,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     workers,
     probes,
     cgroups: steps.cgroups,
-    pending: (uid) => steps.volumes.pending(uid),
+    volumes: steps.volumes,
     onPodChanged: (uid) => publishAndWake(uid, workers, syncer, publisher),
     onRuntimeClassChanged(name) {
       for (const worker of workers.all.values()) if (worker.pod.spec.runtimeClassName === name) worker.wake();

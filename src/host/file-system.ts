@@ -122,6 +122,10 @@ export interface GroupAccess {
   readonly fileMode: number;
   /** Bits that are added to the mode of folders. */
   readonly folderMode: number;
+  /** Files that cannot be changed (immutable, or of a server that does not trust root) are skipped. */
+  readonly skipsErrors?: boolean;
+  /** Called with the number of files and folders so far, also for those that were skipped. */
+  readonly onProgress?: (files: number) => void;
 }
 
 export type FileKind = 'file' | 'directory' | 'symlink' | 'socket' | 'characterDevice' | 'blockDevice' | 'fifo';

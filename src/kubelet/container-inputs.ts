@@ -12,6 +12,7 @@ import { containerFieldPath } from './pod/container-field-path.ts';
 import type { HostFacts } from './resources/host-facts.ts';
 import type { Environment } from './sync/config/environment.ts';
 import type { ContainerStartContext, StartDeps } from './sync/start-container.ts';
+import { checkResponses } from './volumes/check-responses.ts';
 import { containerDevices } from './volumes/container-devices.ts';
 import { type ContainerFilesDeps, prepareContainerFiles } from './volumes/container-files.ts';
 import { containerMounts } from './volumes/container-mounts.ts';
@@ -78,6 +79,7 @@ async function prepareMounts(
 ): Promise<readonly Mount[]> {
   const volumes = deps.volumes.volumes(pod.metadata.uid);
   const variable = (name: string): string => new TextDecoder().decode(environment.get(name));
+  await checkResponses(container, volumes, signal);
   const subPaths = await bindSubPaths(pod, container, volumes, variable, deps);
   const files = await prepareContainerFiles(pod, container, podIPs, deps);
   // The runtime is queried only if a mount needs the answer.

@@ -143,7 +143,7 @@ const POD_SPEC: Shape<PodSpec> = {
   securityContext: {
     appArmorProfile: anything,
     fsGroup: anything,
-    fsGroupChangePolicy: anything, // no effect: only volumes that start empty are owned by the group
+    fsGroupChangePolicy: anything,
     runAsGroup: anything,
     runAsNonRoot: anything,
     runAsUser: anything,

@@ -51,6 +51,18 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
     },
   ],
   [
+    { kind: 'volumeOfOtherNode' },
+    { text: 'is bound to a PersistentVolume of another node', help: 'Its node affinity excludes this node.' },
+  ],
+  [
+    { kind: 'programMissing', program: 'mount.nfs' },
+    { text: 'needs the program mount.nfs, which is not installed on this machine' },
+  ],
+  [
+    { kind: 'volumeFailed', volume: 'data', cause: { kind: 'serverNotResponding', source: 'files:/export' } },
+    { text: 'needs volume "data", which is mounted from files:/export, which does not answer' },
+  ],
+  [
     { kind: 'subPathFailed', volume: 'data' },
     {
       text: 'cannot have its subPath of volume "data"',

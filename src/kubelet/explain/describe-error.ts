@@ -43,6 +43,14 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
         ? { text: `waits until the attach-detach controller attaches ${name}` }
         : { text: `waits until the API server has ${name} in the volumesInUse of the node` };
     }
+    case 'volumeOfOtherNode':
+    case 'programMissing':
+    case 'serverNotResponding':
+      return describeStorageError(cause);
+    case 'volumeFailed': {
+      const known = describeConfigError(cause.cause, error);
+      return known && { ...known, text: `needs volume "${cause.volume}", which ${known.text}` };
+    }
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':
@@ -59,6 +67,18 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
       return profile === undefined ? undefined : { text: `needs the seccomp profile ${profile}, which does not exist` };
     }
   }
+}
+
+type StorageCause = Extract<ErrorCause, { kind: 'volumeOfOtherNode' | 'programMissing' | 'serverNotResponding' }>;
+
+function describeStorageError(cause: StorageCause): ErrorDescription {
+  if (cause.kind === 'volumeOfOtherNode') {
+    return { text: 'is bound to a PersistentVolume of another node', help: 'Its node affinity excludes this node.' };
+  }
+  if (cause.kind === 'programMissing') {
+    return { text: `needs the program ${cause.program}, which is not installed on this machine` };
+  }
+  return { text: `is mounted from ${cause.source}, which does not answer` };
 }
 
 /** Describes a container with `runAsNonRoot` that is root, or may be. */

@@ -69,6 +69,12 @@ export type ErrorCause =
   | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }
   /** `isReported`: the API server has the volume in the node's `volumesInUse`, and the controller has not attached it. */
   | { readonly kind: 'volumeNotAttached'; readonly persistentVolume: string; readonly isReported: boolean }
+  /** The persistent volume may only be used on other nodes. */
+  | { readonly kind: 'volumeOfOtherNode' }
+  /** A program of the host is not installed. */
+  | { readonly kind: 'programMissing'; readonly program: string }
+  /** `source` is as in the mount table: `server:/path`. */
+  | { readonly kind: 'serverNotResponding'; readonly source: string }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

@@ -59,6 +59,15 @@ export class NodeVolumes {
     await abortable(work, signal);
   }
 
+  /** Runs work that must not overlap with a mount or an unmount of the volume, nor with other such work. */
+  async exclusively<T>(id: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const run = this.#mutex.run(id, async () => {
+      signal.throwIfAborted();
+      return work();
+    });
+    return abortable(run, signal);
+  }
+
   /** The pods that use a volume, by this or an earlier process. */
   async usersOf(id: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
     await this.#recover(signal);

@@ -185,16 +185,18 @@ test('PodVolumes skips volumes that no container mounts', async () => {
 
 test('PodVolumes names the type of an unsupported volume, and all other volumes that fail', async () => {
   const { volumes, recorded } = await machine();
-  const nfs = { name: 'data', nfs: { server: 's', path: '/' } };
-  await assert.rejects(volumes.prepare(podWith([nfs]), signal), {
+  const git = { name: 'data', gitRepo: { repository: 'r' } };
+  const message =
+    'volume "data" is of type gitRepo, which is disabled because it runs code of the repository as root: clone it in an init container into an emptyDir volume';
+  await assert.rejects(volumes.prepare(podWith([git]), signal), {
     reason: 'FailedMount',
-    message: 'volume "data" is of type nfs, which is not supported yet',
+    message,
     silent: false,
   });
-  const pod = podWith([nfs, disk, { name: 'settings', configMap: { name: 'absent' } }]);
+  const pod = podWith([git, disk, { name: 'settings', configMap: { name: 'absent' } }]);
   await assert.rejects(volumes.prepare(pod, signal), { reason: 'FailedMount', silent: true });
   assert.deepEqual(recorded, [
-    'Warning FailedMount: volume "data" is of type nfs, which is not supported yet',
+    `Warning FailedMount: ${message}`,
     'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "absent" not found',
   ]);
   assert.deepEqual([...volumes.volumes('u1')], []);

@@ -1,6 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import type { PodEvents } from '../events/pod-events.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
 import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
@@ -10,6 +9,7 @@ import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
+import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import { asPodError, settleVolumes } from './settle-volumes.ts';
@@ -24,9 +24,10 @@ import { waitForClaim } from './wait-for-claim.ts';
 const ATTACH_AND_MOUNT_MS = 123_000;
 
 export interface PodVolumesDeps extends VolumePluginDeps {
-  readonly events: PodEvents;
   readonly claims: PodClaims;
   readonly attachLimits: AttachLimits;
+  /** The labels that the node has at the API server, or would have there. */
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
 }
 
 /** A volume that is set up, by mode. */
@@ -152,6 +153,7 @@ export class PodVolumes implements PodStep {
     const spec = await this.#resolve(pod, { name: volume.name, volume, use }, isSetUp, signal);
     const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
+    checkNodeAffinity(spec, this.#deps.nodeLabels());
     const setup = { pod, volume: spec, mountPoints };
     const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec) };
     if (spec.mode === 'Block') {

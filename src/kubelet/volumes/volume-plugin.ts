@@ -3,7 +3,9 @@ import type { ResourceList } from '../../api/pod-resources.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
+import type { Processes } from '../../host/processes.ts';
 import type { Random } from '../../host/random.ts';
+import type { PodEvents } from '../events/pod-events.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
 import type { PodCertificates } from '../pod-certificates/pod-certificates.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
@@ -20,6 +22,11 @@ export interface HostVolume {
   readonly readOnly: boolean;
   /** The runtime relabels the files for the containers that mount them, if SELinux is enabled. */
   readonly isRelabelled?: boolean;
+  /**
+   * Present for a volume of a server that may not answer: system calls on its files would then never return. Called before
+   * a container gets the volume; rejects with a `CausedError`.
+   */
+  readonly checkResponse?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** A block volume as containers see it. */
@@ -68,6 +75,8 @@ export interface VolumePluginDeps {
   readonly mounts: Mounts;
   readonly clock: Clock;
   readonly random: Random;
+  readonly processes: Processes;
+  readonly events: PodEvents;
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
   readonly trustBundles: TrustBundles;

@@ -1,6 +1,8 @@
 import { configMapPlugin, downwardApiPlugin, projectedPlugin, secretPlugin } from './content-plugins.ts';
 import { emptyDirPlugin } from './empty-dir.ts';
 import { hostPathPlugin } from './host-path.ts';
+import { localVolumePlugin } from './local-volume.ts';
+import { nfsPlugin } from './nfs-volume.ts';
 import { pluginFolder } from './volume-paths.ts';
 import type { VolumePlugin } from './volume-plugin.ts';
 import type { VolumeSpec } from './volume-spec.ts';
@@ -13,6 +15,8 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
   secretPlugin,
   downwardApiPlugin,
   projectedPlugin,
+  localVolumePlugin,
+  nfsPlugin,
 ];
 
 /** `undefined` for a volume of an unsupported type. */

@@ -14,7 +14,7 @@ import { VOLUME_PLUGINS } from './volume-plugins.ts';
 
 /** What `PodVolumes` needs, on a standalone node with its root at `rootDir`. */
 export function volumeDeps(
-  { fs, mounts, clock, random }: Pick<Host, 'fs' | 'mounts' | 'clock' | 'random'>,
+  { fs, mounts, clock, random, processes }: Pick<Host, 'fs' | 'mounts' | 'clock' | 'random' | 'processes'>,
   own: { readonly rootDir: string; readonly objects: PodObjects; readonly events: PodEvents },
 ): PodVolumesDeps {
   const { rootDir, objects, events } = own;
@@ -24,6 +24,7 @@ export function volumeDeps(
     mounts,
     clock,
     random,
+    processes,
     objects,
     events,
     tokens: NO_TOKENS,
@@ -35,6 +36,7 @@ export function volumeDeps(
     attachLimits: NO_ATTACH_LIMITS,
     allocatable: { cpu: '4', memory: '1Gi' },
     settings: { rootDir, memoryCapacityBytes: 1024 ** 3 },
+    nodeLabels: () => ({ 'kubernetes.io/hostname': 'node-1' }),
     tmpfsNoswap: false,
   };
 }

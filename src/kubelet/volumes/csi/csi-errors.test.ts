@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { CSIDriverSpec, PersistentVolumeSpec, Volume } from '../../../api/generated/core-v1.ts';
-import { describeVolumeError } from '../../explain/describe-error.ts';
-import { PodError } from '../../pod/pod-error.ts';
 import {
   addClaim,
   type CsiMachine,
@@ -11,7 +8,10 @@ import {
   leftOver,
   podWithClaims,
   podWithVolumes,
-} from './csi.fixture.ts';
+} from '../../../../test/agent/csi-machine.ts';
+import type { CSIDriverSpec, PersistentVolumeSpec, Volume } from '../../../api/generated/core-v1.ts';
+import { describeVolumeError } from '../../explain/describe-error.ts';
+import { PodError } from '../../pod/pod-error.ts';
 
 const signal = new AbortController().signal;
 const csi = { driver: 'csi.example.com', volumeHandle: 'handle-data' };

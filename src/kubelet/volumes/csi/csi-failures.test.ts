@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import {
+  addClaim,
+  type CsiMachine,
+  callsOf,
+  csiMachine,
+  leftOver,
+  podWithClaims,
+} from '../../../../test/agent/csi-machine.ts';
 import type { CsiFault, CsiMethod } from '../../../plugins/fake/fake-csi-driver.ts';
-import { addClaim, type CsiMachine, callsOf, csiMachine, leftOver, podWithClaims } from './csi.fixture.ts';
 
 const signal = new AbortController().signal;
 const METHODS: readonly CsiMethod[] = [

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { MountedVolume } from '../volume-plugin.ts';
 import {
   addClaim,
   callsOf,
@@ -9,7 +8,10 @@ import {
   leftOver,
   podWithClaims,
   podWithVolumes,
-} from './csi.fixture.ts';
+} from '../../../../test/agent/csi-machine.ts';
+import type { MountedVolume } from '../volume-plugin.ts';
+
+import { csiVolumeUsage } from './csi-volume-usage.ts';
 
 const signal = new AbortController().signal;
 const STAGED = `/k/plugins/kubernetes.io/csi/csi.example.com/85f0971b5a2a1eca4229d46364a426fa1ab6f54a174e6f3b654e0a45a3bb1a58`;
@@ -114,4 +116,20 @@ test('a driver with requiresRepublish gets its volume again at every sync', asyn
   await machine.volumes.refresh(pod, signal);
   const publish = 'publish handle-data u1';
   assert.deepEqual(callsOf(machine), ['stage handle-data', publish, publish, publish, publish]);
+});
+
+test('the usage of a volume is what its driver reports', async () => {
+  const machine = await csiMachine();
+  const { fs } = machine.host;
+  await addClaim(machine, 'data');
+  await machine.volumes.prepare(podWithClaims('u1', ['data']), signal);
+  const gib = 1024 ** 3;
+  const noInodes = { inodes: 0, inodesFree: 0, inodesUsed: 0 };
+  const usage = { capacityBytes: gib, usedBytes: gib / 4, availableBytes: (gib / 4) * 3, ...noInodes };
+  assert.deepEqual(await csiVolumeUsage(`${OWN}/mount`, { fs, drivers: machine.drivers }, signal), usage);
+  const silent = await csiMachine({ capabilities: [] });
+  await addClaim(silent, 'data');
+  await silent.volumes.prepare(podWithClaims('u1', ['data']), signal);
+  const { host, drivers } = silent;
+  assert.equal(await csiVolumeUsage(`${OWN}/mount`, { fs: host.fs, drivers }, signal), undefined);
 });

@@ -1,19 +1,27 @@
 import type { Pod } from '../../../api/generated/core-v1.ts';
-import { VolumeError } from '../volume-error.ts';
-import type { MountedVolume, RefreshableContent, VolumePlugin, VolumeSetup } from '../volume-plugin.ts';
+import { volumeDevicesDirectory } from '../volume-paths.ts';
+import type {
+  HostDevice,
+  MountedVolume,
+  RefreshableContent,
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumePluginDeps,
+  VolumeSetup,
+} from '../volume-plugin.ts';
+import { attachVolume } from './attach-volume.ts';
 import type { CsiDeps, CsiPluginDeps } from './csi-deps.ts';
-import { inStep } from './csi-errors.ts';
-import { publishContextOf } from './csi-objects.ts';
-import { podVolumePaths, podVolumePathsIn } from './csi-paths.ts';
-import { CSI_PLUGIN, type CsiVolume, csiVolumeOf, type PersistentCsiVolume } from './csi-volume.ts';
-import { needsAttach, needsRepublish } from './driver-object.ts';
+import { blockPaths, podBlockPaths, podVolumePaths, podVolumePathsIn } from './csi-paths.ts';
+import { CSI_PLUGIN, type CsiVolume, csiVolumeOf } from './csi-volume.ts';
+import { needsRepublish } from './driver-object.ts';
+import { expandDuringSetUp, expandInUse } from './expand-of-pod.ts';
+import { linkToVolume, mapDevice } from './map-device.ts';
 import { makeFolder, publishVolume } from './publish-volume.ts';
 import { removeOrphans } from './remove-orphans.ts';
 import { stageVolume } from './stage-volume.ts';
 import { tearDownVolume } from './tear-down-volume.ts';
+import { unmapDevice } from './unmap-device.ts';
 import { idOf, loadVolumeData } from './volume-data.ts';
-
-type Strings = Readonly<Record<string, string>>;
 
 /**
  * Volumes of CSI drivers.
@@ -31,11 +39,9 @@ export function csiPlugin(csi: CsiDeps): VolumePlugin {
     canSupport: ({ volume, bound }) => Boolean(bound ? bound.volume.spec.csi : volume.csi),
     setUp: (setup, deps, signal) => setUpVolume(setup, { ...deps, csi }, signal),
     tearDown: (volume, deps, signal) => tearDownVolume(volume, { ...deps, csi }, signal),
-    async nodeVolumeOf({ path }, { fs }) {
-      // The volumes of other pods do not depend on a file that cannot be read; the mount of its pod keeps it staged.
-      const data = await loadVolumeData(podVolumePathsIn(path).data, fs).catch(() => undefined);
-      return data && idOf(data);
-    },
+    mapDevice: (setup, deps, signal) => setUpDevice(setup, { ...deps, csi }, signal),
+    unmapDevice: (volume, deps, signal) => unmapDevice(volume, { ...deps, csi }, signal),
+    nodeVolumeOf,
     removeOrphans: (deps, signal) => removeOrphans({ ...deps, csi }, signal),
     forget(podUid, { attachedVolumes }) {
       for (const id of csi.uses.forget(podUid)) attachedVolumes.release(id);
@@ -44,11 +50,11 @@ export function csiPlugin(csi: CsiDeps): VolumePlugin {
 }
 
 async function setUpVolume(setup: VolumeSetup, deps: CsiPluginDeps, signal: AbortSignal): Promise<MountedVolume> {
-  const { pod, volume: spec } = setup;
-  const volume = csiVolumeOf(spec, pod.metadata);
-  if (!volume) throw new Error(`volume "${spec.name}" is not of type ${CSI_PLUGIN}`);
+  const { pod } = setup;
+  const volume = volumeOf(setup);
   const paths = podVolumePaths(deps.settings.rootDir, pod.metadata.uid, volume.name);
   await publish(volume, setup, deps, signal);
+  await expandDuringSetUp(volume, setup, paths.mount, deps, signal);
   return {
     path: paths.mount,
     readOnly: volume.readOnly,
@@ -59,11 +65,35 @@ async function setUpVolume(setup: VolumeSetup, deps: CsiPluginDeps, signal: Abor
   };
 }
 
-/** Follows what changes by itself: a driver may ask for its volumes to be published again at every sync. */
+async function setUpDevice(setup: VolumeSetup, deps: CsiPluginDeps, signal: AbortSignal): Promise<HostDevice> {
+  const volume = volumeOf(setup);
+  if (volume.lifecycle === 'Ephemeral') throw new Error(`volume "${volume.name}" has no device`);
+  const { csi, fs, settings } = deps;
+  const use = { podUid: setup.pod.metadata.uid, name: volume.name };
+  const { link, map } = podBlockPaths(settings.rootDir, use.podUid, use.name);
+  const isMapped =
+    csi.uses.isPublished(use) && (await fs.stat(link)) !== undefined && (await fs.lstat(map)) !== undefined;
+  if (isMapped) return { path: link, readOnly: volume.readOnly };
+  const context = await attachVolume(volume, setup, deps, signal);
+  await linkToVolume(volume, use.podUid, deps);
+  const device = await mapDevice(volume, setup, context, deps, signal);
+  await expandDuringSetUp(volume, setup, await fs.realPath(link), deps, signal);
+  csi.uses.setPublished(use, true);
+  return device;
+}
+
+function volumeOf({ pod, volume: spec }: VolumeSetup): CsiVolume {
+  const volume = csiVolumeOf(spec, pod.metadata);
+  if (!volume) throw new Error(`volume "${spec.name}" is not of type ${CSI_PLUGIN}`);
+  return volume;
+}
+
+/** Follows what changes by itself: the size of the volume, and what a driver publishes again at every sync. */
 function contentOf(volume: CsiVolume, setup: VolumeSetup, deps: CsiPluginDeps): RefreshableContent {
   const content: RefreshableContent = {
     async refresh(pod: Pod, signal: AbortSignal) {
       await publish(volume, { ...setup, pod }, deps, signal);
+      await expandInUse(volume, { ...setup, pod }, deps, signal);
       return content;
     },
     invalidated: () => content,
@@ -77,51 +107,33 @@ async function publish(volume: CsiVolume, setup: VolumeSetup, deps: CsiPluginDep
   const use = { podUid: setup.pod.metadata.uid, name: volume.name };
   const paths = podVolumePaths(settings.rootDir, use.podUid, use.name);
   const isPublished = csi.uses.isPublished(use) && (await fs.lstat(paths.data)) !== undefined;
-  const object = await csi.driverObjects.find(volume.driver, signal);
-  if (isPublished && !needsRepublish(object)) return;
-  const context =
-    volume.lifecycle === 'Ephemeral' ? {} : await attachAndStage(volume, needsAttach(object), setup, deps, signal);
-  const turn = volume.lifecycle === 'Ephemeral' ? volume.handle : volume.id;
+  if (isPublished && !needsRepublish(await csi.driverObjects.find(volume.driver, signal))) return;
+  const [turn, context] = await attachAndStage(volume, setup, deps, signal);
   await csi.uses.inTurn(turn, () => publishVolume(volume, setup, context, deps, signal), signal);
   csi.uses.setPublished(use, true);
 }
 
-/** Resolves to the publish context. */
+/** Resolves to the name of the volume for `inTurn`, and to its publish context. */
 async function attachAndStage(
-  volume: PersistentCsiVolume,
-  isAttached: boolean,
+  volume: CsiVolume,
   setup: VolumeSetup,
   deps: CsiPluginDeps,
   signal: AbortSignal,
-): Promise<Strings> {
-  const { csi, attachedVolumes, nodeVolumes, settings } = deps;
-  const { id, name } = volume;
-  const { uid: podUid } = setup.pod.metadata;
-  const use = { id, podUid, name };
-  csi.uses.add(use);
-  const context = isAttached
-    ? await inStep(
-        'MountVolume.WaitForAttach',
-        async () => {
-          await attachedVolumes.waitUntilAttached(id, signal);
-          return publishContextOf(volume, deps, signal);
-        },
-        signal,
-      )
-    : {};
-  const users = await nodeVolumes.usersOf(id, signal);
-  const isShared = csi.uses.hasOther(use) || [...users].some((each) => each !== podUid);
-  if (isShared && isExclusive(volume)) {
-    const message = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
-    throw new VolumeError('MountVolume.SetUp', message);
-  }
-  csi.uses.begin(use);
-  await makeFolder(podVolumePaths(settings.rootDir, podUid, name), deps);
+): Promise<readonly [turn: string, context: Readonly<Record<string, string>>]> {
+  if (volume.lifecycle === 'Ephemeral') return [volume.handle, {}];
+  const context = await attachVolume(volume, setup, deps, signal);
+  await makeFolder(podVolumePaths(deps.settings.rootDir, setup.pod.metadata.uid, volume.name), deps);
   await stageVolume(volume, setup, context, deps, signal);
-  return context;
+  return [volume.id, context];
 }
 
-/** With several access modes it is unknown which one the pod means. */
-function isExclusive({ accessModes }: PersistentCsiVolume): boolean {
-  return accessModes?.length === 1 && accessModes[0] === 'ReadWriteOncePod';
+/** The volumes of other pods do not depend on a file that cannot be read; the mount of its pod keeps it staged. */
+async function nodeVolumeOf(
+  { path, podUid, name }: VolumeOnDisk,
+  { fs }: Pick<VolumePluginDeps, 'fs'>,
+): Promise<string | undefined> {
+  const end = path.indexOf(volumeDevicesDirectory('', podUid));
+  const file = end < 0 ? podVolumePathsIn(path).data : blockPaths(path.slice(0, end), name).data;
+  const data = await loadVolumeData(file, fs).catch(() => undefined);
+  return data && idOf(data);
 }

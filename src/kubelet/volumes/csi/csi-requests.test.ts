@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { addClaim, csiMachine, DEFAULT_OBJECT, podWithVolumes } from '../../../../test/agent/csi-machine.ts';
 import type { CSIDriverSpec, PersistentVolumeSpec, PodSpec } from '../../../api/generated/core-v1.ts';
 import type { CsiNodeCapability } from '../../../plugins/csi/csi-drivers.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../../plugins/generated/csi-v1.ts';
 import type { PodTokens } from '../../tokens/pod-tokens.ts';
-import { addClaim, csiMachine, DEFAULT_OBJECT, podWithVolumes } from './csi.fixture.ts';
 
 const signal = new AbortController().signal;
 const STAGED =

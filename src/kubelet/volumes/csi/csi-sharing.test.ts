@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { AttachedVolumes } from '../attached-volumes.ts';
 import {
   addClaim,
   type CsiMachine,
@@ -9,7 +8,8 @@ import {
   DEFAULT_OBJECT,
   leftOver,
   podWithClaims,
-} from './csi.fixture.ts';
+} from '../../../../test/agent/csi-machine.ts';
+import type { AttachedVolumes } from '../attached-volumes.ts';
 
 const signal = new AbortController().signal;
 const ID = 'kubernetes.io/csi/csi.example.com^handle-data';

@@ -1,5 +1,6 @@
 import { abortable } from '../../../base/abortable.ts';
 import { KeyedMutex } from '../../../base/keyed-mutex.ts';
+import { VolumeSizes } from './volume-sizes.ts';
 
 /** A pod and one of its persistent volumes. */
 export interface CsiUse {
@@ -22,6 +23,7 @@ interface KnownUse extends CsiUse {
  * 2. `inTurn` has one call to a driver at a time for each volume, as kubelet has one operation.
  */
 export class CsiUses {
+  readonly sizes = new VolumeSizes();
   readonly #calls = new KeyedMutex();
   readonly #uses = new Map<string, KnownUse>();
   readonly #published = new Set<string>();

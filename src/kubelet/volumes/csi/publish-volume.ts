@@ -1,6 +1,6 @@
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
-import { setVolumeOwnership } from '../fs-group.ts';
+import { applyFsGroup } from '../fs-group.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver } from './csi-errors.ts';
@@ -62,7 +62,7 @@ export async function publishVolume(
   if (fsGroup === undefined || capabilities.has('VOLUME_MOUNT_GROUP') || !changesGroup(volume, policy)) return;
   await explained(
     `applyFSGroup failed for vol ${volume.handle}`,
-    () => setVolumeOwnership(fs, paths.mount, fsGroup),
+    () => applyFsGroup(deps, paths.mount, { pod, access: 'write' }, signal),
     signal,
   );
 }

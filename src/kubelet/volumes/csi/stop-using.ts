@@ -6,5 +6,7 @@ export async function stopUsing(use: CsiUse, deps: CsiPluginDeps, signal: AbortS
   const { csi, nodeVolumes, attachedVolumes } = deps;
   csi.uses.remove(use);
   const users = await nodeVolumes.usersOf(use.id, signal);
-  if (users.size === 0 && !csi.uses.isNeeded(use.id)) attachedVolumes.release(use.id);
+  if (users.size > 0 || csi.uses.isNeeded(use.id)) return;
+  csi.uses.sizes.forget(use.id);
+  attachedVolumes.release(use.id);
 }
