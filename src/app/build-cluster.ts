@@ -3,6 +3,8 @@ import { podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import type { Part } from '../base/supervise.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import { ClaimStore } from '../kubelet/claims/claim-store.ts';
+import { ManifestClaims } from '../kubelet/claims/manifest-claims.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
 import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
@@ -15,6 +17,7 @@ import { NO_CLAIMS, type PodClaims } from '../kubelet/objects/pod-claims.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
+import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
 import type { SourceName } from '../kubelet/sources/pod-source.ts';
 import type { SourceObjects } from '../kubelet/sources/source-objects.ts';
@@ -56,6 +59,8 @@ export interface AgentObjects {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
   readonly claims: PodClaims;
+  /** `undefined` with an API server, whose controllers manage the claims. */
+  readonly claimsStep: PodStep | undefined;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -73,7 +78,7 @@ export function buildObjects(
   const { clock, random } = host;
   const runtimeClasses = new RuntimeClasses({ clock, onChange: (name) => signals.runtimeClassChanged.raise(name) });
   const onChange = (uid: string): void => signals.podObjectChanged.raise(uid);
-  if (!apiServer) return manifestObjects(runtimeClasses, onChange);
+  if (!apiServer) return manifestObjects({ host, log, settings }, runtimeClasses, onChange);
   const api = withApiTimeouts(apiServer, { clock, random });
   const deps: ClusterObjectsDeps = { api, onChange, clock, random, log };
   const services = new Services(deps);
@@ -81,6 +86,7 @@ export function buildObjects(
     objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
     tokens: new ServiceAccountTokens(deps, life),
     claims: new ClusterClaims(api),
+    claimsStep: undefined,
     runtimeClasses,
     services,
     parts: [
@@ -95,21 +101,39 @@ export function buildObjects(
   };
 }
 
-function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string) => void): AgentObjects {
+function manifestObjects(
+  parts: Pick<AgentParts, 'host' | 'log' | 'settings'>,
+  runtimeClasses: RuntimeClasses,
+  onChange: (uid: string) => void,
+): AgentObjects {
   const objects = new ManifestObjects({ onChange });
+  const claims = manifestClaims(parts, onChange);
   runtimeClasses.set('node', []); // the manifests are the only source of classes
   return {
     objects,
     tokens: NO_TOKENS,
-    claims: NO_CLAIMS,
+    claims: claims ?? NO_CLAIMS,
+    claimsStep: claims,
     runtimeClasses,
     services: undefined,
     parts: [],
     setSourceObjects(source, all) {
       runtimeClasses.set(source, all.runtimeClasses);
       objects.set(source, all);
+      claims?.set(source, all);
     },
   };
+}
+
+function manifestClaims(
+  { host, log, settings }: Pick<AgentParts, 'host' | 'log' | 'settings'>,
+  onChange: (uid: string) => void,
+): ManifestClaims | undefined {
+  const { fs, lockFiles, clock, random } = host;
+  const { claimVolumesDir: folder, rootDir } = settings;
+  if (folder === undefined) return undefined;
+  const store = new ClaimStore({ fs, lockFiles, random, folder, rootDir });
+  return new ManifestClaims({ store, fs, clock, random, log, onChange });
 }
 
 function clusterObjects(

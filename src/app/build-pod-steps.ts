@@ -42,7 +42,7 @@ export function buildPodSteps(
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
-  const { objects, tokens, claims } = cluster;
+  const { objects, tokens, claims, claimsStep } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
@@ -74,7 +74,16 @@ export function buildPodSteps(
     directories,
     cgroups,
     volumes,
-    inOrder: [userNamespaces, objectsStep(objects), directories, ...linkSteps, cgroups, records, volumes],
+    inOrder: [
+      userNamespaces,
+      objectsStep(objects),
+      directories,
+      ...linkSteps,
+      cgroups,
+      records,
+      ...(claimsStep ? [claimsStep] : []),
+      volumes,
+    ],
     onContainerStarted: (...container) =>
       links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error })),
   };

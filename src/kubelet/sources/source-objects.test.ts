@@ -120,7 +120,7 @@ const rejected: Record<string, { text: string; references: StaticReferences; err
     text: `${POD}---\n{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: x}`,
     references: 'manifests',
     errors: [
-      'web.yaml:7:42: kind "StorageClass" in version "storage.k8s.io/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1), PersistentVolumeClaim, PersistentVolume and lists of them',
+      'web.yaml:7:39: kind "StorageClass" in version "storage.k8s.io/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1), PersistentVolumeClaim, PersistentVolume and lists of them',
     ],
   },
   'an invalid login, with its position and without its content': {
