@@ -5,7 +5,7 @@ import { formatTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
-import type { BoundClaim, PodClaims } from '../objects/pod-claims.ts';
+import { type BoundClaim, LOCAL_PROVISIONER, type PodClaims, PROVISIONED_BY } from '../objects/pod-claims.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import type { SourceName } from '../sources/pod-source.ts';
 import { joinObjects, type SourceObjects } from '../sources/source-objects.ts';
@@ -209,7 +209,7 @@ function provisionedVolume({ uid, spec, path = '', owner }: ClaimRecord): Persis
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { name: provisionedName(uid), annotations: { 'pv.kubernetes.io/provisioned-by': 'nodelet' } },
+    metadata: { name: provisionedName(uid), annotations: { [PROVISIONED_BY]: LOCAL_PROVISIONER } },
     spec: {
       accessModes: spec.accessModes,
       capacity: spec.resources?.requests,

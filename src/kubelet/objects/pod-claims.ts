@@ -15,6 +15,10 @@ export interface PodClaims {
   find(pod: Pod, name: string, signal: AbortSignal): Promise<BoundClaim>;
 }
 
+/** The annotation of volumes that were created for their claim, and its value for directories of this node. */
+export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
+export const LOCAL_PROVISIONER = 'nodelet';
+
 /** Claims need an API server, or manifests that have them. */
 export const NO_CLAIMS: PodClaims = {
   find: async () => {
