@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type FolderFlags, withFolderOptions } from '../options/runtime-options.ts';
+import { folder } from '../options/option-values.ts';
 import type { VolumeFormat, VolumeOptions } from '../options/volume-options.ts';
 import type { CliCommand } from './cli-command.ts';
 
@@ -19,7 +19,8 @@ Removes the folder with all data at once, without a question. A volume that a po
 The files of a PersistentVolume of the manifests stay; its claim is released.
 `;
 
-interface VolumeFlags extends FolderFlags {
+interface VolumeFlags {
+  readonly root: string;
   readonly namespace?: string;
 }
 
@@ -34,8 +35,9 @@ export const volume: CliCommand<VolumeOptions> = {
       .command('volume')
       .description("Manage the volumes of claims in manifests of 'nodelet run': list, inspect, remove.")
       .addHelpText('after', VOLUME_HELP);
-    const verb = (name: string): Command => withFolderOptions(group.command(name));
-    const shared = ({ root: rootDir, state: stateDir, namespace }: VolumeFlags) => ({ rootDir, stateDir, namespace });
+    const verb = (name: string): Command =>
+      group.command(name).option('--root <dir>', 'the root folder of the agent', folder, '/var/lib/nodelet');
+    const shared = ({ root: rootDir, namespace }: VolumeFlags) => ({ rootDir, namespace });
     withOutput(verb('ls').alias('list'))
       .description('List the volumes. USED is measured, REQUESTED is not enforced.')
       .option('-n, --namespace <namespace>', 'only of this namespace')

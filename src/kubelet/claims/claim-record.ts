@@ -39,8 +39,8 @@ export function formatClaimRecord(record: ClaimRecord): string {
   return `${JSON.stringify({ version: VERSION, ...record }, undefined, 2)}\n`;
 }
 
-/** Throws an `Error` that names the file. */
-export function parseClaimRecord(file: string, text: string): ClaimRecord {
+/** Returns an `Error` that names the file if the text is not a record. */
+export function parseClaimRecord(file: string, text: string): ClaimRecord | Error {
   try {
     const { version, ...json } = jsonObject(JSON.parse(text), 'record');
     if (version !== VERSION) throw new Error(`version: expected ${VERSION}`);
@@ -57,7 +57,7 @@ export function parseClaimRecord(file: string, text: string): ClaimRecord {
       usedBy: jsonArray(json['usedBy'], 'usedBy').map((each) => recordedPod(each, 'usedBy')),
     };
   } catch (error) {
-    throw new Error(`cannot read the record of a volume ${file}: ${errorText(error)}`, { cause: error });
+    return new Error(`cannot read the record of a volume ${file}: ${errorText(error)}`, { cause: error });
   }
 }
 

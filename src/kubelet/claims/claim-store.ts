@@ -1,6 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import { ExpectedError } from '../../base/expected-error.ts';
 import { randomUid } from '../../base/random-uid.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { LockFiles } from '../../host/lock-files.ts';
 import type { Random } from '../../host/random.ts';
@@ -23,6 +24,13 @@ export interface ClaimStoreDeps {
   readonly rootDir: string;
 }
 
+export interface RecordsOnDisk {
+  /** With the uses of existing pods. */
+  readonly records: readonly ClaimRecord[];
+  /** Why the others cannot be read, by `namespace/name`. They concern no other claim. */
+  readonly unreadable: ReadonlyMap<string, Error>;
+}
+
 export type ClaimName = Pick<ClaimRecord, 'namespace' | 'name'>;
 
 /** The volume cannot be removed, or does not exist. */
@@ -43,6 +51,8 @@ export class ClaimStoreError extends ExpectedError {
  */
 export class ClaimStore {
   readonly #deps: ClaimStoreDeps;
+  /** The lock file is polled: callers of this process wait here. */
+  readonly #queue = new Semaphore(1);
 
   constructor(deps: ClaimStoreDeps) {
     this.#deps = deps;
@@ -60,25 +70,20 @@ export class ClaimStore {
 
   /** All records, by namespace and name, with the uses of existing pods. Rejects if one cannot be read. */
   async list(): Promise<readonly ClaimRecord[]> {
-    const { fs, folder } = this.#deps;
-    const records: ClaimRecord[] = [];
-    for (const namespace of await this.#namesIn(`${folder}/.records`)) {
-      for (const file of await this.#namesIn(`${folder}/.records/${namespace}`)) {
-        if (!file.endsWith('.json')) continue; // of an interrupted write
-        const path = `${folder}/.records/${namespace}/${file}`;
-        const text = await fs.readText(path).catch(undefinedIfMissing); // another process may have removed it
-        if (text !== undefined) records.push(await this.#withLiveUses(parseClaimRecord(path, text)));
-      }
-    }
+    const { records, unreadable } = await this.#read();
+    for (const error of unreadable.values()) throw error;
     return records;
   }
 
-  /** Calls `work` while no other process changes records. */
-  async exclusively<T>(work: (records: readonly ClaimRecord[]) => Promise<T>, signal: AbortSignal): Promise<T> {
+  /** Calls `work` while no other caller and no other process changes records. */
+  async exclusively<T>(work: (records: RecordsOnDisk) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { fs, lockFiles, folder } = this.#deps;
-    await fs.makeDirectory(folder, FOLDER_MODE);
-    await using _lock = await lockFiles.acquire(`${folder}/.lock`, signal);
-    return await work(await this.list());
+    const locked = async (): Promise<T> => {
+      await fs.makeDirectory(folder, FOLDER_MODE);
+      await using _lock = await lockFiles.acquire(`${folder}/.lock`, signal);
+      return await work(await this.#read());
+    };
+    return this.#queue.run(locked, signal);
   }
 
   /** Writes a record and creates the directory of a volume without one. Only within `exclusively`. */
@@ -101,9 +106,10 @@ export class ClaimStore {
 
   /** Ends all uses of a pod. Returns whether there were any. */
   async stopUsing(podUid: string, signal: AbortSignal): Promise<boolean> {
-    if (!(await this.#exists())) return false;
-    return this.exclusively(async (records) => {
-      const used = records.filter(({ usedBy }) => usedBy.some(({ uid }) => uid === podUid));
+    const isUsed = ({ usedBy }: ClaimRecord): boolean => usedBy.some(({ uid }) => uid === podUid);
+    if (!(await this.#read()).records.some(isUsed)) return false;
+    return this.exclusively(async ({ records }) => {
+      const used = records.filter(isUsed);
       for (const record of used) {
         await this.save({ ...record, usedBy: record.usedBy.filter(({ uid }) => uid !== podUid) });
       }
@@ -113,10 +119,12 @@ export class ClaimStore {
 
   /** Removes the ephemeral volumes of a pod with their data. */
   async removeOwned(podUid: string, signal: AbortSignal): Promise<void> {
-    if (!(await this.#exists())) return;
-    await this.exclusively(async (records) => {
-      for (const record of records) if (record.owner?.uid === podUid) await this.#moveAway(record);
-    }, signal);
+    const isOwned = ({ owner }: ClaimRecord): boolean => owner?.uid === podUid;
+    if ((await this.#read()).records.some(isOwned)) {
+      await this.exclusively(async ({ records }) => {
+        for (const record of records.filter(isOwned)) await this.#moveAway(record);
+      }, signal);
+    }
     await this.#removeMoved(signal);
   }
 
@@ -127,7 +135,9 @@ export class ClaimStore {
   async remove({ namespace, name }: ClaimName, signal: AbortSignal): Promise<ClaimRecord> {
     const missing = new ClaimStoreError(`volume "${namespace}/${name}" not found`);
     if (!(await this.#exists())) throw missing;
-    const removed = await this.exclusively(async (records) => {
+    const removed = await this.exclusively(async ({ records, unreadable }) => {
+      const error = unreadable.get(`${namespace}/${name}`);
+      if (error) throw new ClaimStoreError(error.message, { cause: error });
       const record = records.find((each) => each.namespace === namespace && each.name === name);
       if (!record) throw missing;
       const pods = record.usedBy.map(podText).join(', ');
@@ -158,6 +168,23 @@ export class ClaimStore {
     for (const name of await this.#namesIn(`${folder}/.removed`)) {
       await fs.removeTree(`${folder}/.removed/${name}`, signal);
     }
+  }
+
+  async #read(): Promise<RecordsOnDisk> {
+    const { fs, folder } = this.#deps;
+    const records: ClaimRecord[] = [];
+    const unreadable = new Map<string, Error>();
+    for (const namespace of await this.#namesIn(`${folder}/.records`)) {
+      for (const file of await this.#namesIn(`${folder}/.records/${namespace}`)) {
+        if (!file.endsWith('.json')) continue; // of an interrupted write
+        const path = `${folder}/.records/${namespace}/${file}`;
+        const text = await fs.readText(path).catch(undefinedIfMissing); // another process may have removed it
+        const record = text === undefined ? undefined : parseClaimRecord(path, text);
+        if (record instanceof Error) unreadable.set(`${namespace}/${file.slice(0, -'.json'.length)}`, record);
+        else if (record) records.push(await this.#withLiveUses(record));
+      }
+    }
+    return { records, unreadable };
   }
 
   async #withLiveUses(record: ClaimRecord): Promise<ClaimRecord> {

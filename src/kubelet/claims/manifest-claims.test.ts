@@ -262,12 +262,19 @@ test('ClaimStore ignores the use of a pod that no longer exists', async () => {
   assert.deepEqual(await store.list(), []);
 });
 
-test('ClaimStore names the file of a corrupt record', async () => {
+test('a corrupt record concerns its claim alone, and its file is named', async () => {
   const host = createMemoryHost();
-  const { start, store } = agent(host, [claim()]);
+  const { start, end, remove, store } = agent(host, [claim()]);
+  const ephemeral = podWith('u3', [SCRATCH]);
   await start(podWith('u1', [MOUNTED]));
+  await start(ephemeral);
   await host.fs.writeFile('/r/volumes/.records/default/data.json', '{"version": 2}');
   await assert.rejects(store.list(), {
     message: 'cannot read the record of a volume /r/volumes/.records/default/data.json: version: expected 1',
   });
+  assert.match(String(await start(podWith('u2', [MOUNTED]))), /cannot read the record of a volume/);
+  await assert.rejects(store.remove({ namespace: 'default', name: 'data' }, signal), /cannot read the record/);
+  await end(ephemeral);
+  await remove(ephemeral);
+  assert.equal(await host.fs.stat('/r/volumes/default/web-u3-scratch'), undefined);
 });

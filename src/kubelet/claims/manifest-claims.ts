@@ -12,7 +12,7 @@ import { joinObjects, type SourceObjects } from '../sources/source-objects.ts';
 import { setVolumeOwnership } from '../volumes/fs-group.ts';
 import { type Binding, bindClaim, LOCAL_CLASS, provisionedName } from './bind-claim.ts';
 import type { ClaimRecord, RecordedPod } from './claim-record.ts';
-import { type ClaimStore, podText } from './claim-store.ts';
+import { type ClaimStore, podText, type RecordsOnDisk } from './claim-store.ts';
 import { requestOf } from './match-volume.ts';
 
 const KEEP_GROUP = 0o2070;
@@ -67,7 +67,7 @@ export class ManifestClaims implements PodClaims, PodStep {
     const claim = ephemeralClaim(pod, name) ?? this.#claims.get(keyOf(namespace, name));
     if (!claim) throw new Error(`persistentvolumeclaim "${name}" not found`);
     const { store } = this.#deps;
-    const bound = await store.exclusively((records) => this.#use(pod, claim, records), signal);
+    const bound = await store.exclusively((onDisk) => this.#use(pod, claim, onDisk), signal);
     const path = bound.volume.spec.storageClassName === LOCAL_CLASS ? bound.volume.spec.hostPath?.path : undefined;
     if (path !== undefined) await this.#giveToGroup(pod, path);
     waiting.delete(name);
@@ -90,9 +90,11 @@ export class ManifestClaims implements PodClaims, PodStep {
     for (const [uid, claims] of this.#waiting) if (claims.size > 0) this.#deps.onChange(uid);
   }
 
-  async #use(pod: Pod, claim: PersistentVolumeClaim, records: readonly ClaimRecord[]): Promise<BoundClaim> {
+  async #use(pod: Pod, claim: PersistentVolumeClaim, { records, unreadable }: RecordsOnDisk): Promise<BoundClaim> {
     const { store, clock, random } = this.#deps;
     const { namespace = '', name } = claim.metadata;
+    const error = unreadable.get(keyOf(namespace, name));
+    if (error) throw error;
     const binding = bindClaim(claim, { volumes: this.#volumes, records });
     const known = records.find((each) => each.namespace === namespace && each.name === name);
     const owner = claim.metadata.ownerReferences ? recordedPod(pod) : undefined;
