@@ -1,13 +1,15 @@
-import { dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type {
   LabelSelector,
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
+  PersistentVolumeClaimTemplate,
   Quantity,
+  TypedObjectReference,
 } from '../generated/core-v1.ts';
 import { type FieldErrors, forbidden, invalid, invalidFor, notSupported, oneOf, required } from './field-error.ts';
-import { validateLabels, validateObjectMeta } from './validate-metadata.ts';
+import { validateAnnotations, validateLabels, validateObjectMeta } from './validate-metadata.ts';
 
 /** In the order in which the API server lists them. */
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
@@ -19,8 +21,19 @@ export function* validateClaim({ metadata, spec }: PersistentVolumeClaim): Field
   yield* validateClaimSpec('spec', spec);
 }
 
-export function* validateClaimSpec(path: string, spec: PersistentVolumeClaimSpec): FieldErrors {
-  const { accessModes = [], selector, resources, storageClassName, volumeMode, volumeAttributesClassName } = spec;
+/** The template of the claim that is created for a generic ephemeral volume. */
+export function* validateClaimTemplate(path: string, template: PersistentVolumeClaimTemplate): FieldErrors {
+  const { annotations, labels, ...others } = template.metadata ?? {};
+  yield* validateAnnotations(`${path}.metadata.annotations`, annotations);
+  yield* validateLabels(`${path}.metadata.labels`, labels);
+  for (const [field, value] of Object.entries(others)) {
+    if (value !== undefined && value !== '') yield forbidden(`${path}.metadata.${field}`, 'cannot be set');
+  }
+  yield* validateClaimSpec(`${path}.spec`, template.spec);
+}
+
+function* validateClaimSpec(path: string, spec: PersistentVolumeClaimSpec): FieldErrors {
+  const { accessModes = [], selector, resources, storageClassName, volumeMode, dataSource, dataSourceRef } = spec;
   if (accessModes.length === 0) yield required(`${path}.accessModes`, 'at least 1 access mode is required');
   if (selector) yield* validateSelector(`${path}.selector`, selector);
   yield* validateAccessModes(`${path}.accessModes`, accessModes);
@@ -29,8 +42,10 @@ export function* validateClaimSpec(path: string, spec: PersistentVolumeClaimSpec
   else yield* positive(`${path}.resources[storage]`, storage);
   yield* validateClassName(`${path}.storageClassName`, storageClassName);
   yield* validateVolumeMode(`${path}.volumeMode`, volumeMode);
-  yield* validateDataSources(path, spec);
-  yield* validateClassName(`${path}.volumeAttributesClassName`, volumeAttributesClassName);
+  if (dataSource) yield* validateDataSource(`${path}.dataSource`, dataSource);
+  if (dataSourceRef) yield* validateDataSource(`${path}.dataSourceRef`, dataSourceRef);
+  yield* compareDataSources(path, spec);
+  yield* validateClassName(`${path}.volumeAttributesClassName`, spec.volumeAttributesClassName);
 }
 
 export function* validateAccessModes(path: string, modes: readonly string[]): FieldErrors {
@@ -77,20 +92,24 @@ function* validateSelector(path: string, { matchLabels, matchExpressions = [] }:
   }
 }
 
-function* validateDataSources(path: string, { dataSource, dataSourceRef }: PersistentVolumeClaimSpec): FieldErrors {
-  for (const [field, source] of Object.entries({ dataSource, dataSourceRef })) {
-    if (!source) continue;
-    const at = `${path}.${field}`;
-    if (source.name === '') yield required(`${at}.name`);
-    if (source.kind === '') yield required(`${at}.kind`);
-    if (!source.apiGroup && source.kind !== 'PersistentVolumeClaim') {
-      yield invalid(at, source.kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-    }
+function* validateDataSource(path: string, source: TypedObjectReference): FieldErrors {
+  const { apiGroup = '', kind, name, namespace } = source;
+  if (!name) yield required(`${path}.name`);
+  if (!kind) yield required(`${path}.kind`);
+  if (apiGroup === '' && kind !== 'PersistentVolumeClaim') {
+    yield invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
   }
+  if (apiGroup !== '') yield* invalidFor(`${path}.apiGroup`, apiGroup, dnsSubdomainErrors(apiGroup));
+  if (namespace) yield* invalidFor(`${path}.namespace`, namespace, dnsLabelErrors(namespace));
+}
+
+/** The API server shows the path as the value, without quotes. */
+function* compareDataSources(path: string, { dataSource, dataSourceRef }: PersistentVolumeClaimSpec): FieldErrors {
   if (!dataSource || !dataSourceRef) return;
   if (dataSourceRef.namespace) {
-    yield invalid(path, `${path}.dataSource`, 'may not be specified when dataSourceRef.namespace is specified');
-  } else if ((['apiGroup', 'kind', 'name'] as const).some((field) => dataSource[field] !== dataSourceRef[field])) {
-    yield invalid(path, `${path}.dataSource`, 'must match dataSourceRef');
+    const detail = `${path}.dataSource: may not be specified when dataSourceRef.namespace is specified`;
+    return yield invalid(path, undefined, detail);
   }
+  const isSame = (['apiGroup', 'kind', 'name'] as const).every((field) => dataSource[field] === dataSourceRef[field]);
+  if (!isSame) yield invalid(path, undefined, `${path}.dataSource: must match dataSourceRef`);
 }

@@ -13,8 +13,7 @@ import {
   requiredOneOf,
   tooLong,
 } from './field-error.ts';
-import { validateClaimSpec } from './validate-claim.ts';
-import { validateAnnotations, validateLabels } from './validate-metadata.ts';
+import { validateClaimTemplate } from './validate-claim.ts';
 import type { Volumes } from './validate-mounts.ts';
 import { fileMode, noBacksteps } from './validate-paths.ts';
 import { validateDownwardFile, validateKeyToPath, validateProjected } from './validate-projected.ts';
@@ -166,9 +165,7 @@ export function* validateCsiDriver(path: string, { driver }: Pick<CSIVolumeSourc
 function* checkEphemeral(path: string, { ephemeral }: Volume): FieldErrors {
   const template = ephemeral?.volumeClaimTemplate;
   if (!template) return yield required(`${path}.volumeClaimTemplate`);
-  yield* validateAnnotations(`${path}.volumeClaimTemplate.metadata.annotations`, template.metadata?.annotations);
-  yield* validateLabels(`${path}.volumeClaimTemplate.metadata.labels`, template.metadata?.labels);
-  yield* validateClaimSpec(`${path}.volumeClaimTemplate.spec`, template.spec);
+  yield* validateClaimTemplate(`${path}.volumeClaimTemplate`, template);
 }
 
 function* checkImage(path: string, { image }: Volume): FieldErrors {
