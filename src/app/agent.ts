@@ -26,6 +26,8 @@ export interface AgentSettings {
   /** kubelet's `--root-dir`, the parent of `pods/<uid>/…`. */
   readonly rootDir: string;
   readonly podLogsDir: string;
+  /** The folder of the volumes of claims in manifests; absent: pods of manifests have no claims. */
+  readonly claimVolumesDir?: string;
   /** The folder of links to container logs for log collectors; absent: no links. */
   readonly containerLogsDir?: string;
   /** The parent cgroup of `kubepods`: `/` for kubelet's own layout. */

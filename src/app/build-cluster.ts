@@ -3,6 +3,8 @@ import { podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import type { Part } from '../base/supervise.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import { ClaimStore } from '../kubelet/claims/claim-store.ts';
+import { ManifestClaims } from '../kubelet/claims/manifest-claims.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
 import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
@@ -15,6 +17,7 @@ import { NO_CLAIMS, type PodClaims } from '../kubelet/objects/pod-claims.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
+import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import { IssuedCertificates } from '../kubelet/pod-certificates/issued-certificates.ts';
 import { noPodCertificates, type PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
@@ -64,6 +67,8 @@ export interface AgentObjects {
   readonly podCertificates: PodCertificates;
   readonly claims: PodClaims;
   readonly attachLimits: AttachLimits;
+  /** `undefined` with an API server, whose controllers manage the claims. */
+  readonly claimsStep: PodStep | undefined;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -87,7 +92,7 @@ export function buildObjects(
   const { clock, random, signingKeys: keys } = host;
   const runtimeClasses = new RuntimeClasses({ clock, onChange: (name) => signals.runtimeClassChanged.raise(name) });
   const onChange = (uid: string): void => signals.podObjectChanged.raise(uid);
-  if (!apiServer) return manifestObjects(runtimeClasses, onChange);
+  if (!apiServer) return manifestObjects({ host, log, settings }, runtimeClasses, onChange);
   const api = withApiTimeouts(apiServer, { clock, random });
   const deps: ClusterObjectsDeps = { api, onChange, clock, random, log };
   const services = new Services(deps);
@@ -103,6 +108,7 @@ export function buildObjects(
     podCertificates: certificates ?? noPodCertificates('gateOff'),
     claims: new ClusterClaims(api),
     attachLimits: new CsiAttachLimits({ api, nodeName: settings.nodeName, log }),
+    claimsStep: undefined,
     runtimeClasses,
     services,
     parts: [
@@ -122,24 +128,42 @@ function podCertificateWatch(certificates: IssuedCertificates): Part {
   return { name: 'pod certificate watch', run: (signal) => certificates.run(signal), isEndless: true };
 }
 
-function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string) => void): AgentObjects {
+function manifestObjects(
+  parts: Pick<AgentParts, 'host' | 'log' | 'settings'>,
+  runtimeClasses: RuntimeClasses,
+  onChange: (uid: string) => void,
+): AgentObjects {
   const objects = new ManifestObjects({ onChange });
+  const claims = manifestClaims(parts, onChange);
   runtimeClasses.set('node', []); // the manifests are the only source of classes
   return {
     objects,
     tokens: NO_TOKENS,
     trustBundles: noTrustBundles('standalone'),
     podCertificates: noPodCertificates('standalone'),
-    claims: NO_CLAIMS,
     attachLimits: NO_ATTACH_LIMITS,
+    claims: claims ?? NO_CLAIMS,
+    claimsStep: claims,
     runtimeClasses,
     services: undefined,
     parts: [],
     setSourceObjects(source, all) {
       runtimeClasses.set(source, all.runtimeClasses);
       objects.set(source, all);
+      claims?.set(source, all);
     },
   };
+}
+
+function manifestClaims(
+  { host, log, settings }: Pick<AgentParts, 'host' | 'log' | 'settings'>,
+  onChange: (uid: string) => void,
+): ManifestClaims | undefined {
+  const { fs, lockFiles, clock, random } = host;
+  const { claimVolumesDir: folder, rootDir } = settings;
+  if (folder === undefined) return undefined;
+  const store = new ClaimStore({ fs, lockFiles, random, folder, rootDir });
+  return new ManifestClaims({ store, fs, clock, random, log, onChange });
 }
 
 function clusterObjects(

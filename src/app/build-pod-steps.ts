@@ -48,7 +48,7 @@ export function buildPodSteps(
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
-  const { objects, tokens, claims, trustBundles, podCertificates } = cluster;
+  const { objects, tokens, claims, claimsStep, trustBundles, podCertificates } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
@@ -87,7 +87,16 @@ export function buildPodSteps(
     directories,
     cgroups,
     volumes,
-    inOrder: [userNamespaces, objectsStep(objects), directories, ...linkSteps, cgroups, records, volumes],
+    inOrder: [
+      userNamespaces,
+      objectsStep(objects),
+      directories,
+      ...linkSteps,
+      cgroups,
+      records,
+      ...(claimsStep ? [claimsStep] : []),
+      volumes,
+    ],
     onContainerStarted: (...container) =>
       links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error })),
   };

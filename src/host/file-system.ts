@@ -156,7 +156,10 @@ export interface DeviceNumbers {
 
 export interface FileSystemUsage {
   readonly capacityBytes: number;
+  /** Free for programs without privileges. */
   readonly availableBytes: number;
+  /** In use by files; what only root may use is neither used nor available. */
+  readonly usedBytes: number;
   readonly inodes: number;
   readonly inodesFree: number;
 }

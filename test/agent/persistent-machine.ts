@@ -32,7 +32,10 @@ export async function persistentMachine(spec: PersistentVolumeSpec) {
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
   const volume = { metadata: { name: 'pv' }, spec };
   const claims = {
-    find: async (namespace: string, name: string) => ({ claim: { metadata: { name, namespace }, spec: {} }, volume }),
+    find: async ({ metadata: { namespace } }: Pod, name: string) => ({
+      claim: { metadata: { name, namespace }, spec: {} },
+      volume,
+    }),
   };
   const deps = { ...volumeDeps(host, { rootDir: '/k', objects, events }), claims };
   const calls: string[] = [];

@@ -34,7 +34,10 @@ async function machine(t: TestContext, spec: (folder: string) => PersistentVolum
   const objects = new ManifestObjects({ onChange: () => undefined });
   const volume = { metadata: { name: 'pv' }, spec: spec(folder) };
   const claims = {
-    find: async (namespace: string, name: string) => ({ claim: { metadata: { name, namespace }, spec: {} }, volume }),
+    find: async ({ metadata: { namespace } }: Pod, name: string) => ({
+      claim: { metadata: { name, namespace }, spec: {} },
+      volume,
+    }),
   };
   const start = () => new PodVolumes({ ...volumeDeps(host, { rootDir, objects, events }), claims });
   return { folder, rootDir, recorded, mountsHere, start };

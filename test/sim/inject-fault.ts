@@ -129,7 +129,8 @@ const DISK_BYTES = 100 * 2 ** 20;
 
 function diskUsedTo(percent: number): FileSystemUsage {
   const availableBytes = (DISK_BYTES / 100) * (100 - percent);
-  return { capacityBytes: DISK_BYTES, availableBytes, inodes: 1e6, inodesFree: 1e6 };
+  const usedBytes = DISK_BYTES - availableBytes;
+  return { capacityBytes: DISK_BYTES, availableBytes, usedBytes, inodes: 1e6, inodesFree: 1e6 };
 }
 
 function loseSandbox(index: number, runtime: FakeRuntime): void {

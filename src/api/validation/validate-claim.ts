@@ -1,15 +1,25 @@
-import { dnsLabelErrors, dnsSubdomainErrors } from '../../base/name-syntax.ts';
+import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type {
+  LabelSelector,
+  PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
   PersistentVolumeClaimTemplate,
+  Quantity,
   TypedObjectReference,
 } from '../generated/core-v1.ts';
-import { type FieldErrors, forbidden, invalid, invalidFor, oneOf, required } from './field-error.ts';
-import { validateAnnotations, validateLabels } from './validate-metadata.ts';
+import { type FieldErrors, forbidden, invalid, invalidFor, notSupported, oneOf, required } from './field-error.ts';
+import { validateAnnotations, validateLabels, validateObjectMeta } from './validate-metadata.ts';
 
+/** In the order in which the API server lists them. */
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const VOLUME_MODES = ['Block', 'Filesystem'];
+
+/** Everything that the API server would refuse a new PersistentVolumeClaim for. */
+export function* validateClaim({ metadata, spec }: PersistentVolumeClaim): FieldErrors {
+  yield* validateObjectMeta(metadata, 'namespaced');
+  yield* validateClaimSpec('spec', spec);
+}
 
 /** The template of the claim that is created for a generic ephemeral volume. */
 export function* validateClaimTemplate(path: string, template: PersistentVolumeClaimTemplate): FieldErrors {
@@ -23,36 +33,63 @@ export function* validateClaimTemplate(path: string, template: PersistentVolumeC
 }
 
 function* validateClaimSpec(path: string, spec: PersistentVolumeClaimSpec): FieldErrors {
-  yield* validateAccessModes(`${path}.accessModes`, spec.accessModes ?? []);
-  yield* validateStorage(`${path}.resources[storage]`, spec);
-  const { storageClassName, volumeMode, dataSource, dataSourceRef, volumeAttributesClassName } = spec;
-  if (storageClassName) {
-    yield* invalidFor(`${path}.storageClassName`, storageClassName, dnsSubdomainErrors(storageClassName));
-  }
-  if (volumeMode !== undefined) yield* oneOf(`${path}.volumeMode`, volumeMode, VOLUME_MODES);
+  const { accessModes = [], selector, resources, storageClassName, volumeMode, dataSource, dataSourceRef } = spec;
+  if (accessModes.length === 0) yield required(`${path}.accessModes`, 'at least 1 access mode is required');
+  if (selector) yield* validateSelector(`${path}.selector`, selector);
+  yield* validateAccessModes(`${path}.accessModes`, accessModes);
+  const storage = resources?.requests?.['storage'];
+  if (storage === undefined) yield required(`${path}.resources[storage]`);
+  else yield* positive(`${path}.resources[storage]`, storage);
+  yield* validateClassName(`${path}.storageClassName`, storageClassName);
+  yield* validateVolumeMode(`${path}.volumeMode`, volumeMode);
   if (dataSource) yield* validateDataSource(`${path}.dataSource`, dataSource);
   if (dataSourceRef) yield* validateDataSource(`${path}.dataSourceRef`, dataSourceRef);
   yield* compareDataSources(path, spec);
-  if (volumeAttributesClassName) {
-    const messages = dnsSubdomainErrors(volumeAttributesClassName);
-    yield* invalidFor(`${path}.volumeAttributesClassName`, volumeAttributesClassName, messages);
-  }
+  yield* validateClassName(`${path}.volumeAttributesClassName`, spec.volumeAttributesClassName);
 }
 
-function* validateAccessModes(path: string, modes: readonly string[]): FieldErrors {
-  if (modes.length === 0) yield required(path, 'at least 1 access mode is required');
-  for (const mode of modes) yield* oneOf(path, mode, ACCESS_MODES);
-  const isExclusive = modes.includes('ReadWriteOncePod');
-  if (isExclusive && modes.some((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode))) {
+export function* validateAccessModes(path: string, modes: readonly string[]): FieldErrors {
+  for (const mode of modes) if (!ACCESS_MODES.includes(mode)) yield notSupported(path, mode, ACCESS_MODES);
+  const others = modes.filter((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode));
+  if (modes.includes('ReadWriteOncePod') && others.length > 0) {
     yield forbidden(path, 'may not use ReadWriteOncePod with other access modes');
   }
 }
 
-function* validateStorage(path: string, { resources }: PersistentVolumeClaimSpec): FieldErrors {
-  const storage = resources?.requests?.['storage'];
-  if (storage === undefined) return yield required(path);
-  const amount = parseQuantity(storage);
-  if (amount.isZero() || amount.isNegative()) yield invalid(path, `${amount}`, 'must be greater than zero');
+export function* validateVolumeMode(path: string, mode: string | undefined): FieldErrors {
+  if (mode !== undefined) yield* oneOf(path, mode, VOLUME_MODES);
+}
+
+/** Of a StorageClass or VolumeAttributesClass. */
+export function* validateClassName(path: string, name: string | undefined): FieldErrors {
+  if (name) yield* invalidFor(path, name, dnsSubdomainErrors(name));
+}
+
+export function* positive(path: string, quantity: Quantity): FieldErrors {
+  const parsed = parseQuantity(quantity);
+  if (parsed.isNegative() || parsed.isZero()) yield invalid(path, parsed.toString(), 'must be greater than zero');
+}
+
+function* validateSelector(path: string, { matchLabels, matchExpressions = [] }: LabelSelector): FieldErrors {
+  yield* validateLabels(`${path}.matchLabels`, matchLabels);
+  for (const [index, { key, operator, values = [] }] of matchExpressions.entries()) {
+    const at = `${path}.matchExpressions[${index}]`;
+    if (operator === 'In' || operator === 'NotIn') {
+      if (values.length === 0) {
+        yield required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+      }
+    } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+      if (values.length > 0) {
+        yield forbidden(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+      }
+    } else {
+      yield invalid(`${at}.operator`, operator, 'not a valid selector operator');
+    }
+    yield* invalidFor(`${at}.key`, key, qualifiedNameErrors(key));
+    for (const [each, value] of values.entries()) {
+      yield* invalidFor(`${at}.values[${each}]`, value, labelValueErrors(value));
+    }
+  }
 }
 
 function* validateDataSource(path: string, source: TypedObjectReference): FieldErrors {
@@ -73,9 +110,6 @@ function* compareDataSources(path: string, { dataSource, dataSourceRef }: Persis
     const detail = `${path}.dataSource: may not be specified when dataSourceRef.namespace is specified`;
     return yield invalid(path, undefined, detail);
   }
-  const isSame =
-    dataSource.apiGroup === dataSourceRef.apiGroup &&
-    dataSource.kind === dataSourceRef.kind &&
-    dataSource.name === dataSourceRef.name;
+  const isSame = (['apiGroup', 'kind', 'name'] as const).every((field) => dataSource[field] === dataSourceRef[field]);
   if (!isSame) yield invalid(path, undefined, `${path}.dataSource: must match dataSourceRef`);
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
 import { ClusterClaims } from './cluster-claims.ts';
 
 const FOREVER = new AbortController().signal;
@@ -33,7 +34,7 @@ async function find({ claim = {}, finalizers, isDeleted = false, volume = {} }: 
     const claimRef = { namespace: 'default', name: 'data', uid };
     await direct.create(VOLUME, { metadata: { name: 'pv-1' }, spec: { claimRef, ...volume } }, FOREVER);
   }
-  return { uid, found: new ClusterClaims(direct).find('default', 'data', FOREVER) };
+  return { uid, found: new ClusterClaims(direct).find(examplePod({}), 'data', FOREVER) };
 }
 
 test('ClusterClaims finds the persistent volume of a bound claim', async () => {

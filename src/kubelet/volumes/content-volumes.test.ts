@@ -29,7 +29,7 @@ function machine(given: Partial<PodVolumesDeps> = {}) {
   const objects = new ManifestObjects({ onChange: () => undefined });
   objects.set('file', NO_OBJECTS);
   const set = (configMaps: readonly ConfigMap[], secrets: readonly Secret[] = []) =>
-    objects.set('file', { configMaps, secrets, runtimeClasses: [] });
+    objects.set('file', { configMaps, secrets, runtimeClasses: [], claims: [], volumes: [] });
   const events = new PodEvents(host.clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));

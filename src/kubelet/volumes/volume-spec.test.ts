@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { PersistentVolume, PersistentVolumeClaim, Volume } from '../../api/generated/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/generated/core-v1.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { resolveVolume } from './volume-spec.ts';
 
@@ -19,8 +19,8 @@ function volumeOf(volumeMode?: string): PersistentVolume {
 async function resolve(volume: Volume, claim = claimOf(), pv = volumeOf(), use = { isMounted: true, isDevice: false }) {
   const asked: string[] = [];
   const claims = {
-    find: async (inNamespace: string, name: string) => {
-      asked.push(`${inNamespace}/${name}`);
+    find: async ({ metadata }: Pod, name: string) => {
+      asked.push(`${metadata.namespace}/${name}`);
       return { claim, volume: pv };
     },
   };

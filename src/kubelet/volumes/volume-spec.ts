@@ -38,7 +38,7 @@ export async function resolveVolume(
 ): Promise<VolumeSpec> {
   const claimName = claimNameOf(pod, volume);
   if (claimName === undefined) return { name: volume.name, volume, readOnly: false, mode: 'Filesystem' };
-  const bound = await claims.find(pod.metadata.namespace, claimName, signal).catch((cause: unknown) => {
+  const bound = await claims.find(pod, claimName, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw claimError(pod, claimName, cause);
   });
