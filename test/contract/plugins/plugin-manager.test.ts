@@ -258,6 +258,8 @@ test('a driver whose NodeGetInfo fails receives the gRPC error', async (t) => {
     driver.statuses[1]?.error,
     'RegisterPlugin error -- plugin registration failed with err: rpc error: code = Internal desc = no metadata server',
   );
+  // Once for the socket that was replaced, once for the registration that failed.
+  assert.deepEqual(world.record.slice(1, 3), ['uninstall a.csi', 'uninstall a.csi']);
 });
 
 test('plugins that hang, answer nonsense or do not listen delay no other, and are logged once', async (t) => {
