@@ -45,6 +45,8 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     return sandbox?.hostNetwork ? settings.hostIPs[0] : sandbox?.ips[0];
   };
   const inputs = createContainerInputs({
+    runtime: cri.runtime,
+    runtimeHandlers: cluster.runtimeClasses,
     images: imagePulls.imageDeps,
     fs,
     mounts,
@@ -81,6 +83,7 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     steps: steps.inOrder,
     onContainerStarted: steps.onContainerStarted,
     ensureImage: inputs.ensureImage,
+    ensureImageVolumes: inputs.ensureImageVolumes,
     envSources: inputs.envSources,
     mounts: inputs.mounts,
   });

@@ -16,7 +16,7 @@ const message = { containerPath: '/dev/termination-log', hostPath: '/pods/u1/con
 
 function mountsOf(volumeMounts: readonly VolumeMount[], given: Partial<Parameters<typeof containerMounts>[0]> = {}) {
   const container = { ...exampleContainer, volumeMounts };
-  return protoJson(containerMounts({ container, volumes, subPaths: new Map(), files, ...given }));
+  return protoJson(containerMounts({ container, volumes, subPaths: new Map(), images: new Map(), files, ...given }));
 }
 
 const cases: Record<string, { mounts: readonly VolumeMount[]; expected: readonly object[] }> = {

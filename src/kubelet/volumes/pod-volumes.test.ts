@@ -32,7 +32,7 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
 }
 
 /** Host paths by volume name. */
-function pathsByName(volumes: PodVolumes): Record<string, string> {
+function pathsByName(volumes: PodVolumes): Record<string, string | undefined> {
   return Object.fromEntries([...volumes.volumes('u1')].map(([name, { path }]) => [name, path]));
 }
 

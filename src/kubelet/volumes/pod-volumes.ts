@@ -9,17 +9,17 @@ import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import { innermostFirst, mountPointsBelow } from './mount-points.ts';
 import { pluginsDirectory, subPathsDirectory, volumesDirectory } from './volume-paths.ts';
-import type { HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
+import type { ContainerVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
 import { findVolumePlugin, VOLUME_PLUGINS } from './volume-plugins.ts';
 
 export interface PodVolumesDeps extends VolumePluginDeps {
   readonly events: PodEvents;
 }
 
-interface PodVolume extends MountedVolume {
+type PodVolume = MountedVolume & {
   /** The content is that of an earlier version of the pod. */
   readonly isStale?: boolean;
-}
+};
 
 /**
  * Sets up and removes the volumes of pods, through the plugins of `VOLUME_PLUGINS`.
@@ -70,7 +70,7 @@ export class PodVolumes implements PodStep {
   }
 
   /** Volumes of a prepared pod, by name. */
-  volumes(uid: string): ReadonlyMap<string, HostVolume> {
+  volumes(uid: string): ReadonlyMap<string, ContainerVolume> {
     return this.#mounted.get(uid) ?? new Map();
   }
 

@@ -1,4 +1,4 @@
-import type { Pod, Volume } from '../../api/generated/core-v1.ts';
+import type { ImageVolumeSource, Pod, Volume } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -8,15 +8,27 @@ import type { PodObjects } from '../objects/pod-objects.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
 
 /** A volume as containers mount it. */
+export type ContainerVolume = HostVolume | ImageVolume;
+
+/** A volume with a path on the host. */
 export interface HostVolume {
-  /** On the host. */
   readonly path: string;
+  readonly image?: undefined;
   /** Mounts are read-only even if the container does not ask for it. */
   readonly readOnly: boolean;
 }
 
-/** A volume that is set up on the host. */
-export interface MountedVolume extends HostVolume {
+/** A volume that the runtime mounts from an image. It has no path on the host. */
+export interface ImageVolume {
+  readonly image: ImageVolumeSource;
+  readonly path?: undefined;
+  readonly readOnly: true;
+}
+
+/** A volume that is set up. */
+export type MountedVolume = ContainerVolume & MountedState;
+
+interface MountedState {
   /** A path that exists as long as the volume is set up. Absent: the volume is a path of the host itself. */
   readonly marker?: string;
   /** Present when the content changes by itself. */

@@ -2,6 +2,7 @@ import type { Pod, Volume } from '../../api/generated/core-v1.ts';
 import { configMapPlugin, downwardApiPlugin, projectedPlugin, secretPlugin } from './content-plugins.ts';
 import { emptyDirPlugin } from './empty-dir.ts';
 import { hostPathPlugin } from './host-path.ts';
+import { imageVolumePlugin } from './image-volume-plugin.ts';
 import type { VolumePlugin } from './volume-plugin.ts';
 
 /** All supported volume types. */
@@ -12,6 +13,7 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
   secretPlugin,
   downwardApiPlugin,
   projectedPlugin,
+  imageVolumePlugin,
 ];
 
 /** `undefined` for a volume of an unsupported type. */
