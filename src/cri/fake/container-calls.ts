@@ -5,6 +5,7 @@ import {
   type ContainerFilter,
   LinuxContainerConfig,
   LinuxContainerResources,
+  type Mount,
 } from '../generated/runtime-v1.ts';
 import type { RuntimeService } from '../services.ts';
 import { failToStart, kill, startProcess, terminate, waitForExit } from './container-lifecycle.ts';
@@ -105,6 +106,7 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
   const reference = config.image?.image ?? '';
   const image = findImage(world, reference);
   if (!image) throw new CriError('NotFound', `failed to resolve image ${JSON.stringify(reference)}: not found`);
+  for (const mount of config.mounts) checkImageMount(world, mount);
 
   const { logDirectory } = sandbox.config;
   const container: FakeContainer = {
@@ -120,6 +122,16 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
   world.onEffect({ kind: 'created', container });
   world.publishEvent(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandboxId);
   return container;
+}
+
+/** The rules of containerd 2 for a mount of an image. */
+function checkImageMount(world: FakeWorld, { image, hostPath, readonly }: Mount): void {
+  if (!image) return;
+  const error = (text: string): CriError => new CriError('Unknown', `ImageVolumeMountFailed: ${text}`);
+  if (hostPath !== '') throw error('hostpath must be empty while mount image');
+  if (!readonly) throw error('readonly must be true while mount image');
+  if (findImage(world, image.image)) return;
+  throw error(`failed to resolve image ${JSON.stringify(image.image)}: not found`);
 }
 
 /** A sandbox has one container of a name and attempt at a time. */

@@ -177,6 +177,16 @@ test('PodVolumes reports that the machine has no such huge pages', async () => {
   });
 });
 
+test('PodVolumes has nothing of an image volume on the host', async () => {
+  const { fs, volumes } = await machine();
+  const image = { reference: 'model:1', pullPolicy: 'Always' };
+  await volumes.prepare(podWith([{ name: 'model', image }]), signal);
+  assert.deepEqual([...volumes.volumes('u1')], [['model', { image, readOnly: true }]]);
+  assert.equal(await fs.stat(volumesDir), undefined);
+  await volumes.refresh(podWith([{ name: 'model', image }]), signal);
+  assert.deepEqual([...volumes.volumes('u1').keys()], ['model']);
+});
+
 test('PodVolumes skips volumes that no container mounts', async () => {
   const { fs, volumes } = await machine();
   const unused = [disk, { name: 'data', nfs: { server: 's', path: '/' } }];

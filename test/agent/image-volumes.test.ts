@@ -1,0 +1,114 @@
+/** Image volumes of pods: the whole agent on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod, VolumeMount } from '../../src/api/generated/core-v1.ts';
+import { CriError } from '../../src/cri/cri-error.ts';
+import { type MemoryAgent, newWorld, podOf, startAgent } from './memory-agent.ts';
+
+const MODEL = 'registry.io/model:1';
+
+function container(name: string, ...mounts: readonly Partial<VolumeMount>[]): Container {
+  const volumeMounts = mounts.map((mount) => ({ name: 'model', mountPath: '/model', ...mount }));
+  return { name, image: 'busybox:1', volumeMounts };
+}
+
+function modelPod(containers: readonly Container[], pullPolicy = 'IfNotPresent'): Pod {
+  const volumes = [{ name: 'model', image: { reference: MODEL, pullPolicy } }];
+  return podOf('web', { dnsPolicy: 'Default', containers, volumes });
+}
+
+/** `type reason message (field path)` of all events, in order. */
+function eventsOf({ agent }: MemoryAgent): string[] {
+  const events = agent.pods()[0]?.events ?? [];
+  return events.map(({ type, reason, message, fieldPath = 'pod' }) => `${type} ${reason} ${message} (${fieldPath})`);
+}
+
+function waitingOf({ agent }: MemoryAgent) {
+  return agent.pods()[0]?.status.containerStatuses?.map(({ state }) => state?.waiting);
+}
+
+test('an image volume is pulled before the container is created, and mounted from the pulled image', async () => {
+  const world = newWorld();
+  world.runtime.registry.set(MODEL, { pullMs: 100, sizeBytes: 5 });
+  await using it = await startAgent(world);
+  it.source.set(modelPod([container('main', {}, { mountPath: '/part', subPath: 'weights', readOnly: true })]));
+  await it.host.clock.advance(1000);
+  assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
+  const [created] = it.runtime.containers.values();
+  const mounts = created?.config.mounts.filter(({ image }) => image) ?? [];
+  const { images } = await it.runtime.cri.images.listImages({ filter: undefined }, new AbortController().signal);
+  const id = images.find(({ repoTags }) => repoTags.includes(MODEL))?.id;
+  assert.deepEqual(
+    mounts.map(({ image, hostPath, containerPath, imageSubPath, readonly }) => [
+      [image?.image, image?.userSpecifiedImage],
+      { hostPath, containerPath, imageSubPath, readonly },
+    ]),
+    [
+      [[id, MODEL], { hostPath: '', containerPath: '/model', imageSubPath: '', readonly: true }],
+      [[id, MODEL], { hostPath: '', containerPath: '/part', imageSubPath: 'weights', readonly: true }],
+    ],
+  );
+  const [pulling, pulled, own] = eventsOf(it);
+  assert.equal(pulling, `Normal Pulling Pulling image "${MODEL}" (pod)`);
+  assert.match(pulled ?? '', /^Normal Pulled Successfully pulled image .* \(pod\)$/);
+  assert.match(own ?? '', /^Normal Pulled Container image "busybox:1" already present .* \(spec.containers\{main\}\)$/);
+  // As in kubelet without ImageVolumeWithDigest: the mount is listed without the digest of its image.
+  assert.deepEqual(it.agent.pods()[0]?.status.containerStatuses?.[0]?.volumeMounts, [
+    { name: 'model', mountPath: '/model' },
+    { name: 'model', mountPath: '/part', readOnly: true, recursiveReadOnly: 'Disabled' },
+  ]);
+});
+
+test('containers wait for the image of their volume; others run; all start once it can be pulled', async () => {
+  const world = newWorld();
+  world.runtime.registry.set(MODEL, { error: new CriError('Unknown', 'no space left on device') });
+  await using it = await startAgent(world);
+  it.source.set(modelPod([container('a', {}), container('b', {}), { name: 'c', image: 'busybox:1' }]));
+  await it.host.clock.advance(2000);
+  const error = 'rpc error: code = Unknown desc = no space left on device';
+  const backOff = `Back-off pulling image "${MODEL}"`;
+  assert.deepEqual(
+    [...new Set(eventsOf(it).filter((event) => /^Warning| (Pulling|BackOff) /.test(event)))],
+    [
+      `Normal Pulling Pulling image "${MODEL}" (pod)`,
+      `Warning Failed Failed to pull image "${MODEL}": ${error} (pod)`,
+      'Warning Failed Error: ErrImagePull (spec.containers{a})',
+      'Warning Failed Error: ErrImagePull (spec.containers{b})',
+      `Normal BackOff ${backOff} (pod)`,
+      'Warning Failed Error: ImagePullBackOff (spec.containers{a})',
+      'Warning Failed Error: ImagePullBackOff (spec.containers{b})',
+    ],
+  );
+  const waiting = { reason: 'ImagePullBackOff', message: `${backOff}: ErrImagePull: ${error}` };
+  assert.deepEqual(waitingOf(it), [waiting, waiting, undefined]);
+
+  world.runtime.registry.set(MODEL, {});
+  await it.host.clock.advance(15_000);
+  assert.deepEqual(waitingOf(it), [undefined, undefined, undefined]);
+});
+
+test('one sync pulls an image once, also with the policy Always', async () => {
+  const world = newWorld();
+  world.runtime.registry.set(MODEL, {});
+  let pulls = 0;
+  world.runtime.failures.everyCall((method) => {
+    if (method === 'pullImage') pulls++;
+    return undefined;
+  });
+  await using it = await startAgent(world);
+  it.source.set(modelPod([container('a', {}), container('b', {}, { mountPath: '/again' })], 'Always'));
+  await it.host.clock.advance(1000);
+  assert.deepEqual([it.agent.pods()[0]?.status.phase, pulls], ['Running', 1]);
+});
+
+test('an image that is not present is not pulled with the policy Never', async () => {
+  await using it = await startAgent();
+  it.source.set(modelPod([container('main', {})], 'Never'));
+  await it.host.clock.advance(50);
+  const message = `Container image "${MODEL}" is not present with pull policy of Never`;
+  assert.deepEqual(waitingOf(it), [{ reason: 'ErrImageNeverPull', message }]);
+  assert.deepEqual(eventsOf(it).slice(-2), [
+    `Warning ErrImageNeverPull ${message} (pod)`,
+    'Warning Failed Error: ErrImageNeverPull (spec.containers{main})',
+  ]);
+});
