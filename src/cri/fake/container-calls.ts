@@ -7,6 +7,7 @@ import {
   LinuxContainerResources,
   type Mount,
 } from '../generated/runtime-v1.ts';
+import { IMAGE_VOLUME_MOUNT_FAILED } from '../image-volume-error.ts';
 import type { RuntimeService } from '../services.ts';
 import { failToStart, kill, startProcess, terminate, waitForExit } from './container-lifecycle.ts';
 import type { FakeWorld } from './fake-world.ts';
@@ -127,7 +128,7 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
 /** The rules of containerd 2 for a mount of an image. */
 function checkImageMount(world: FakeWorld, { image, hostPath, readonly }: Mount): void {
   if (!image) return;
-  const error = (text: string): CriError => new CriError('Unknown', `ImageVolumeMountFailed: ${text}`);
+  const error = (text: string): CriError => new CriError('Unknown', `${IMAGE_VOLUME_MOUNT_FAILED}: ${text}`);
   if (hostPath !== '') throw error('hostpath must be empty while mount image');
   if (!readonly) throw error('readonly must be true while mount image');
   if (findImage(world, image.image)) return;
