@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod, VolumeMount } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
-import { type MemoryAgent, newWorld, podOf, startAgent } from './memory-agent.ts';
+import { createPod, FOREVER, type MemoryAgent, newWorld, podOf, startAgent } from './memory-agent.ts';
+import { newPrivateWorld, PRIVATE_IMAGE } from './private-image.ts';
 
 const MODEL = 'registry.io/model:1';
 
@@ -85,6 +86,27 @@ test('containers wait for the image of their volume; others run; all start once 
   world.runtime.registry.set(MODEL, {});
   await it.host.clock.advance(15_000);
   assert.deepEqual(waitingOf(it), [undefined, undefined, undefined]);
+});
+
+test('an image volume is pulled with the pull secrets of the pod', async () => {
+  const world = await newPrivateWorld();
+  await using it = await startAgent(world);
+  it.source.set();
+  const config = JSON.stringify({ auths: { 'registry.io': { username: 'u', password: 'p' } } });
+  const data = { '.dockerconfigjson': Buffer.from(config).toString('base64') };
+  const key = { resource: 'secrets', namespace: 'default', name: 'login' } as const;
+  const metadata = { name: 'login', namespace: 'default' };
+  await world.apiServer.direct.create(key, { metadata, type: 'kubernetes.io/dockerconfigjson', data }, FOREVER);
+  const volumes = [{ name: 'model', image: { reference: PRIVATE_IMAGE } }];
+  const spec = { dnsPolicy: 'Default', containers: [container('main', {})], volumes };
+  await createPod(world, podOf('stranger', spec));
+  await createPod(world, podOf('owner', { ...spec, imagePullSecrets: [{ name: 'login' }] }));
+  await it.host.clock.advance(5000);
+  const states = it.agent.pods().map(({ pod, status }) => {
+    const [main] = status.containerStatuses ?? [];
+    return [pod.metadata.name, main?.state?.waiting?.reason ?? status.phase] as const;
+  });
+  assert.deepEqual(Object.fromEntries(states), { stranger: 'ImagePullBackOff', owner: 'Running' });
 });
 
 test('one sync pulls an image once, also with the policy Always', async () => {

@@ -128,7 +128,8 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
 /** The rules of containerd 2 for a mount of an image. */
 function checkImageMount(world: FakeWorld, { image, hostPath, readonly }: Mount): void {
   if (!image) return;
-  const error = (text: string): CriError => new CriError('Unknown', `${IMAGE_VOLUME_MOUNT_FAILED}: ${text}`);
+  const error = (text: string): CriError =>
+    new CriError('Unknown', `failed to mount image volume: ${IMAGE_VOLUME_MOUNT_FAILED}: ${text}`);
   if (hostPath !== '') throw error('hostpath must be empty while mount image');
   if (!readonly) throw error('readonly must be true while mount image');
   if (findImage(world, image.image)) return;

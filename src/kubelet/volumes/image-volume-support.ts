@@ -1,13 +1,13 @@
 import type { VolumeMount } from '../../api/generated/core-v1.ts';
 import type { VersionResponse } from '../../cri/generated/runtime-v1.ts';
 
-/** The first versions of containerd that mount images, and directories of images. Older ones ignore the fields. */
+/** The first versions of containerd that mount images, and directories of images. */
 const IMAGES = [2, 1] as const;
 const SUB_PATHS = [2, 2] as const;
 
 /**
- * Returns why the runtime cannot mount an image volume. CRI has no feature flag for it, and a runtime that does not know
- * the field would mount something else.
+ * Returns why the runtime cannot mount an image volume. CRI has no feature flag for it: containerd before 2.1 fails with
+ * `failed to mkdir ""`, and 2.1 mounts the whole image in place of a directory of it.
  */
 export function unsupportedImageVolume(
   { runtimeName, runtimeVersion }: Pick<VersionResponse, 'runtimeName' | 'runtimeVersion'>,
