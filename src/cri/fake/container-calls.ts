@@ -128,12 +128,14 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
 /** The rules of containerd 2 for a mount of an image. */
 function checkImageMount(world: FakeWorld, { image, hostPath, readonly }: Mount): void {
   if (!image) return;
-  const error = (text: string): CriError =>
-    new CriError('Unknown', `failed to mount image volume: ${IMAGE_VOLUME_MOUNT_FAILED}: ${text}`);
-  if (hostPath !== '') throw error('hostpath must be empty while mount image');
-  if (!readonly) throw error('readonly must be true while mount image');
+  if (hostPath !== '') throw imageMountError('Unknown', 'hostpath must be empty while mount image');
+  if (!readonly) throw imageMountError('Unknown', 'readonly must be true while mount image');
   if (findImage(world, image.image)) return;
-  throw error(`failed to resolve image ${JSON.stringify(image.image)}: not found`);
+  throw imageMountError('NotFound', `failed to resolve image ${JSON.stringify(image.image)}: not found`);
+}
+
+function imageMountError(code: 'Unknown' | 'NotFound', text: string): CriError {
+  return new CriError(code, `failed to mount image volume: ${IMAGE_VOLUME_MOUNT_FAILED}: ${text}`);
 }
 
 /** A sandbox has one container of a name and attempt at a time. */
