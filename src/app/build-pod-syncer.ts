@@ -1,3 +1,4 @@
+import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { createContainerInputs } from '../kubelet/container-inputs.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { Timeline } from '../kubelet/events/timeline.ts';
@@ -84,6 +85,7 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     onContainerStarted: steps.onContainerStarted,
     ensureImage: inputs.ensureImage,
     ensureImageVolumes: inputs.ensureImageVolumes,
+    imageVolumeCreations: new KeyedMutex(),
     envSources: inputs.envSources,
     mounts: inputs.mounts,
   });

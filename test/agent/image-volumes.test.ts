@@ -109,6 +109,28 @@ test('an image volume is pulled with the pull secrets of the pod', async () => {
   assert.deepEqual(Object.fromEntries(states), { stranger: 'ImagePullBackOff', owner: 'Running' });
 });
 
+test('containers of a pod that mount images are created one after the other, others at once', async () => {
+  const { host, runtime } = newWorld();
+  runtime.registry.set(MODEL, {});
+  const created: string[] = [];
+  const creates = runtime.cri.runtime.createContainer;
+  const createContainer: typeof creates = async (request, signal) => {
+    const name = request.config?.metadata?.name;
+    created.push(`${name} begins`);
+    await host.clock.sleep(100, signal);
+    created.push(`${name} ends`);
+    return creates(request, signal);
+  };
+  const cri = { ...runtime.cri, runtime: { ...runtime.cri.runtime, createContainer } };
+  await using it = await startAgent({ host, runtime: { ...runtime, cri } });
+  it.source.set(modelPod([container('a', {}), container('b', {}), { name: 'c', image: 'busybox:1' }]));
+  await host.clock.advance(1000);
+  assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
+  const ofImages = created.filter((step) => !step.startsWith('c '));
+  assert.deepEqual(ofImages, ['a begins', 'a ends', 'b begins', 'b ends']);
+  assert.ok(created.indexOf('c begins') < created.indexOf('a ends'));
+});
+
 test('one sync pulls an image once, also with the policy Always', async () => {
   const world = newWorld();
   world.runtime.registry.set(MODEL, {});

@@ -127,6 +127,19 @@ suite('image volumes', { skip: registrySkipReason(), timeout: 900_000 }, () => {
     await remove('late');
   });
 
+  test('many containers of a pod mount one image', { skip: NOT_ON_CONTAINERD }, async () => {
+    const reference = await registry.push('team/shared');
+    const containers = Array.from({ length: 6 }, (_, index) => ({ ...main({}), name: `main-${index}` }));
+    await start(volumePod('many', reference, main({}), { containers }));
+    const warnings = it.report('many').events.filter(({ type }) => type === 'Warning');
+    assert.deepEqual(
+      warnings.map(({ message }) => message),
+      [],
+    );
+    for (const { name } of containers) assert.equal(await inside.ask('many', name, 'cat /model/etc/image'), reference);
+    await remove('many');
+  });
+
   test('a directory that the image does not have is an error of the container', {
     skip: NOT_ON_CONTAINERD,
   }, async () => {

@@ -1,6 +1,7 @@
 import type { Container, EphemeralContainer, Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { ImageSpec, Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -48,6 +49,8 @@ export interface StartDeps extends StopDeps {
     container: Container,
     signal: AbortSignal,
   ) => Promise<VolumeImages>;
+  /** Serializes the creation of a pod's containers with image volumes, by UID. */
+  readonly imageVolumeCreations: Pick<KeyedMutex, 'run'>;
   /** Called when the container runs. `logPath` is relative to the pod's log directory. Must not reject. */
   readonly onContainerStarted: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
   /** Records the resources that the container starts with. */
@@ -96,7 +99,10 @@ export async function startContainer(
       signal,
     );
     const request = { podSandboxId: context.sandboxId, config, sandboxConfig: context.sandboxConfig };
-    const created = await asPodError('CreateContainerError', deps.runtime.createContainer(request, signal), signal);
+    const create = () => deps.runtime.createContainer(request, signal);
+    // containerd cannot mount one image for two containers of a pod at once; kubelet creates all one after the other.
+    const creating = volumeImages.size > 0 ? deps.imageVolumeCreations.run(uid, create) : create();
+    const created = await asPodError('CreateContainerError', creating, signal);
     return { containerId: created.containerId, logPath: config.logPath };
   });
   deps.events.record(pod, 'Normal', 'Created', 'Container created', fieldPath);
