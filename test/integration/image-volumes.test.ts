@@ -55,7 +55,12 @@ suite('image volumes', { skip: registrySkipReason(), timeout: 900_000 }, () => {
     volumeMounts: mounts.map((mount) => ({ name: 'model', mountPath: '/model', ...mount })),
   });
   const volumePod = (name: string, reference: string, container: Container, spec: Partial<Pod['spec']> = {}): Pod =>
-    podOf(name, { containers: [container], volumes: [{ name: 'model', image: { reference } }], ...spec });
+    podOf(name, {
+      dnsPolicy: 'Default',
+      containers: [container],
+      volumes: [{ name: 'model', image: { reference } }],
+      ...spec,
+    });
   const start = async (pod: Pod): Promise<void> => {
     const ready = it.ready(pod.metadata.name);
     it.source.set(pod);
