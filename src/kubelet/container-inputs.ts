@@ -19,7 +19,6 @@ import { containerMounts } from './volumes/container-mounts.ts';
 import { ensureImageVolumes, imageMounts } from './volumes/image-volumes.ts';
 import type { PodVolumes } from './volumes/pod-volumes.ts';
 import { bindSubPaths, type SubPathsDeps } from './volumes/sub-paths.ts';
-import { relabelledVolumes } from './volumes/volume-plugins.ts';
 
 export interface ContainerInputDeps extends PullSecretDeps, ContainerFilesDeps, SubPathsDeps, EnvSourcesDeps {
   readonly runtime: Pick<RuntimeService, 'version'>;
@@ -143,6 +142,6 @@ async function prepareMounts(
   // The runtime is queried only if a mount needs the answer.
   const needsRecursion = container.volumeMounts?.some(({ recursiveReadOnly }) => recursiveReadOnly) ?? false;
   const supportsRecursiveReadOnly = needsRecursion && (await deps.recursiveReadOnly(pod, signal));
-  const relabelled = deps.hostFacts.seLinuxEnabled ? relabelledVolumes(pod) : undefined;
-  return containerMounts({ container, volumes, subPaths, images, files, supportsRecursiveReadOnly, relabelled });
+  const { seLinuxEnabled } = deps.hostFacts;
+  return containerMounts({ container, volumes, subPaths, images, files, supportsRecursiveReadOnly, seLinuxEnabled });
 }

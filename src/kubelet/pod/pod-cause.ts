@@ -39,6 +39,8 @@ export type ErrorCause =
   | { readonly kind: 'subPathFailed'; readonly volume: string }
   /** The image of an image volume is not available. */
   | { readonly kind: 'imageVolumeFailed'; readonly volume: string; readonly image: string }
+  /** `error` is kubelet's text: `PVC is not bound`. */
+  | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

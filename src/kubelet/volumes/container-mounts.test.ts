@@ -9,7 +9,7 @@ import { imageMounts } from './image-volumes.ts';
 import type { ContainerVolume } from './volume-plugin.ts';
 
 const volumes = new Map<string, ContainerVolume>([
-  ['data', { path: '/v/data', readOnly: false }],
+  ['data', { path: '/v/data', readOnly: false, isRelabelled: true }],
   ['host', { path: '/srv', readOnly: false }],
   ['config', { path: '/v/config', readOnly: true }],
   ['model', { image: { reference: 'model:1' }, readOnly: true }],
@@ -81,7 +81,7 @@ test('containerMounts() relabels volumes of the pod if SELinux is enabled', () =
     { name: 'data', mountPath: '/data' },
     { name: 'host', mountPath: '/srv' },
   ];
-  assert.deepEqual(mountsOf(mounts, { relabelled: new Set(['data']) }), [
+  assert.deepEqual(mountsOf(mounts, { seLinuxEnabled: true }), [
     { containerPath: '/data', hostPath: '/v/data', selinuxRelabel: true },
     { containerPath: '/srv', hostPath: '/srv' },
     { ...hosts, selinuxRelabel: true },

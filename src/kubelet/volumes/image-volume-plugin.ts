@@ -4,7 +4,7 @@ import { volumePlugin } from './volume-plugin.ts';
 export const imageVolumePlugin = volumePlugin({
   name: 'kubernetes.io/image',
   supportsRelabel: false,
-  source: ({ image }) => image,
+  source: ({ volume }) => volume.image,
   async setUp(image) {
     return { image, readOnly: true };
   },
