@@ -73,7 +73,7 @@ function agent(host: MemoryHost, claims: readonly PersistentVolumeClaim[], volum
         return errorText(error);
       }
       const mounted = [...podVolumes.volumes(pod.metadata.uid)];
-      return Object.fromEntries(mounted.map(([name, { path }]) => [name, path]));
+      return Object.fromEntries(mounted.map(([name, { path = '' }]) => [name, path]));
     },
     async end(pod: Pod): Promise<void> {
       for (const step of steps.toReversed()) await step.release(pod, signal);

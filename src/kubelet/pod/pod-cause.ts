@@ -64,6 +64,8 @@ export type ErrorCause =
   /** `runAsNonRoot` is set, and the image names its user, which may be root. */
   | { readonly kind: 'userNotNumeric'; readonly user: string }
   | { readonly kind: 'subPathFailed'; readonly volume: string }
+  /** The image of an image volume is not available. */
+  | { readonly kind: 'imageVolumeFailed'; readonly volume: string; readonly image: string }
   /** `error` is kubelet's text: `PVC is not bound`. */
   | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
   | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }

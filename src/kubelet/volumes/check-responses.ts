@@ -2,7 +2,7 @@ import type { Container } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import { podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
-import type { HostVolume } from './volume-plugin.ts';
+import type { ContainerVolume } from './volume-plugin.ts';
 
 /**
  * Checks the servers of a container's volumes before the agent or the runtime touches their files: a call to a dead server
@@ -10,16 +10,16 @@ import type { HostVolume } from './volume-plugin.ts';
  */
 export async function checkResponses(
   { volumeMounts = [] }: Pick<Container, 'volumeMounts'>,
-  volumes: ReadonlyMap<string, HostVolume>,
+  volumes: ReadonlyMap<string, ContainerVolume>,
   signal: AbortSignal,
 ): Promise<void> {
   const names = new Set(volumeMounts.map(({ name }) => name));
   await Promise.all([...names].map((name) => checkVolume(name, volumes.get(name), signal)));
 }
 
-async function checkVolume(name: string, volume: HostVolume | undefined, signal: AbortSignal): Promise<void> {
+async function checkVolume(name: string, volume: ContainerVolume | undefined, signal: AbortSignal): Promise<void> {
   try {
-    await volume?.checkResponse?.(signal);
+    if (volume?.path !== undefined) await volume.checkResponse?.(signal);
   } catch (cause) {
     signal.throwIfAborted();
     const message = `volume "${name}" cannot be used: ${errorText(cause)}`;

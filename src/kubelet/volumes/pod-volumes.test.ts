@@ -30,7 +30,7 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
 }
 
 /** Host paths by volume name. */
-function pathsByName(volumes: PodVolumes): Record<string, string> {
+function pathsByName(volumes: PodVolumes): Record<string, string | undefined> {
   return Object.fromEntries([...volumes.volumes('u1')].map(([name, { path }]) => [name, path]));
 }
 
@@ -173,6 +173,16 @@ test('PodVolumes reports that the machine has no such huge pages', async () => {
       'MountVolume.SetUp failed for volume "big" : the machine has no huge pages of this size (pagesize=4Mi): ' +
       `mount ${volumesDir}/big: EINVAL`,
   });
+});
+
+test('PodVolumes has nothing of an image volume on the host', async () => {
+  const { fs, volumes } = await machine();
+  const image = { reference: 'model:1', pullPolicy: 'Always' };
+  await volumes.prepare(podWith([{ name: 'model', image }]), signal);
+  assert.deepEqual([...volumes.volumes('u1')], [['model', { image, readOnly: true, isRelabelled: false }]]);
+  assert.equal(await fs.stat(volumesDir), undefined);
+  await volumes.refresh(podWith([{ name: 'model', image }]), signal);
+  assert.deepEqual([...volumes.volumes('u1').keys()], ['model']);
 });
 
 test('PodVolumes skips volumes that no container mounts', async () => {

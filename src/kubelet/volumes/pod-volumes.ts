@@ -13,7 +13,13 @@ import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import { asPodError, settleVolumes } from './settle-volumes.ts';
-import type { HostDevice, HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
+import type {
+  ContainerVolume,
+  HostDevice,
+  MountedVolume,
+  RefreshableContent,
+  VolumePluginDeps,
+} from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
 import { resolveVolume, type VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
 import { VolumeWaits } from './volume-waits.ts';
@@ -102,7 +108,7 @@ export class PodVolumes implements PodStep {
   }
 
   /** File systems of a prepared pod, by the name of the volume in its spec. */
-  volumes(uid: string): ReadonlyMap<string, HostVolume> {
+  volumes(uid: string): ReadonlyMap<string, ContainerVolume> {
     const all = [...this.#of(uid)];
     return new Map(all.flatMap(([name, each]) => (each.kind === 'filesystem' ? [[name, each.mounted]] : [])));
   }

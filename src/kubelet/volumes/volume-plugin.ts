@@ -1,4 +1,4 @@
-import type { Pod } from '../../api/generated/core-v1.ts';
+import type { ImageVolumeSource, Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -15,9 +15,12 @@ import type { NodeVolumes, NodeVolumeUse } from './node-volumes.ts';
 import type { VolumeSpec } from './volume-spec.ts';
 
 /** A volume as containers mount it. */
+export type ContainerVolume = HostVolume | ImageVolume;
+
+/** A volume with a path on the host. */
 export interface HostVolume {
-  /** On the host. */
   readonly path: string;
+  readonly image?: undefined;
   /** Mounts are read-only even if the container does not ask for it. */
   readonly readOnly: boolean;
   /** The runtime relabels the files for the containers that mount them, if SELinux is enabled. */
@@ -36,8 +39,18 @@ export interface HostDevice {
   readonly readOnly: boolean;
 }
 
-/** A volume that is set up on the host. */
-export interface MountedVolume extends HostVolume {
+/** A volume that the runtime mounts from an image. It has no path on the host. */
+export interface ImageVolume {
+  readonly image: ImageVolumeSource;
+  readonly path?: undefined;
+  readonly readOnly: true;
+  readonly isRelabelled?: boolean;
+}
+
+/** A volume that is set up. */
+export type MountedVolume = ContainerVolume & MountedState;
+
+interface MountedState {
   /** A path that exists as long as the volume is set up. Absent: the volume is a path of the host itself. */
   readonly marker?: string;
   /** Present when the content changes by itself. */

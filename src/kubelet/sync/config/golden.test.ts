@@ -107,7 +107,7 @@ function ourConfig(pod: Pod, container: Container, recording: Recording, recorde
     restartCount: 0,
     image: { ref: recorded.image.image, user: { uid: undefined, username: '' } },
     podIPs,
-    mounts: containerMounts({ container, volumes, subPaths: new Map(), files }),
+    mounts: containerMounts({ container, volumes, subPaths: new Map(), images: new Map(), files }),
     devices: [],
     extraGroups: [],
     environment: containerEnvironment({
