@@ -13,11 +13,12 @@ const STEPS = {
 
 /**
  * Waits until the volume is attached, and resolves to the publish context. From here on the pod may have the volume
- * staged: its folder must exist before.
+ * staged, so `mark` comes before: it makes what the release of the pod finds.
  */
 export async function attachVolume(
   volume: PersistentCsiVolume,
   { pod, volume: { mode } }: VolumeSetup,
+  mark: () => Promise<void>,
   deps: CsiPluginDeps,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
@@ -33,6 +34,7 @@ export async function attachVolume(
     return publishContextOf(volume, deps, signal);
   };
   const context = await inStep(steps.wait, wait, signal);
+  await mark();
   const users = await nodeVolumes.usersOf(id, signal);
   const isShared = csi.uses.hasOther(use) || [...users].some((each) => each !== podUid);
   if (isShared && isExclusive(volume)) {

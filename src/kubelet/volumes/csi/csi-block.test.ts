@@ -39,6 +39,8 @@ function calls({ driver }: CsiMachine): string[] {
 async function assertNothingLeft(machine: CsiMachine): Promise<void> {
   assert.deepEqual(machine.driver.volumes, {});
   assert.deepEqual(await leftOver(machine), []);
+  const { fs } = machine.host;
+  assert.deepEqual((await fs.stat('/sys/block')) ? await fs.readDirectory('/sys/block') : [], []);
 }
 
 test('a block volume is staged, published and mapped at kubelet’s paths', async () => {
@@ -59,6 +61,7 @@ test('a block volume is staged, published and mapped at kubelet’s paths', asyn
     `${DEVICES}/pv-disk/dev/u1 (mounted)`,
     `${DEVICES}/staging/pv-disk`,
   ]);
+  assert.equal(await fs.readText('/sys/block/loop0/loop/backing_file'), `${DEVICES}/pv-disk/dev/u1\n`);
   assert.equal(await fs.readLink(LINK), `${DEVICES}/publish/pv-disk/u1`);
   assert.match(
     await fs.readText(`${DEVICES}/pv-disk/data/vol_data.json`),

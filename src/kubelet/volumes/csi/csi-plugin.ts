@@ -74,8 +74,8 @@ async function setUpDevice(setup: VolumeSetup, deps: CsiPluginDeps, signal: Abor
   const isMapped =
     csi.uses.isPublished(use) && (await fs.stat(link)) !== undefined && (await fs.lstat(map)) !== undefined;
   if (isMapped) return { path: link, readOnly: volume.readOnly };
-  const context = await attachVolume(volume, setup, deps, signal);
-  await linkToVolume(volume, use.podUid, deps);
+  const mark = (): Promise<void> => linkToVolume(volume, use.podUid, deps);
+  const context = await attachVolume(volume, setup, mark, deps, signal);
   const device = await mapDevice(volume, setup, context, deps, signal);
   await expandDuringSetUp(volume, setup, await fs.realPath(link), deps, signal);
   csi.uses.setPublished(use, true);
@@ -121,8 +121,8 @@ async function attachAndStage(
   signal: AbortSignal,
 ): Promise<readonly [turn: string, context: Readonly<Record<string, string>>]> {
   if (volume.lifecycle === 'Ephemeral') return [volume.handle, {}];
-  const context = await attachVolume(volume, setup, deps, signal);
-  await makeFolder(podVolumePaths(deps.settings.rootDir, setup.pod.metadata.uid, volume.name), deps);
+  const paths = podVolumePaths(deps.settings.rootDir, setup.pod.metadata.uid, volume.name);
+  const context = await attachVolume(volume, setup, () => makeFolder(paths, deps), deps, signal);
   await stageVolume(volume, setup, context, deps, signal);
   return [volume.id, context];
 }
