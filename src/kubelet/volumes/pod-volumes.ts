@@ -73,7 +73,7 @@ export class PodVolumes implements PodStep {
     const before = this.#of(uid);
     if (!(await this.#areInPlace(before.values()))) return this.prepare(pod, signal);
     const refreshable = [...before].flatMap(([name, volume]) => {
-      const content = volume.kind === 'filesystem' ? volume.mounted.content : undefined;
+      const { content } = volume.kind === 'filesystem' ? volume.mounted : volume.device;
       return content ? [{ name, refresh: () => refreshed(pod, volume, content, signal) }] : [];
     });
     const { done, errors } = await settleAll(refreshable, ({ refresh }) => refresh(), signal);
@@ -194,10 +194,10 @@ async function refreshed(
   content: RefreshableContent,
   signal: AbortSignal,
 ): Promise<PodVolume> {
-  if (volume.kind === 'block') return volume;
   try {
-    const mounted = { ...volume.mounted, content: await content.refresh(pod, signal) };
-    return { ...volume, mounted, isStale: false };
+    const next = await content.refresh(pod, signal);
+    if (volume.kind === 'block') return { ...volume, device: { ...volume.device, content: next } };
+    return { ...volume, mounted: { ...volume.mounted, content: next }, isStale: false };
   } catch (error) {
     throw mountError(volume.spec, error);
   }

@@ -32,6 +32,8 @@ export interface HostDevice {
   /** A block device of the host, or a link to one. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** Present when the device changes by itself: it may grow. */
+  readonly content?: RefreshableContent;
 }
 
 /** A volume that is set up on the host. */
