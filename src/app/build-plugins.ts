@@ -12,9 +12,6 @@ import { CsiRegistration, NO_CSI_NODE_RECORD } from '../plugins/csi/csi-registra
 import { PluginManager } from '../plugins/registration/plugin-manager.ts';
 import type { AgentParts } from './agent.ts';
 
-/** kubelet's mode of its folders. */
-const FOLDER_MODE = 0o750;
-
 /** The CSINode object of this node; `undefined` for an agent that maintains no node object. */
 export function buildCsiNode({ apiServer, node, host, log, settings }: AgentParts): CsiNodeObject | undefined {
   if (!apiServer || !node) return undefined;
@@ -47,13 +44,8 @@ export function buildPlugins(agent: AgentParts, { csiNode, node }: PluginBuildDe
   const objects = buildCsiDriverObjects(agent);
   const registration = new CsiRegistration({ clock, log, record: csiNode ?? NO_CSI_NODE_RECORD });
   const handlers = new Map([['CSIPlugin', registration]]);
-  const manager = new PluginManager(`${settings.rootDir}/plugins_registry`, { fs, clock, log, handlers }, life);
+  const manager = new PluginManager(settings.rootDir, { fs, clock, log, handlers }, life);
   const updates = csiNode && new CsiNodeUpdates({ drivers: registration, objects, record: csiNode, clock, log });
-  const runManager = async (signal: AbortSignal): Promise<void> => {
-    await fs.makeDirectory(settings.rootDir, FOLDER_MODE);
-    await fs.makeDirectory(`${settings.rootDir}/plugins`, FOLDER_MODE); // drivers put their own sockets there
-    await manager.run(signal);
-  };
   return {
     csiDrivers: agent.csiDrivers ?? registration,
     csiDriverObjects: objects,
@@ -64,7 +56,7 @@ export function buildPlugins(agent: AgentParts, { csiNode, node }: PluginBuildDe
         : []),
       ...(csiNode ? [{ name: 'CSINode', run: (signal: AbortSignal) => csiNode.initialize(node.known, signal) }] : []),
       ...(updates ? [{ name: 'CSINode updates', run: (signal: AbortSignal) => updates.run(signal) }] : []),
-      { name: 'plugin manager', run: runManager, isEndless: true },
+      { name: 'plugin manager', run: (signal) => manager.run(signal), isEndless: true },
     ],
   };
 }

@@ -81,6 +81,15 @@ test('a limit is truncated to 32 bits; a negative one is left out', () => {
   assert.equal(attachLimitError(INFO), undefined);
 });
 
+test('the API server returns an empty list of drivers as null', () => {
+  const stored: CSINode = JSON.parse(JSON.stringify({ ...EMPTY, spec: { drivers: null } }));
+  assert.deepEqual(withDriver(stored, 'a.csi', INFO).spec.drivers, [DRIVER]);
+  assert.equal(withoutDriver(stored, 'a.csi'), stored);
+  const noKeys: CSINodeDriver = JSON.parse('{"name": "a.csi", "nodeID": "i-1", "topologyKeys": null}');
+  const same = { ...EMPTY, spec: { drivers: [noKeys] } };
+  assert.equal(withDriver(same, 'a.csi', { nodeId: 'i-1', maxVolumes: 0n, topology: {} }), same);
+});
+
 test('withoutDriver() removes only this driver', () => {
   assert.deepEqual(withoutDriver(WITH, 'a.csi').spec.drivers, []);
   assert.equal(withoutDriver(WITH, 'b.csi'), WITH);

@@ -50,16 +50,24 @@ export function withMigratedPlugins(csiNode: CSINode): CSINode {
 /** Returns the same object if nothing changes. */
 export function withDriver(csiNode: CSINode, name: string, info: CsiNodeInfo): CSINode {
   const annotated = withMigratedPlugins(csiNode);
-  const before = csiNode.spec.drivers.find((each) => each.name === name);
+  const drivers = driversOf(csiNode);
+  const before = drivers.find((each) => each.name === name);
   if (before && annotated === csiNode && isSameDriver(before, info)) return csiNode;
-  const others = csiNode.spec.drivers.filter((each) => each.name !== name);
+  const others = drivers.filter((each) => each.name !== name);
   return { ...annotated, spec: { ...annotated.spec, drivers: [...others, driverOf(name, info)] } };
 }
 
 /** Returns the same object if it does not have the driver. */
 export function withoutDriver(csiNode: CSINode, name: string): CSINode {
-  const drivers = csiNode.spec.drivers.filter((each) => each.name !== name);
-  return drivers.length === csiNode.spec.drivers.length ? csiNode : { ...csiNode, spec: { ...csiNode.spec, drivers } };
+  const before = driversOf(csiNode);
+  const drivers = before.filter((each) => each.name !== name);
+  return drivers.length === before.length ? csiNode : { ...csiNode, spec: { ...csiNode.spec, drivers } };
+}
+
+/** The API server returns an empty list as null, which the schema does not show. */
+function driversOf({ spec }: CSINode): readonly CSINodeDriver[] {
+  const drivers: readonly CSINodeDriver[] | null = spec.drivers;
+  return drivers ?? [];
 }
 
 /** What the CSINode object shows of a limit that it cannot have. */

@@ -1,8 +1,14 @@
 import { errorText } from '../../base/error-text.ts';
 import { goQuote } from '../../base/go/go-quote.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { FoundPlugin, PluginHandler, PluginRegistration } from '../registration/plugin-handler.ts';
+import {
+  type FoundPlugin,
+  isAgentStopping,
+  type PluginHandler,
+  type PluginRegistration,
+} from '../registration/plugin-handler.ts';
 import { type CsiDriver, CsiDriverNotFoundError, type CsiDrivers } from './csi-drivers.ts';
 import type { CsiNodeInfo } from './csi-node-info.ts';
 import { type CsiVersion, highestSupportedVersion, isLower, versionText } from './csi-versions.ts';
@@ -33,11 +39,12 @@ interface Entry {
   readonly version: CsiVersion;
 }
 
-/** The CSI drivers of the node, and the handler of plugins of type `CSIPlugin`. */
+/** The CSI drivers of the node, and the handler of plugins of type `CSIPlugin`. Changes of one driver take turns. */
 export class CsiRegistration implements CsiDrivers, PluginHandler {
   readonly #deps: CsiRegistrationDeps;
   readonly #byName = new Map<string, Entry>();
   readonly #listeners = new Set<(driverName: string) => void>();
+  readonly #turns = new KeyedMutex();
 
   constructor(deps: CsiRegistrationDeps) {
     this.#deps = deps;
@@ -73,36 +80,39 @@ export class CsiRegistration implements CsiDrivers, PluginHandler {
     }
   }
 
-  async register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration> {
+  register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration> {
+    return this.#turns.run(plugin.name, () => this.#register(plugin, signal));
+  }
+
+  async #register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration> {
+    signal.throwIfAborted();
     const { name, endpoint } = plugin;
     const version = this.#checkVersions('RegisterPlugin', plugin);
     const client = new CsiNodeClient(endpoint, this.#deps.clock);
     try {
       const info = await client.info(signal);
       const capabilities = await client.capabilities(signal);
-      await this.#install(name, info, signal);
+      await this.#deps.record.install(name, info, signal);
       const entry = { driver: new GrpcCsiDriver(name, capabilities, client), client, version };
       this.#set(entry);
-      return { deregister: (until) => this.#deregister(name, entry, until), close: () => client.close() };
+      return {
+        deregister: (until) => this.#turns.run(name, () => this.#deregister(name, entry, until)),
+        close: () => client.close(),
+      };
     } catch (error) {
       client.close();
+      if (!isAgentStopping(signal)) await this.#undo(name);
       throw error;
     }
   }
 
-  async #install(name: string, info: CsiNodeInfo, signal: AbortSignal): Promise<void> {
+  /** Removes what an earlier agent may have recorded, too. A driver that is registered keeps its record. */
+  async #undo(name: string): Promise<void> {
     const { record, clock, log } = this.#deps;
-    try {
-      await record.install(name, info, signal);
-    } catch (error) {
-      // A driver that is already registered keeps its record.
-      if (!this.#byName.has(name)) {
-        await record.uninstall(name, clock.deadline(UNDO_MS)).catch((failure: unknown) => {
-          log.warn('cannot undo the registration of a CSI driver', { driver: name, error: failure });
-        });
-      }
-      throw error;
-    }
+    if (this.#byName.has(name)) return;
+    await record.uninstall(name, clock.deadline(UNDO_MS)).catch((error: unknown) => {
+      log.debug('cannot undo the registration of a CSI driver', { driver: name, error });
+    });
   }
 
   /** An older version of the driver ends; its calls in progress go on. */

@@ -17,6 +17,20 @@ export interface PluginHandler {
   register(plugin: FoundPlugin, signal: AbortSignal): Promise<PluginRegistration>;
 }
 
+/** The reason of an abort when the socket is gone or replaced. After another one the agent stops. */
+export class PluginSocketGoneError extends Error {
+  override readonly name = 'PluginSocketGoneError';
+
+  constructor(socketPath: string) {
+    super(`plugin socket ${socketPath} is gone`);
+  }
+}
+
+/** Whether the agent stops: what the cluster knows about a plugin is kept then. */
+export function isAgentStopping(signal: AbortSignal): boolean {
+  return signal.aborted && !(signal.reason instanceof PluginSocketGoneError);
+}
+
 /** A registered plugin. */
 export interface PluginRegistration {
   /**

@@ -3,7 +3,7 @@ import { errorText } from '../../base/error-text.ts';
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Log } from '../../base/log.ts';
-import type { PluginHandlers } from './plugin-handler.ts';
+import { type PluginHandlers, PluginSocketGoneError } from './plugin-handler.ts';
 import { type PluginSockets, type PluginSocketsDeps, PluginSocketWatcher } from './plugin-sockets.ts';
 import { type RegisteredPlugin, registerPlugin } from './register-plugin.ts';
 
@@ -32,9 +32,10 @@ export class PluginManager {
   readonly #sessions = new Map<string, Session>();
   readonly #turns = new KeyedMutex();
 
-  constructor(folder: string, deps: PluginManagerDeps, life: AbortSignal) {
+  /** `rootDir` is kubelet's. */
+  constructor(rootDir: string, deps: PluginManagerDeps, life: AbortSignal) {
     this.#deps = deps;
-    this.#sockets = new PluginSocketWatcher(folder, deps);
+    this.#sockets = new PluginSocketWatcher(rootDir, deps);
     this.#life = life;
   }
 
@@ -75,7 +76,7 @@ class Session {
   }
 
   end(): void {
-    this.#gone.abort(new Error(`plugin socket ${this.#path} is gone`));
+    this.#gone.abort(new PluginSocketGoneError(this.#path));
   }
 
   /** Resolves when the socket is gone and the plugin is deregistered, or at the end of the agent's life. */

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { type PluginSockets, PluginSocketWatcher } from './plugin-sockets.ts';
 
-const FOLDER = '/k/plugins_registry';
+const ROOT = '/k';
+const FOLDER = `${ROOT}/plugins_registry`;
 
-function watching() {
+function watching(watch?: FileSystem['watch']) {
   const { fs, clock } = createMemoryHost();
+  const watched = {
+    makeDirectory: fs.makeDirectory.bind(fs),
+    readDirectory: fs.readDirectory.bind(fs),
+    stat: fs.stat.bind(fs),
+    watch: watch ?? fs.watch.bind(fs),
+  };
   const warnings: unknown[] = [];
   const log = { debug() {}, info() {}, warn: (_: string, fields: object = {}) => warnings.push(fields), error() {} };
   const end = new AbortController();
   let latest: PluginSockets = new Map();
   const done = (async () => {
-    for await (const sockets of new PluginSocketWatcher(FOLDER, { fs, clock, log }).watch(end.signal)) latest = sockets;
+    for await (const sockets of new PluginSocketWatcher(ROOT, { fs: watched, clock, log }).watch(end.signal))
+      latest = sockets;
   })();
   const stop = async (): Promise<void> => {
     end.abort();
@@ -73,5 +82,20 @@ test('a folder that cannot be read is logged once and tried again', async () => 
   fs.createSocket(`${FOLDER}/a.sock`, 0o600);
   await clock.advance(1);
   assert.deepEqual([paths(), warnings.length], [['a.sock'], 1]);
+  await stop();
+});
+
+test('sockets of a folder that cannot be watched are found every second; the error is logged once', async () => {
+  // biome-ignore lint/correctness/useYield: a watch that fails before its first event
+  const { fs, clock, warnings, paths, stop } = watching(async function* () {
+    throw new FileSystemError('ENOSPC', 'watch', FOLDER);
+  });
+  await clock.advance(1);
+  fs.createSocket(`${FOLDER}/a.sock`, 0o600);
+  await clock.advance(5_000);
+  assert.deepEqual([paths(), warnings.length], [['a.sock'], 1]);
+  await fs.remove(`${FOLDER}/a.sock`);
+  await clock.advance(1_000);
+  assert.deepEqual(paths(), []);
   await stop();
 });

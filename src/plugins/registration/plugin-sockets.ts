@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 
-/** kubelet's mode of the folder. */
+/** kubelet's mode of its folders. */
 const FOLDER_MODE = 0o750;
 /** The delay before a folder that cannot be watched is tried again. */
 const RETRY_MS = 1_000;
@@ -18,18 +18,22 @@ export interface PluginSocketsDeps {
 export type PluginSockets = ReadonlyMap<string, string>;
 
 /**
- * Finds the sockets below a folder, which is created if it is missing. Folders in it are watched too; names that start
- * with a dot are ignored, and so are links to folders.
+ * Finds the sockets below the folder `plugins_registry` of kubelet's root directory, which is created if it is missing,
+ * together with `plugins`, where drivers put their own sockets. Folders below are watched too; names that start with a dot
+ * are ignored, and so are links to folders.
  */
 export class PluginSocketWatcher {
+  readonly #folders: readonly string[];
   readonly #folder: string;
   readonly #deps: PluginSocketsDeps;
   readonly #changes = new ChangeSignal();
   readonly #watched = new Set<string>();
+  #failures = 0;
   #lastFailure = '';
 
-  constructor(folder: string, deps: PluginSocketsDeps) {
-    this.#folder = folder;
+  constructor(rootDir: string, deps: PluginSocketsDeps) {
+    this.#folder = `${rootDir}/plugins_registry`;
+    this.#folders = [rootDir, `${rootDir}/plugins`, this.#folder];
     this.#deps = deps;
   }
 
@@ -38,14 +42,16 @@ export class PluginSocketWatcher {
     this.#changes.notify();
     while (await this.#changes.next(signal)) {
       const sockets = new Map<string, string>();
+      const failuresBefore = this.#failures;
       try {
-        await this.#deps.fs.makeDirectory(this.#folder, FOLDER_MODE);
+        for (const folder of this.#folders) await this.#deps.fs.makeDirectory(folder, FOLDER_MODE);
         await this.#scan(this.#folder, sockets, signal);
-        this.#lastFailure = '';
       } catch (error) {
         this.#retryLater('cannot read the folder of plugin sockets, retrying', error, signal);
         continue;
       }
+      if (this.#failures === failuresBefore) this.#lastFailure = '';
+      if (signal.aborted) return; // the scan may have ended early
       yield sockets;
     }
   }
@@ -65,7 +71,10 @@ export class PluginSocketWatcher {
     }
   }
 
-  /** Resolves once the folder is watched, so that no change after the scan is missed; to `false` if it is gone. */
+  /**
+   * Resolves once the folder is watched, so that no change after the scan is missed; to `false` if the folder is gone. A
+   * folder that cannot be watched is scanned again every second.
+   */
   async #ensureWatch(folder: string, signal: AbortSignal): Promise<boolean> {
     if (this.#watched.has(folder)) return true;
     this.#watched.add(folder);
@@ -88,6 +97,7 @@ export class PluginSocketWatcher {
       const isGone = error instanceof FileSystemError && error.code === 'ENOENT';
       if (isGone) this.#changes.notify();
       else this.#retryLater('cannot watch a folder of plugin sockets, retrying', error, signal);
+      established.resolve(!isGone);
     } finally {
       established.resolve(false);
     }
@@ -96,6 +106,7 @@ export class PluginSocketWatcher {
   /** Logs each failure once. */
   #retryLater(message: string, error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
+    this.#failures++;
     const text = String(error);
     if (text !== this.#lastFailure) this.#deps.log.warn(message, { folder: this.#folder, error });
     this.#lastFailure = text;

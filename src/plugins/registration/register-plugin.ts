@@ -3,7 +3,7 @@ import type { Clock } from '../../host/clock.ts';
 import { type PluginInfo, RegistrationDefinition } from '../generated/pluginregistration-v1.ts';
 import { PluginConnection, pluginRpc } from '../plugin-connection.ts';
 import { PluginError, pluginErrorText } from '../plugin-error.ts';
-import type { FoundPlugin, PluginHandlers, PluginRegistration } from './plugin-handler.ts';
+import { type FoundPlugin, isAgentStopping, type PluginHandlers, type PluginRegistration } from './plugin-handler.ts';
 
 const GET_INFO = pluginRpc(RegistrationDefinition, RegistrationDefinition.methods.getInfo);
 const NOTIFY = pluginRpc(RegistrationDefinition, RegistrationDefinition.methods.notifyRegistrationStatus);
@@ -85,13 +85,25 @@ class RegistrationAttempt {
       return this.#refuse(`plugin registration failed with err: ${goText(error)}`, signal, error);
     }
     await this.#notify({ pluginRegistered: true, error: '' }, signal).catch(async (error: unknown) => {
-      const undone = await Promise.allSettled([registration.deregister(this.#deps.clock.deadline(UNDO_MS))]);
-      const failures = undone.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-      const cause = failures.length === 0 ? error : new AggregateError([error, ...failures]);
+      const cause = await this.#undo(registration, error, signal);
       const text = `failed to send registration status at socket ${this.#socketPath}, err: : ${goText(error)}`;
       throw this.#failure(text, cause, signal);
     });
     return { type, plugin, registration };
+  }
+
+  /** Returns the error, together with that of the undo. */
+  async #undo(registration: PluginRegistration, error: unknown, signal: AbortSignal): Promise<unknown> {
+    if (isAgentStopping(signal)) {
+      registration.close();
+      return error;
+    }
+    try {
+      await registration.deregister(this.#deps.clock.deadline(UNDO_MS));
+      return error;
+    } catch (failure) {
+      return new AggregateError([error, failure]);
+    }
   }
 
   /** Sends the reason to the plugin, and throws it. */

@@ -61,18 +61,18 @@ export function csiDriversContract(name: string, makeWorld: MakeCsiWorld): void 
 function registrationContract(name: string, makeWorld: MakeCsiWorld): void {
   test(`${name}: a driver is found after it has registered, and not after it has gone`, async (t) => {
     const { drivers, register, deregister } = await makeWorld(t);
-    const heard: string[] = [];
-    const unsubscribe = drivers.subscribe((each) => heard.push(each));
+    const registered: string[] = [];
+    const unsubscribe = drivers.subscribe((each) => registered.push(each));
     const message = `driver name ${DRIVER} not found in the list of registered CSI drivers`;
     assert.throws(() => drivers.driver(DRIVER), { name: 'CsiDriverNotFoundError', message, driver: DRIVER });
     await register();
     assert.equal(drivers.driver(DRIVER).name, DRIVER);
-    assert.deepEqual(heard, [DRIVER]);
+    assert.deepEqual(registered, [DRIVER]);
     await deregister();
     assert.throws(() => drivers.driver(DRIVER), { message });
     unsubscribe();
     await register();
-    assert.deepEqual(heard, [DRIVER]);
+    assert.deepEqual(registered, [DRIVER]);
   });
 
   test(`${name}: a driver has the capabilities that it reports`, async (t) => {

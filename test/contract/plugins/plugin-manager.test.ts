@@ -67,7 +67,7 @@ async function managed(t: TestContext): Promise<World> {
   });
   const registry = `${rootDir}/plugins_registry`;
   const deps = { fs: linuxFileSystem, clock: linuxClock, log, handlers: new Map([['CSIPlugin', drivers]]) };
-  const running = new PluginManager(registry, deps, life.signal).run(life.signal);
+  const running = new PluginManager(rootDir, deps, life.signal).run(life.signal);
   stops.push(() => running);
   await until(() => statSync(registry, { throwIfNoEntry: false }) !== undefined);
   return {
@@ -203,6 +203,32 @@ test('a second driver of the same name registers only with a higher version, and
   assert.ok(!world.record.includes('uninstall a.csi'));
 });
 
+test('two drivers of the same name that appear together: one registers, the other is refused', async (t) => {
+  const world = await managed(t);
+  const answers: string[] = [];
+  const twin = async (name: string): Promise<void> => {
+    const endpoint = `${world.rootDir}/plugins/a.csi/csi.sock`;
+    const service = grpcService(RegistrationDefinition, {
+      getInfo: async () => ({ type: 'CSIPlugin', name: 'a.csi', endpoint, supportedVersions: ['1.0'] }),
+      async notifyRegistrationStatus({ pluginRegistered }) {
+        answers.push(`${name} ${pluginRegistered}`);
+        return {};
+      },
+    });
+    const server = await serveGrpc(`${world.registry}/${name}.sock`, service);
+    world.atEnd(() => server.close());
+  };
+  const driver = await world.start({ name: 'a.csi' });
+  await until(() => driver.statuses.length === 1);
+  driver.answerNodeInfo(() => sleep(100).then(() => ({ nodeId: 'slow' })));
+  rmSync(driver.registrationSocket);
+  await until(() => !world.has('a.csi'));
+  await Promise.all([twin('one'), twin('two')]);
+  await until(() => answers.length >= 2);
+  assert.equal(new Set(answers.filter((each) => each.endsWith('true'))).size, 1);
+  assert.ok(answers.some((each) => each.endsWith('false')));
+});
+
 test('a registration that fails is undone, retried with back-off, and logged once', async (t) => {
   const world = await managed(t);
   world.failInstalls(new Error('error updating Node object with CSI driver node info: no server'));
@@ -232,6 +258,8 @@ test('a driver whose NodeGetInfo fails receives the gRPC error', async (t) => {
     driver.statuses[1]?.error,
     'RegisterPlugin error -- plugin registration failed with err: rpc error: code = Internal desc = no metadata server',
   );
+  // Once for the socket that was replaced, once for the registration that failed.
+  assert.deepEqual(world.record.slice(1, 3), ['uninstall a.csi', 'uninstall a.csi']);
 });
 
 test('plugins that hang, answer nonsense or do not listen delay no other, and are logged once', async (t) => {
