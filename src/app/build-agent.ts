@@ -58,7 +58,15 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
-  const reports = new AgentReports({ workers, observed, statuses, timeline, events, rejected: () => loop.rejected });
+  const reports = new AgentReports({
+    workers,
+    observed,
+    statuses,
+    timeline,
+    events,
+    pending: (uid) => volumes.pending(uid),
+    rejected: () => loop.rejected,
+  });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
 
   const { containers, images, logs } = housekeeping;

@@ -23,6 +23,7 @@ import { createStatusWriter } from '../kubelet/status/status-writer.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { NO_TOKENS, type PodTokens } from '../kubelet/tokens/pod-tokens.ts';
 import { ServiceAccountTokens } from '../kubelet/tokens/service-account-tokens.ts';
+import { type AttachLimits, CsiAttachLimits, NO_ATTACH_LIMITS } from '../kubelet/volumes/attach-limits.ts';
 import { couldHaveRunningContainers } from '../kubelet/workers/pod-state-queries.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
@@ -56,6 +57,7 @@ export interface AgentObjects {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
   readonly claims: PodClaims;
+  readonly attachLimits: AttachLimits;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -81,6 +83,7 @@ export function buildObjects(
     objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
     tokens: new ServiceAccountTokens(deps, life),
     claims: new ClusterClaims(api),
+    attachLimits: new CsiAttachLimits({ api, nodeName: settings.nodeName, log }),
     runtimeClasses,
     services,
     parts: [
@@ -102,6 +105,7 @@ function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string)
     objects,
     tokens: NO_TOKENS,
     claims: NO_CLAIMS,
+    attachLimits: NO_ATTACH_LIMITS,
     runtimeClasses,
     services: undefined,
     parts: [],

@@ -1,12 +1,19 @@
 import type { Node } from '../api/generated/core-v1.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import { NodeAttachments } from '../kubelet/node/attachments/node-attachments.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
 import { createNodeManager } from '../kubelet/node/lifecycle/node-manager.ts';
+import { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
 import { STORAGE_READY, type StorageReadiness } from '../kubelet/node/storage-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import { ALWAYS_ATTACHED, type AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
+import { noCsi } from '../kubelet/volumes/csi/csi-deps.ts';
+import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
+import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
+import { VOLUME_PLUGINS } from '../kubelet/volumes/volume-plugins.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import { cgroupsOfDriver } from './cgroup-driver.ts';
@@ -34,6 +41,7 @@ export interface ClusterNode {
   readonly known: Promise<void>;
   /** Gets the node object ahead of the watch. Keeps the current one when the API server does not answer. */
   refresh(signal: AbortSignal): Promise<void>;
+  readonly attachedVolumes: AttachedVolumes;
 }
 
 /** Without an API server, or without node settings, the agent does not maintain a node object. */
@@ -42,6 +50,7 @@ const NO_NODE: ClusterNode = {
   current: () => undefined,
   known: Promise.resolve(),
   refresh: async () => undefined,
+  attachedVolumes: ALWAYS_ATTACHED,
 };
 
 export function buildNode(
@@ -66,18 +75,24 @@ export function buildNode(
     network,
     clock,
   });
-  const own = agent.ownNode;
+  const cache = agent.ownNode ?? new NodeCache(settings.nodeName);
+  const findOnDisk = async (): Promise<readonly string[]> =>
+    (await nodeVolumesOnDisk(agent.settings.rootDir, { fs, plugins: [...VOLUME_PLUGINS, csiPlugin(noCsi())] })).map(
+      ({ id }) => id,
+    );
+  const attachments = new NodeAttachments({ cache, findOnDisk, log });
   let isRestart = false;
   const keeper = createNodeManager(settings, {
     api,
     gatherer,
     readiness,
     storage,
+    attachments,
     events,
     clock,
     random,
     log,
-    cache: own,
+    cache,
   });
   const recordStart = (): void => {
     events.record('Normal', 'Starting', 'Starting kubelet.');
@@ -89,6 +104,7 @@ export function buildNode(
     current: () => keeper.current(),
     known: keeper.synced,
     refresh: (signal) => keeper.refresh(signal),
+    attachedVolumes: attachments,
     async run(signal) {
       const recheck = (): void => readiness.checkSoon();
       const subscriptions = [health.subscribe(recheck), agent.onNetworkChange?.(recheck)];

@@ -8,7 +8,7 @@ import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
-import { ALWAYS_ATTACHED } from '../kubelet/volumes/attached-volumes.ts';
+import type { AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
 import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
 import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
@@ -29,6 +29,7 @@ export interface PodStepsDeps {
   readonly userNamespaces: UserNamespaces;
   readonly csi: CsiDeps;
   readonly nodeLabels: () => Readonly<Record<string, string>>;
+  readonly attachedVolumes: AttachedVolumes;
 }
 
 /** The resources of a pod around its containers. */
@@ -43,7 +44,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi, nodeLabels }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, nodeLabels, attachedVolumes }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -70,7 +71,8 @@ export function buildPodSteps(
     objects,
     tokens,
     claims,
-    attachedVolumes: ALWAYS_ATTACHED,
+    attachedVolumes,
+    attachLimits: cluster.attachLimits,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),
     events,
     allocatable,

@@ -83,5 +83,7 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     ensureImage: inputs.ensureImage,
     envSources: inputs.envSources,
     mounts: inputs.mounts,
+    devices: inputs.devices,
+    volumeGroups: (pod) => steps.volumes.extraGroups(pod),
   });
 }

@@ -13,6 +13,7 @@ import type { HostFacts } from './resources/host-facts.ts';
 import type { Environment } from './sync/config/environment.ts';
 import type { ContainerStartContext, StartDeps } from './sync/start-container.ts';
 import { checkResponses } from './volumes/check-responses.ts';
+import { containerDevices } from './volumes/container-devices.ts';
 import { type ContainerFilesDeps, prepareContainerFiles } from './volumes/container-files.ts';
 import { containerMounts } from './volumes/container-mounts.ts';
 import type { PodVolumes } from './volumes/pod-volumes.ts';
@@ -30,10 +31,10 @@ export interface ContainerInputDeps extends PullSecretDeps, ContainerFilesDeps, 
   readonly recursiveReadOnly: (pod: Pod, signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Prepares the image, the environment sources and the mounts of a starting container. */
+/** Prepares the image, the environment sources, the mounts and the devices of a starting container. */
 export function createContainerInputs(
   deps: ContainerInputDeps,
-): Pick<StartDeps, 'ensureImage' | 'envSources' | 'mounts'> {
+): Pick<StartDeps, 'ensureImage' | 'envSources' | 'mounts' | 'devices'> {
   // Pull secrets are read once per sync, for all containers that it starts, as in kubelet.
   const secrets = new WeakMap<ContainerStartContext, Promise<readonly LoginSource[]>>();
   const readSecrets = (context: ContainerStartContext, signal: AbortSignal): Promise<readonly LoginSource[]> => {
@@ -45,6 +46,7 @@ export function createContainerInputs(
     ensureImage: (context, container, signal) => ensureContainerImage(context, container, readSecrets, deps, signal),
     envSources: ({ pod }, container, signal) =>
       fetchEnvSources(pod, container, deps.volumes.volumes(pod.metadata.uid), deps, signal),
+    devices: ({ pod }, container) => containerDevices(container, deps.volumes.devices(pod.metadata.uid)),
     mounts: (context, container, environment, signal) => prepareMounts(context, container, environment, deps, signal),
   };
 }

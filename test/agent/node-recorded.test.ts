@@ -10,9 +10,10 @@ import { parseQuantity } from '../../src/base/quantity.ts';
 import { Image, StatusResponse, VersionResponse } from '../../src/cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
+import { NodeAttachments } from '../../src/kubelet/node/attachments/node-attachments.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import { createNodeManager } from '../../src/kubelet/node/lifecycle/node-manager.ts';
-import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
+import { NodeCache, nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { NodeGatherer } from '../../src/kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../../src/kubelet/node/status/runtime-readiness.ts';
@@ -89,16 +90,10 @@ async function createNode(): Promise<{ node: Node; lease: Lease; reasons: readon
   const reasons: string[] = [];
   const events = { record: (_type: string, reason: string) => void reasons.push(reason) };
   const life = new AbortController();
-  const done = createNodeManager(SETTINGS, {
-    api,
-    gatherer,
-    readiness,
-    storage: STORAGE_READY,
-    events,
-    clock,
-    random,
-    log,
-  }).run(life.signal);
+  const cache = new NodeCache(NAME);
+  const attachments = new NodeAttachments({ cache, findOnDisk: async () => [], log });
+  const deps = { api, gatherer, readiness, storage: STORAGE_READY, attachments, events, clock, random, log, cache };
+  const done = createNodeManager(SETTINGS, deps).run(life.signal);
   await clock.advance(0);
   const [node, lease] = [await api.get(nodeKey(NAME), FOREVER), await api.get(leaseKey(NAME), FOREVER)];
   life.abort(new Error('over'));

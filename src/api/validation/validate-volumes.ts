@@ -13,7 +13,7 @@ import {
   requiredOneOf,
   tooLong,
 } from './field-error.ts';
-import { validateAnnotations, validateLabels } from './validate-metadata.ts';
+import { validateClaimTemplate } from './validate-claim.ts';
 import type { Volumes } from './validate-mounts.ts';
 import { fileMode, noBacksteps } from './validate-paths.ts';
 import { validateDownwardFile, validateKeyToPath, validateProjected } from './validate-projected.ts';
@@ -159,11 +159,7 @@ function* validateCsiDriver(path: string, { driver }: CSIVolumeSource): FieldErr
 function* checkEphemeral(path: string, { ephemeral }: Volume): FieldErrors {
   const template = ephemeral?.volumeClaimTemplate;
   if (!template) return yield required(`${path}.volumeClaimTemplate`);
-  yield* validateAnnotations(`${path}.volumeClaimTemplate.metadata.annotations`, template.metadata?.annotations);
-  yield* validateLabels(`${path}.volumeClaimTemplate.metadata.labels`, template.metadata?.labels);
-  if ((template.spec.accessModes ?? []).length === 0) {
-    yield required(`${path}.volumeClaimTemplate.spec.accessModes`, 'at least 1 access mode is required');
-  }
+  yield* validateClaimTemplate(`${path}.volumeClaimTemplate`, template);
 }
 
 function* checkImage(path: string, { image }: Volume): FieldErrors {

@@ -83,6 +83,7 @@ const supported: Record<string, PodChanges> = {
   },
   'ephemeral containers': { spec: { ephemeralContainers: [{ name: 'debug', targetContainerName: 'web' }] } },
   'every restart rule': { container: { restartPolicyRules: [{ action: 'RestartAllContainers' }] } },
+  'block devices': { container: { volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] } },
   'every kind of probe': { container: { livenessProbe: { grpc: { port: 1 } } } },
 };
 
@@ -121,7 +122,6 @@ const unsupported: Record<string, PodChanges> = {
   [`${container}.resources.limits["example.com/gpu"]`]: {
     container: { resources: { limits: { 'example.com/gpu': 1 } } },
   },
-  [`${container}.volumeDevices`]: { container: { volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] } },
 };
 
 for (const [path, changes] of Object.entries(unsupported)) {

@@ -95,6 +95,7 @@ const CONTAINER: Shape<Container> = {
   tty: anything,
   terminationMessagePath: anything,
   terminationMessagePolicy: anything,
+  volumeDevices: anything,
   volumeMounts: {
     each: {
       name: anything,

@@ -22,6 +22,14 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
     { kind: 'objectNotSynced', object: 'configmap' },
     { text: 'needs a ConfigMap, and the API server has not answered yet' },
   ],
+  [
+    { kind: 'claimNotReady', claim: 'c', error: 'PVC is not bound' },
+    { text: 'needs PersistentVolumeClaim "c", which is not ready: PVC is not bound' },
+  ],
+  [
+    { kind: 'volumeNotAttached', persistentVolume: 'pv-1', isReported: false },
+    { text: 'waits until the API server has pv-1 in the volumesInUse of the node' },
+  ],
   [{ kind: 'servicesNotSynced' }, { text: 'needs the variables of services, and the API server has not answered yet' }],
   [
     { kind: 'envFileInvalid' },

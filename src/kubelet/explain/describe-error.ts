@@ -43,6 +43,12 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
       const known = describeConfigError(cause.cause, error);
       return known && { ...known, text: `needs volume "${cause.volume}", which ${known.text}` };
     }
+    case 'volumeNotAttached': {
+      const { persistentVolume: name, isReported } = cause;
+      return isReported
+        ? { text: `waits until the attach-detach controller attaches ${name}` }
+        : { text: `waits until the API server has ${name} in the volumesInUse of the node` };
+    }
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':

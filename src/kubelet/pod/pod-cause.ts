@@ -46,6 +46,8 @@ export type ErrorCause =
   | { readonly kind: 'programMissing'; readonly program: string }
   /** `source` is as in the mount table: `server:/path`. */
   | { readonly kind: 'serverNotResponding'; readonly source: string }
+  /** `isReported`: the API server has the volume in the node's `volumesInUse`, and the controller has not attached it. */
+  | { readonly kind: 'volumeNotAttached'; readonly persistentVolume: string; readonly isReported: boolean }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

@@ -2,7 +2,7 @@ import type { Container, EphemeralContainer, Pod } from '../../api/generated/cor
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
-import type { Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { Device, Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
@@ -15,6 +15,7 @@ import { type ContainerConfigInput, type ContainerSettings, containerConfig } fr
 import type { EnvironmentSources } from './config/env-sources.ts';
 import { containerEnvironment, type Environment } from './config/environment.ts';
 import { runPostStart } from './post-start.ts';
+import type { VolumeGroups } from './run-sandbox.ts';
 import type { StopDeps } from './stop-pod.ts';
 
 /** Everything about the pod that a container's configuration depends on. */
@@ -56,6 +57,9 @@ export interface StartDeps extends StopDeps {
     environment: Environment,
     signal: AbortSignal,
   ) => Promise<readonly Mount[]>;
+  /** Block devices of the container. Throws a `PodError`. */
+  readonly devices: (context: ContainerStartContext, container: Container) => readonly Device[];
+  readonly volumeGroups: VolumeGroups;
 }
 
 /** Pulls the image, creates and starts the container, and runs its postStart hook. Rejects with a `PodError`. */
@@ -101,6 +105,7 @@ async function buildConfig(
   const { pod, podIPs, observed } = context;
   const { settings, hostFacts, allocatable } = deps;
   const { hostIPs, envFiles } = settings;
+  const devices = deps.devices(context, container);
   const sources = await deps.envSources(context, container, signal);
   const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
   const restartCount = await nextRestartCount(pod, container.name, observed, settings.podLogsDir, deps.fs);
@@ -116,6 +121,8 @@ async function buildConfig(
     userNamespace: context.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
     environment,
     mounts,
+    devices,
+    extraGroups: deps.volumeGroups(pod),
     settings,
     host: hostFacts,
   });

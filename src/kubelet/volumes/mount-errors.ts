@@ -2,6 +2,7 @@ import { errorText } from '../../base/error-text.ts';
 import { PluginError, pluginErrorText } from '../../plugins/plugin-error.ts';
 import { podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
+import { PodRejectedError } from '../pod/pod-rejected-error.ts';
 import { VolumeError } from './volume-error.ts';
 import { VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
 
@@ -20,11 +21,47 @@ export function mountError(spec: VolumeSpec, cause: unknown): PodError {
 
 /** kubelet's error for volumes that could not be determined, or were not mounted in time. */
 export function notMounted(name: string, unmounted: readonly string[], cause: unknown): PodError {
-  const isUnknown = cause instanceof VolumeResolutionError;
-  const text = typeof cause === 'string' ? cause : errorText(cause);
-  const lists = `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[${isUnknown ? name : ''}]`;
+  const unknown = cause instanceof VolumeResolutionError ? [name] : [];
+  const message = notMountedText({ unmounted, unknown, text: errorText(cause) });
   const podCause = { kind: 'volumeFailed', volume: name, cause: podCauseOf(cause) } as const;
-  return new PodError('FailedMount', `Unable to attach or mount volumes: ${lists}: ${text}`, { cause, podCause });
+  return new PodError('FailedMount', message, { cause, podCause });
+}
+
+/** kubelet's error for volumes that were not mounted in time, which it does not record as an event. */
+export function mountTimedOut(name: string, lists: UnmountedVolumes, cause: unknown): PodError {
+  const message = notMountedText({ ...lists, text: 'context deadline exceeded' });
+  const podCause = { kind: 'volumeFailed', volume: name, cause: podCauseOf(cause) } as const;
+  return new PodError('FailedMount', message, { cause, podCause, silent: true });
+}
+
+/** kubelet's error for a pod whose volumes are not attached because the node has no room for them. */
+export function attachLimitExceeded(lists: UnmountedVolumes): PodRejectedError {
+  const text = listsText({ ...lists, text: 'context deadline exceeded' });
+  const message = `Node has reached its volume attachment limit, rejecting pod. ${text}`;
+  return new PodRejectedError('VolumeAttachmentLimitExceeded', message);
+}
+
+interface UnmountedVolumes {
+  readonly unmounted: readonly string[];
+  readonly unattached?: readonly string[];
+}
+
+interface NotMounted extends UnmountedVolumes {
+  readonly unknown?: readonly string[];
+  readonly text: string;
+}
+
+function notMountedText(given: NotMounted): string {
+  return `Unable to attach or mount volumes: ${listsText(given)}`;
+}
+
+function listsText({ unmounted, unattached = [], unknown = [], text }: NotMounted): string {
+  const lists = [
+    `unmounted volumes=[${unmounted.join(' ')}]`,
+    `unattached volumes=[${unattached.join(' ')}]`,
+    `failed to process volumes=[${unknown.join(' ')}]`,
+  ];
+  return `${lists.join(', ')}: ${text}`;
 }
 
 const inCsi = (driver: string): string => `which is replaced by the CSI driver ${driver}: use a volume of type csi`;

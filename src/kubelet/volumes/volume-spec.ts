@@ -1,7 +1,7 @@
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { BoundClaim, PodClaims } from '../objects/pod-claims.ts';
-import { CausedError } from '../pod/pod-cause.ts';
+import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
 
 /** A volume of a pod, with its claim resolved. kubelet's `volume.Spec`. */
 export interface VolumeSpec {
@@ -52,13 +52,24 @@ export async function resolveVolume(
 /** The volume cannot be determined, so nothing was set up. */
 export class VolumeResolutionError extends CausedError {
   override readonly name = 'VolumeResolutionError';
+  /** The pod would have to be changed; waiting does not help. */
+  readonly isFinal: boolean;
+
+  constructor(
+    message: string,
+    podCause: ErrorCause | undefined,
+    { isFinal, ...options }: ErrorOptions & { readonly isFinal: boolean },
+  ) {
+    super(message, podCause, options);
+    this.isFinal = isFinal;
+  }
 }
 
 function claimError(pod: Pod, claimName: string, cause: unknown): VolumeResolutionError {
   const text = errorText(cause);
   const message = `error processing PVC ${pod.metadata.namespace}/${claimName}: ${text}`;
   const podCause = { kind: 'claimNotReady', claim: claimName, error: text } as const;
-  return new VolumeResolutionError(message, podCause, { cause });
+  return new VolumeResolutionError(message, podCause, { cause, isFinal: false });
 }
 
 /** A claim of the same name that was not created for this pod must not be used. */
@@ -68,12 +79,13 @@ function checkOwner(pod: Pod, { metadata }: PersistentVolumeClaim): void {
   const podName = `${pod.metadata.namespace}/${pod.metadata.name}`;
   const message = `PVC ${metadata.namespace}/${metadata.name} was not created for pod ${podName} (pod is not owner)`;
   const podCause = { kind: 'claimNotReady', claim: metadata.name, error: 'it belongs to another object' } as const;
-  throw new VolumeResolutionError(message, podCause);
+  throw new VolumeResolutionError(message, podCause, { isFinal: true });
 }
 
 function checkMode(name: string, mode: VolumeSpec['mode'], { isMounted, isDevice }: VolumeUse): void {
   const field =
     isMounted && mode === 'Block' ? 'volumeMounts' : isDevice && mode === 'Filesystem' ? 'volumeDevices' : '';
   if (field === '') return;
-  throw new VolumeResolutionError(`volume ${name} has volumeMode ${mode}, but is specified in ${field}`, undefined);
+  const message = `volume ${name} has volumeMode ${mode}, but is specified in ${field}`;
+  throw new VolumeResolutionError(message, undefined, { isFinal: true });
 }

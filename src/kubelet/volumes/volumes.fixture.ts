@@ -3,6 +3,7 @@ import type { PodEvents } from '../events/pod-events.ts';
 import { NO_CLAIMS } from '../objects/pod-claims.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
 import { NO_TOKENS } from '../tokens/pod-tokens.ts';
+import { NO_ATTACH_LIMITS } from './attach-limits.ts';
 import { ALWAYS_ATTACHED } from './attached-volumes.ts';
 import { NodeVolumes } from './node-volumes.ts';
 import type { PodVolumesDeps } from './pod-volumes.ts';
@@ -28,6 +29,7 @@ export function volumeDeps(
     claims: NO_CLAIMS,
     nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(rootDir, { fs, plugins: VOLUME_PLUGINS })),
     attachedVolumes: ALWAYS_ATTACHED,
+    attachLimits: NO_ATTACH_LIMITS,
     allocatable: { cpu: '4', memory: '1Gi' },
     settings: { rootDir, memoryCapacityBytes: 1024 ** 3 },
     nodeLabels: () => ({ 'kubernetes.io/hostname': 'node-1' }),

@@ -43,9 +43,7 @@ export function csiPlugin(csi: CsiDeps): VolumePlugin {
     unmapDevice: (volume, deps, signal) => unmapDevice(volume, { ...deps, csi }, signal),
     nodeVolumeOf,
     removeOrphans: (deps, signal) => removeOrphans({ ...deps, csi }, signal),
-    forget(podUid, { attachedVolumes }) {
-      for (const id of csi.uses.forget(podUid)) attachedVolumes.release(id);
-    },
+    forget: (podUid) => csi.uses.forget(podUid),
   };
 }
 

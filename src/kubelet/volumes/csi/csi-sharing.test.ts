@@ -140,7 +140,10 @@ function attachments(isAttached: () => boolean): AttachedVolumes & { readonly lo
       if (isAttached()) return { devicePath: '' };
       return new Promise((_, reject) => until.addEventListener('abort', () => reject(until.reason)));
     },
-    release: (id) => void log.push(`release ${id}`),
+    pending: () => (isAttached() ? undefined : 'notAttached'),
+    release(id) {
+      if (log.at(-1) !== `release ${id}`) log.push(`release ${id}`); // a repeated one has no effect
+    },
   };
 }
 
