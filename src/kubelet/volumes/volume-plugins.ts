@@ -1,5 +1,6 @@
 import { configMapPlugin, downwardApiPlugin, projectedPlugin, secretPlugin } from './content-plugins.ts';
 import { emptyDirPlugin } from './empty-dir.ts';
+import { fcPlugin } from './fc-volume.ts';
 import { hostPathPlugin } from './host-path.ts';
 import { iscsiPlugin } from './iscsi-volume.ts';
 import { localVolumePlugin } from './local-volume.ts';
@@ -19,6 +20,7 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
   localVolumePlugin,
   nfsPlugin,
   iscsiPlugin,
+  fcPlugin,
 ];
 
 /** `undefined` for a volume of an unsupported type. */
