@@ -44,14 +44,14 @@ export async function mapBlockDevice(
   });
   try {
     const file = `${globalMapPath}/${podUid}`;
+    // First, because it shows that there is something to unmap. The device may have another name since the machine started.
+    await fs.makeDirectory(dirname(link), DIRECTORY_MODE);
+    await fs.remove(link);
+    await fs.symbolicLink(path, link);
     await fs.makeDirectory(globalMapPath, DIRECTORY_MODE);
     const found = await fs.lstat(file);
     if (found === undefined) await fs.writeFile(file, '', { mode: DIRECTORY_MODE });
     if (found?.kind !== 'blockDevice') await mounts.mount({ source: path, target: file, flags: ['bind'] });
-    await fs.makeDirectory(dirname(link), DIRECTORY_MODE);
-    // The device may have another name since the machine was started.
-    await fs.remove(link);
-    await fs.symbolicLink(path, link);
     if ((await findLoopDevice(file, fs)) === undefined) await runLosetup(['-f', file], deps, signal);
   } catch (cause) {
     signal.throwIfAborted();

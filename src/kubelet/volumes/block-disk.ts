@@ -10,6 +10,7 @@ import { joinMountOptions, mountOptionsOf } from './mount-helper/mount-options.t
 import { VolumeError, type VolumeStep } from './volume-error.ts';
 import { pluginFolder, volumeDevicePath, volumePath } from './volume-paths.ts';
 import type { HostDevice, MountedVolume, VolumeOnDisk, VolumePluginDeps, VolumeSetup } from './volume-plugin.ts';
+import { isExclusive } from './volume-spec.ts';
 
 const UNINTERRUPTED = new AbortController().signal;
 
@@ -71,6 +72,8 @@ export async function mapDisk(
   const { pod, volume } = setup;
   const link = volumeDevicePath(deps.settings.rootDir, pod.metadata.uid, disk.plugin, volume.name);
   await deps.fs.makeDirectory(dirname(link), 0o750);
+  // Shows that there is something to unmap, until it is replaced by the link.
+  if (!(await deps.fs.lstat(link))) await deps.fs.writeFile(link, '');
   let device = '';
   await useDisk(disk, setup, deps, signal, async () => {
     device = await step('MapVolume.WaitForAttach', disk.attach(signal), signal);
@@ -141,12 +144,15 @@ async function useDisk(
   attach: () => Promise<void>,
 ): Promise<void> {
   const podUid = pod.metadata.uid;
+  const use = { id: disk.id, podUid, isExclusive: isExclusive(volume) };
+  const last = volume.mode === 'Block' ? 'MapVolume.SetUpDevice' : 'MountVolume.SetUp';
+  await step(last, deps.nodeVolumes.checkShareable(use, signal), signal);
   const record: DiskRecord = { id: disk.id, nodePath: disk.nodePath };
   const file = recordFile(podDirectory(deps.settings.rootDir, podUid), disk.plugin, volume.name);
   await deps.fs.makeDirectory(dirname(file), 0o750);
   await deps.fs.writeAtomic(file, JSON.stringify(record));
   await deps.attachedVolumes.waitUntilAttached(disk.id, signal);
-  await deps.nodeVolumes.use({ id: disk.id, podUid }, attach, signal);
+  await step(last, deps.nodeVolumes.use(use, attach, signal), signal);
 }
 
 /** The group is changed before the mount, so what is mounted is complete. Continues if the pod does not wait any longer. */
@@ -184,6 +190,7 @@ async function step<T>(name: VolumeStep, work: Promise<T>, signal: AbortSignal):
     return await work;
   } catch (cause) {
     signal.throwIfAborted();
+    if (cause instanceof VolumeError) throw cause;
     throw new VolumeError(name, errorText(cause), podCauseOf(cause), { cause });
   }
 }

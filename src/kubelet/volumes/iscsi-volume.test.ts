@@ -83,6 +83,21 @@ test('a disk is logged in to, mounted for the node and its pods, and logged out 
   assert.equal(await fs.lstat(NODE), undefined);
 });
 
+test('a disk for one pod is refused to a second', async () => {
+  const { targets, start } = await machine({}, { accessModes: ['ReadWriteOncePod'] });
+  const volumes = start();
+  await volumes.prepare(claimPod('u1'), signal);
+  await assert.rejects(volumes.prepare(claimPod('u2'), signal), {
+    message:
+      'MountVolume.SetUp failed for volume "pv" : volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+  });
+  const next = start(); // by a new process
+  await next.prepare(claimPod('u1'), signal);
+  await next.release(claimPod('u2'), signal);
+  await next.release(claimPod('u1'), signal);
+  assert.deepEqual(await targets(), []);
+});
+
 test('the session stays while the node has another disk of the target', async () => {
   const { fs, calls, start } = await machine();
   const volumes = start();
@@ -181,6 +196,19 @@ test('a volume with its own initiator name has its own interface', async () => {
   assert.equal((await targets())[0], NODE.replace('iface-default', 'iface-10.0.0.1:3260:pv'));
   await volumes.release(claimPod('u1'), signal);
   assert.equal(calls.at(-1), `${iface} -o delete`);
+});
+
+test('a disk of mode Block that could not be mapped is logged out when its pod is deleted', async () => {
+  const { fs, calls, start } = await machine({}, { volumeMode: 'Block' });
+  const pod = claimPod('u1', { isBlock: true });
+  await assert.rejects(start().prepare(pod, signal), {
+    reason: 'FailedMapVolume',
+    message: 'MapVolume.MapBlockVolume failed for volume "pv" : exec: "losetup": executable file not found in $PATH',
+  });
+  await fs.remove('/k/pods/u1/volumeDevices/kubernetes.io~iscsi/pv');
+  await fs.writeFile('/k/pods/u1/volumeDevices/kubernetes.io~iscsi/pv', ''); // as if killed before the link was created
+  await start().release(pod, signal);
+  assert.ok(calls.some((call) => call.includes('--logout')));
 });
 
 test('a disk of mode Block is mapped for the pod', async () => {
