@@ -44,15 +44,18 @@ export async function mapBlockDevice(
   });
   try {
     const file = `${globalMapPath}/${podUid}`;
+    // First, because it shows that there is something to unmap. The device may have another name since the machine started.
+    await fs.makeDirectory(dirname(link), DIRECTORY_MODE);
+    const isLinked = (await fs.lstat(link))?.kind === 'symlink' && (await fs.readLink(link)) === path;
+    if (!isLinked) {
+      await fs.remove(link);
+      await fs.symbolicLink(path, link);
+    }
     await fs.makeDirectory(globalMapPath, DIRECTORY_MODE);
     if (!(await fs.lstat(file))) await fs.writeFile(file, '', { mode: DIRECTORY_MODE });
     const real = await fs.realPath(file);
     const isMapped = (await mounts.list()).some(({ target }) => target === real);
     if (!isMapped) await mounts.mount({ source: path, target: file, flags: ['bind'] });
-    await fs.makeDirectory(dirname(link), DIRECTORY_MODE);
-    // The device may have another name since the machine was started.
-    await fs.remove(link);
-    await fs.symbolicLink(path, link);
     if ((await findLoopDevice(file, fs)) === undefined) await runLosetup(['-f', file], deps, signal);
   } catch (cause) {
     signal.throwIfAborted();

@@ -1,6 +1,8 @@
 import { configMapPlugin, downwardApiPlugin, projectedPlugin, secretPlugin } from './content-plugins.ts';
 import { emptyDirPlugin } from './empty-dir.ts';
+import { fcPlugin } from './fc-volume.ts';
 import { hostPathPlugin } from './host-path.ts';
+import { iscsiPlugin } from './iscsi-volume.ts';
 import { localVolumePlugin } from './local-volume.ts';
 import { nfsPlugin } from './nfs-volume.ts';
 import { pluginFolder } from './volume-paths.ts';
@@ -17,6 +19,8 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
   projectedPlugin,
   localVolumePlugin,
   nfsPlugin,
+  iscsiPlugin,
+  fcPlugin,
 ];
 
 /** `undefined` for a volume of an unsupported type. */

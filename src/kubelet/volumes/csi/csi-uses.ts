@@ -49,12 +49,6 @@ export class CsiUses {
     this.#uses.set(keyOf(use), { ...use, state: 'staging' });
   }
 
-  /** Other pods that may have staged the volume. */
-  hasOther({ id, podUid }: Pick<CsiUse, 'id' | 'podUid'>): boolean {
-    const all = [...this.#uses.values()];
-    return all.some((use) => use.id === id && use.podUid !== podUid && use.state === 'staging');
-  }
-
   /** The volume that the pod has begun to use under this name. */
   idOf({ podUid, name }: Pick<CsiUse, 'podUid' | 'name'>): string | undefined {
     return this.#uses.get(keyOf({ podUid, name }))?.id;

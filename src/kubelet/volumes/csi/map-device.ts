@@ -4,6 +4,7 @@ import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
 import { mapBlockDevice } from '../block-device.ts';
 import type { HostDevice, VolumeSetup } from '../volume-plugin.ts';
+import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver, inStep } from './csi-errors.ts';
 import { credentialsOf } from './csi-objects.ts';
@@ -20,7 +21,7 @@ const FOLDER_MODE = 0o750;
 /** Stages and publishes a block volume, and maps its device for the pod. kubelet's `GenerateMapVolumeFunc`. */
 export async function mapDevice(
   volume: PersistentCsiVolume,
-  { pod }: VolumeSetup,
+  { pod, volume: spec }: VolumeSetup,
   publishContext: Strings,
   deps: CsiPluginDeps,
   signal: AbortSignal,
@@ -28,7 +29,7 @@ export async function mapDevice(
   const { nodeVolumes, csi, settings } = deps;
   const { id } = volume;
   const paths = podBlockPaths(settings.rootDir, pod.metadata.uid, volume.name);
-  const use = { id, podUid: pod.metadata.uid };
+  const use = { id, podUid: pod.metadata.uid, isExclusive: isExclusive(spec) };
   const setUp = (): Promise<void> =>
     csi.uses.inTurn(id, () => setUpDevice(volume, pod, publishContext, deps, signal), signal);
   await inStep('MapVolume.SetUpDevice', () => nodeVolumes.use(use, setUp, signal), signal);
