@@ -66,13 +66,13 @@ interface PodState {
 
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
-  const { unhandled, facts, signals, timeline, events, records, runtime, node, cluster, imagePulls, csi } = deps;
+  const { unhandled, facts, signals, timeline, events, records, runtime, node, cluster, imagePulls } = deps;
   const { admission, resizes, handlerFeatures, probes, publisher } = buildPodState(parts, deps);
   const userNamespaces = new UserNamespaces(
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces, csi, node });
+  const steps = buildPodSteps(parts, { ...deps, userNamespaces });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,

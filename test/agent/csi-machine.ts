@@ -61,7 +61,22 @@ export async function csiMachine(options: CsiMachineOptions = {}): Promise<CsiMa
   const effects = mountCsiVolumes({ fs, mounts, dataDir: '/driver' });
   const { capabilities } = options;
   const driver = new FakeCsiDriver({ name: DRIVER, clock, effects, ...(capabilities && { capabilities }) });
+  installLosetup(host);
   return agentOn(host, api, driver, options);
+}
+
+/** Attaches files to loop devices, as sysfs shows them. */
+function installLosetup({ processes, fs }: MemoryHost): void {
+  let count = 0;
+  processes.install('losetup', async ({ args: [option, path = ''] }) => {
+    const folder = option === '-f' ? `/sys/block/loop${count++}` : path.replace('/dev', '/sys/block');
+    if (option === '-d') await fs.removeTree(folder);
+    else {
+      await fs.makeDirectory(`${folder}/loop`);
+      await fs.writeFile(`${folder}/loop/backing_file`, `${path}\n`);
+    }
+    return 0;
+  });
 }
 
 function agentOn(

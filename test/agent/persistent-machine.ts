@@ -32,6 +32,7 @@ export async function persistentMachine(spec: PersistentVolumeSpec) {
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
   const volume = { metadata: { name: 'pv' }, spec };
   const claims = {
+    wakesPods: true,
     find: async ({ metadata: { namespace } }: Pod, name: string) => ({
       claim: { metadata: { name, namespace }, spec: {} },
       volume,

@@ -34,6 +34,7 @@ async function machine(t: TestContext, spec: (folder: string) => PersistentVolum
   const objects = new ManifestObjects({ onChange: () => undefined });
   const volume = { metadata: { name: 'pv' }, spec: spec(folder) };
   const claims = {
+    wakesPods: true,
     find: async ({ metadata: { namespace } }: Pod, name: string) => ({
       claim: { metadata: { name, namespace }, spec: {} },
       volume,

@@ -35,6 +35,7 @@ export interface ManifestClaimsDeps {
  * As a step it ends the uses of a pod after its volumes are released.
  */
 export class ManifestClaims implements PodClaims, PodStep {
+  readonly wakesPods = true;
   readonly #deps: ManifestClaimsDeps;
   readonly #bySource = new Map<SourceName, SourceObjects>();
   #claims: ReadonlyMap<string, PersistentVolumeClaim> = new Map();

@@ -7,6 +7,7 @@ const PROTECTION = 'kubernetes.io/pvc-protection';
 
 /** Claims and persistent volumes at the API server. A node may get those of its pods, but neither list nor watch them. */
 export class ClusterClaims implements PodClaims {
+  readonly wakesPods = false;
   readonly #api: Pick<ApiServer, 'get'>;
 
   constructor(api: Pick<ApiServer, 'get'>) {

@@ -8,6 +8,8 @@ export interface BoundClaim {
 
 /** The claims that pods use as volumes. */
 export interface PodClaims {
+  /** A change of a claim wakes its pods, so that a failed look-up need not be repeated. */
+  readonly wakesPods: boolean;
   /**
    * Asks for the current claim of the pod's namespace each time. Rejects with kubelet's message while it is missing or not
    * bound.
@@ -21,6 +23,7 @@ export const LOCAL_PROVISIONER = 'nodelet';
 
 /** Claims need an API server, or manifests that have them. */
 export const NO_CLAIMS: PodClaims = {
+  wakesPods: true,
   find: async () => {
     throw new Error('there is neither an API server nor a manifest with this claim');
   },

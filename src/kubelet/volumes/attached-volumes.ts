@@ -4,14 +4,17 @@
  */
 export interface AttachedVolumes {
   /**
-   * Reports the volume as in use, and waits until it is attached. The controller does not detach it before `release`.
-   * If the wait is aborted, the volume is no longer in use because of it.
+   * Reports the volume as in use, and waits until it is attached. It stays in use until `release`, also if the wait is
+   * aborted, and the controller does not detach it before.
    * `id` is kubelet's unique volume name: `kubernetes.io/csi/driver^handle`.
    */
   waitUntilAttached(id: string, signal: AbortSignal): Promise<AttachedVolume>;
   /** What `waitUntilAttached` would wait for now. Absent: nothing. */
   pending(id: string): PendingAttachment | undefined;
-  /** Called when no pod uses the volume any more and it is unmounted. Safe for a volume that was never waited for. */
+  /**
+   * Called when no pod uses the volume any more and it is unmounted. Has no effect while another pod waits for it. Safe
+   * for a volume that was never waited for.
+   */
   release(id: string): void;
 }
 

@@ -44,14 +44,18 @@ export async function mapBlockDevice(
   });
   try {
     const file = `${globalMapPath}/${podUid}`;
-    await fs.makeDirectory(globalMapPath, DIRECTORY_MODE);
-    const found = await fs.lstat(file);
-    if (found === undefined) await fs.writeFile(file, '', { mode: DIRECTORY_MODE });
-    if (found?.kind !== 'blockDevice') await mounts.mount({ source: path, target: file, flags: ['bind'] });
+    // First, because it shows that there is something to unmap. The device may have another name since the machine started.
     await fs.makeDirectory(dirname(link), DIRECTORY_MODE);
-    // The device may have another name since the machine was started.
-    await fs.remove(link);
-    await fs.symbolicLink(path, link);
+    const isLinked = (await fs.lstat(link))?.kind === 'symlink' && (await fs.readLink(link)) === path;
+    if (!isLinked) {
+      await fs.remove(link);
+      await fs.symbolicLink(path, link);
+    }
+    await fs.makeDirectory(globalMapPath, DIRECTORY_MODE);
+    if (!(await fs.lstat(file))) await fs.writeFile(file, '', { mode: DIRECTORY_MODE });
+    const real = await fs.realPath(file);
+    const isMapped = (await mounts.list()).some(({ target }) => target === real);
+    if (!isMapped) await mounts.mount({ source: path, target: file, flags: ['bind'] });
     if ((await findLoopDevice(file, fs)) === undefined) await runLosetup(['-f', file], deps, signal);
   } catch (cause) {
     signal.throwIfAborted();
@@ -62,19 +66,27 @@ export async function mapBlockDevice(
 
 /** Safe for a device that was mapped half-way. */
 export async function unmapBlockDevice(
-  { podUid, globalMapPath, link }: BlockMapping,
+  mapping: BlockMapping,
+  deps: BlockDeviceDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  await closeBlockDevice(mapping, deps, signal);
+  await deps.fs.remove(mapping.link);
+}
+
+/** The same for a pod whose link is still needed. */
+export async function closeBlockDevice(
+  { podUid, globalMapPath }: Omit<BlockMapping, 'link'>,
   deps: BlockDeviceDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { fs, mounts } = deps;
   const file = `${globalMapPath}/${podUid}`;
-  if (await fs.lstat(file)) {
-    const loop = await findLoopDevice(file, fs);
-    if (loop !== undefined) await runLosetup(['-d', loop], deps, signal);
-    await mounts.unmount(file);
-    await fs.remove(file);
-  }
-  await fs.remove(link);
+  if (!(await fs.lstat(file))) return;
+  const loop = await findLoopDevice(file, fs);
+  if (loop !== undefined) await runLosetup(['-d', loop], deps, signal);
+  await mounts.unmount(file);
+  await fs.remove(file);
 }
 
 /** The loop device of a file, as sysfs has it: the kernel appends a text to the path of a removed file. */

@@ -143,6 +143,31 @@ for (const [name, { spec, message }] of Object.entries(failures)) {
   });
 }
 
+for (const [mode, step] of [
+  ['Filesystem', 'MountVolume.SetUp'],
+  ['Block', 'MapVolume.SetUpDevice'],
+] as const) {
+  test(`a volume of mode ${mode} for one pod is refused to a second, until the first is gone`, async () => {
+    const path = mode === 'Block' ? '/dev/sdb' : '/mnt/disk';
+    const { install, start } = await machine({
+      local: { path },
+      volumeMode: mode,
+      accessModes: ['ReadWriteOncePod'],
+    });
+    install('losetup', async () => 0);
+    const [first, second] = ['u1', 'u2'].map((uid) => claimPod(uid, { isBlock: mode === 'Block' }));
+    assert.ok(first && second);
+    await start().prepare(first, signal);
+    const volumes = start(); // by a new process
+    await assert.rejects(volumes.prepare(second, signal), {
+      message: `${step} failed for volume "pv" : volume uses the ReadWriteOncePod access mode and is already in use by another pod`,
+    });
+    await volumes.prepare(first, signal);
+    await volumes.release(first, signal);
+    await volumes.prepare(second, signal);
+  });
+}
+
 test('a read-only device is not formatted', async () => {
   const { calls, start } = await machine({ local: { path: '/dev/sdb' } });
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data', readOnly: true } }];

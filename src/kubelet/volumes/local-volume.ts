@@ -9,6 +9,7 @@ import { joinMountOptions, mountOptionsOf } from './mount-helper/mount-options.t
 import { VolumeError } from './volume-error.ts';
 import { nodePluginDirectory, pluginFolder, volumeDevicePath, volumePath } from './volume-paths.ts';
 import { type VolumeOnDisk, type VolumePluginDeps, type VolumeSetup, volumePlugin } from './volume-plugin.ts';
+import { isExclusive } from './volume-spec.ts';
 
 const PLUGIN = 'kubernetes.io/local-volume';
 const DEFAULT_TYPE = 'ext4';
@@ -26,15 +27,23 @@ export const localVolumePlugin = volumePlugin<LocalVolumeSource>({
     await deps.nodeVolumes.stopUsing(use, () => unmountDevice(volume, deps), signal);
   },
   async mapDevice(source, { pod, volume }, deps, signal) {
+    const use = { id: volumeId(volume.name), podUid: pod.metadata.uid, isExclusive: isExclusive(volume) };
+    await deps.nodeVolumes
+      .use(use, async () => undefined, signal)
+      .catch((cause: unknown) => {
+        signal.throwIfAborted();
+        throw new VolumeError('MapVolume.SetUpDevice', errorText(cause), undefined, { cause });
+      });
     const mapping = blockMapping(pod.metadata.uid, volume.name, deps);
     return mapBlockDevice(source.path, mapping, volume.readOnly, deps, signal);
   },
   async unmapDevice({ podUid, name }, deps, signal) {
     const mapping = blockMapping(podUid, name, deps);
     await unmapBlockDevice(mapping, deps, signal);
-    await removeIfEmpty(mapping.globalMapPath, deps);
+    const removeFolder = () => removeIfEmpty(mapping.globalMapPath, deps);
+    await deps.nodeVolumes.stopUsing({ id: volumeId(name), podUid }, removeFolder, signal);
   },
-  // Also for a directory, which has no mount of the node: both have the same files on disk.
+  // Also for a directory or a device of mode `Block`, which have no mount of the node.
   nodeVolumeOf: async ({ name }) => volumeId(name),
 });
 
@@ -43,10 +52,11 @@ async function setUp(source: LocalVolumeSource, setup: VolumeSetup, deps: Volume
   const { readOnly } = volume;
   const path = volumePath(deps.settings.rootDir, pod.metadata.uid, PLUGIN, volume.name);
   const kind = await kindOf(source.path, deps);
-  if (kind === 'blockDevice') {
-    const use = { id: volumeId(volume.name), podUid: pod.metadata.uid };
-    await deps.nodeVolumes.use(use, () => mountDevice(source, setup, deps, signal), signal);
-  }
+  const use = { id: volumeId(volume.name), podUid: pod.metadata.uid, isExclusive: isExclusive(volume) };
+  const mount = async (): Promise<void> => {
+    if (kind === 'blockDevice') await mountDevice(source, setup, deps, signal);
+  };
+  await deps.nodeVolumes.use(use, mount, signal);
   const shared = kind === 'blockDevice' ? deviceMountPath(volume.name, deps) : source.path;
   if (shared.split('/').includes('..')) throw new Error(`invalid path: ${shared} must not contain '..'`);
   if (!mountPoints.includes(path)) {

@@ -99,7 +99,7 @@ export class PodVolumes implements PodStep {
     const before = this.#of(uid);
     if (!(await this.#areInPlace(before.values()))) return this.prepare(pod, signal);
     const refreshable = [...before].flatMap(([name, volume]) => {
-      const content = volume.kind === 'filesystem' ? volume.mounted.content : undefined;
+      const { content } = volume.kind === 'filesystem' ? volume.mounted : volume.device;
       return content ? [{ name, refresh: () => refreshed(pod, volume, content, signal) }] : [];
     });
     const { done, errors } = await settleVolumes(refreshable, ({ refresh }) => refresh(), signal);
@@ -179,7 +179,7 @@ export class PodVolumes implements PodStep {
     }
   }
 
-  /** A volume that is set up already does not wait for its claim. */
+  /** A volume that is set up already does not wait for its claim, nor does one whose claim wakes the pod. */
   async #resolve(
     pod: Pod,
     { name, volume, use }: VolumeInUse,
@@ -187,7 +187,7 @@ export class PodVolumes implements PodStep {
     signal: AbortSignal,
   ): Promise<VolumeSpec> {
     const resolve = (): Promise<VolumeSpec> => resolveVolume(pod, volume, use, this.#deps.claims, signal);
-    if (isSetUp) return resolve();
+    if (isSetUp || this.#deps.claims.wakesPods) return resolve();
     const onWait = (error: VolumeResolutionError): void => {
       const { reason, message, podCause } = notMounted(name, [name], error);
       this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
@@ -244,10 +244,10 @@ async function refreshed(
   content: RefreshableContent,
   signal: AbortSignal,
 ): Promise<PodVolume> {
-  if (volume.kind === 'block') return volume;
   try {
-    const mounted = { ...volume.mounted, content: await content.refresh(pod, signal) };
-    return { ...volume, mounted, isStale: false };
+    const next = await content.refresh(pod, signal);
+    if (volume.kind === 'block') return { ...volume, device: { ...volume.device, content: next } };
+    return { ...volume, mounted: { ...volume.mounted, content: next }, isStale: false };
   } catch (error) {
     throw mountError(volume.spec, error);
   }

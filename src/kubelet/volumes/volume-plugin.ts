@@ -37,6 +37,8 @@ export interface HostDevice {
   /** A block device of the host, or a link to one. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** Present when the device changes by itself: it may grow. */
+  readonly content?: RefreshableContent;
 }
 
 /** A volume that the runtime mounts from an image. It has no path on the host. */

@@ -1,7 +1,9 @@
 import { configMapPlugin, downwardApiPlugin, projectedPlugin, secretPlugin } from './content-plugins.ts';
 import { emptyDirPlugin } from './empty-dir.ts';
+import { fcPlugin } from './fc-volume.ts';
 import { hostPathPlugin } from './host-path.ts';
 import { imageVolumePlugin } from './image-volume-plugin.ts';
+import { iscsiPlugin } from './iscsi-volume.ts';
 import { localVolumePlugin } from './local-volume.ts';
 import { nfsPlugin } from './nfs-volume.ts';
 import { pluginFolder } from './volume-paths.ts';
@@ -19,6 +21,8 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
   localVolumePlugin,
   nfsPlugin,
   imageVolumePlugin,
+  iscsiPlugin,
+  fcPlugin,
 ];
 
 /** `undefined` for a volume of an unsupported type. */

@@ -19,6 +19,7 @@ function volumeOf(volumeMode?: string): PersistentVolume {
 async function resolve(volume: Volume, claim = claimOf(), pv = volumeOf(), use = { isMounted: true, isDevice: false }) {
   const asked: string[] = [];
   const claims = {
+    wakesPods: true,
     find: async ({ metadata }: Pod, name: string) => {
       asked.push(`${metadata.namespace}/${name}`);
       return { claim, volume: pv };
@@ -70,7 +71,7 @@ for (const [message, { mode, use }] of Object.entries(wrongModes)) {
 }
 
 test('resolveVolume() names the claim that is not ready, and its error', async () => {
-  const claims = { find: async () => Promise.reject(new Error('PVC is not bound')) };
+  const claims = { wakesPods: true, find: async () => Promise.reject(new Error('PVC is not bound')) };
   const volume = { name: 'disk', persistentVolumeClaim: { claimName: 'data' } };
   await assert.rejects(resolveVolume(pod, volume, { isMounted: true, isDevice: false }, claims, signal), {
     message: `error processing PVC ${namespace}/data: PVC is not bound`,

@@ -49,6 +49,12 @@ export async function resolveVolume(
   return { name: bound.volume.metadata.name, volume, bound, readOnly, mode };
 }
 
+/** Whether only one pod may use the volume. With several access modes it is unknown which one the pod means. */
+export function isExclusive({ bound }: VolumeSpec): boolean {
+  const { accessModes = [] } = bound?.volume.spec ?? {};
+  return accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod';
+}
+
 /** The volume cannot be determined, so nothing was set up. */
 export class VolumeResolutionError extends CausedError {
   override readonly name = 'VolumeResolutionError';

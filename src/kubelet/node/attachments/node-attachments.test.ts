@@ -106,33 +106,29 @@ test('no wait ends while the node object is missing, and a new one needs its own
   await second;
 });
 
-test('an aborted wait ends the use, unless others use the volume', async () => {
+test('an aborted wait keeps the volume in use until its release', async () => {
+  const { cache, attachments, used, report, changes } = world();
+  cache.onObserved(nodeWith([]));
+  const end = new AbortController();
+  const wait = attachments.waitUntilAttached(VOLUME, end.signal);
+  await report();
+  end.abort(new Error('took too long'));
+  await assert.rejects(wait, /took too long/);
+  assert.deepEqual([await used(), attachments.pending(VOLUME), changes()], [[VOLUME], 'notAttached', 1]);
+  attachments.release(VOLUME);
+  assert.deepEqual([await used(), changes()], [[], 2]);
+});
+
+test('a release has no effect on another wait', async () => {
   const { cache, attachments, used, report } = world();
   cache.onObserved(nodeWith([]));
-  const [one, two] = [new AbortController(), new AbortController()];
-  const waits = [one, two].map(({ signal }) => attachments.waitUntilAttached(VOLUME, signal));
-  one.abort(new Error('pod is gone'));
-  await assert.rejects(async () => waits[0], /pod is gone/);
+  const wait = attachments.waitUntilAttached(VOLUME, FOREVER);
+  attachments.release(VOLUME);
   assert.deepEqual(await used(), [VOLUME]);
   await report();
   cache.onObserved(nodeWith([VOLUME], { version: '2' }));
-  await waits[1];
-  const three = new AbortController();
-  cache.onObserved(nodeWith([], { version: '3' }));
-  const third = attachments.waitUntilAttached(VOLUME, three.signal);
-  three.abort(new Error('pod is gone'));
-  await assert.rejects(third);
-  assert.deepEqual(await used(), [VOLUME]);
+  await wait;
   attachments.release(VOLUME);
-  assert.deepEqual(await used(), []);
-});
-
-test('the last aborted wait ends the use', async () => {
-  const { attachments, used } = world();
-  const end = new AbortController();
-  const wait = attachments.waitUntilAttached(VOLUME, end.signal);
-  end.abort(new Error('pod is gone'));
-  await assert.rejects(wait, /pod is gone/);
   assert.deepEqual(await used(), []);
 });
 

@@ -15,8 +15,6 @@ export interface NodeAttachmentsDeps {
 /** One use of a volume, from the first wait to the release. */
 interface Use {
   waiters: number;
-  /** A wait has succeeded, and the volume may be mounted. */
-  isHeld: boolean;
   /** UID of the node object whose `volumesInUse` has the volume. */
   reportedTo: string | undefined;
 }
@@ -24,7 +22,7 @@ interface Use {
 /**
  * The volumes that pods of this node use, reported as the node's `volumesInUse`.
  *
- * 1. A volume is in use from the start of a wait until its release, or until the last wait is aborted.
+ * 1. A volume is in use from the start of a wait until its release, so that retries of a pod do not change the report.
  * 2. A wait ends when the same node object reports the volume in use and has it in `volumesAttached`. While the node
  *    object is missing, no wait ends.
  * 3. A report counts only for the uses that existed when it was composed: a volume that was released and is used again is
@@ -37,7 +35,7 @@ export class NodeAttachments implements AttachedVolumes {
   readonly #uses = new Map<string, Use>();
   readonly #waiting = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
-  /** Mounted by an earlier process, and neither used nor released by this one. */
+  /** Mounted by an earlier process, and not released by this one. */
   #onDisk: Set<string> | undefined;
   readonly #releasedEarly = new Set<string>();
   #composed: ReadonlyMap<string, Use> = new Map();
@@ -52,13 +50,9 @@ export class NodeAttachments implements AttachedVolumes {
     const use = this.#use(id);
     use.waiters++;
     try {
-      const attached = await this.#untilAttached(id, use, signal);
-      use.isHeld = true;
-      this.#onDisk?.delete(id);
-      return attached;
+      return await this.#untilAttached(id, use, signal);
     } finally {
       use.waiters--;
-      this.#dropUnused(id, use);
     }
   }
 
@@ -69,13 +63,11 @@ export class NodeAttachments implements AttachedVolumes {
   }
 
   release(id: string): void {
+    if (this.#uses.get(id)?.waiters) return;
     if (!this.#onDisk) this.#releasedEarly.add(id);
     const wasOnDisk = this.#onDisk?.delete(id) ?? false;
-    const use = this.#uses.get(id);
-    if (use) {
-      use.isHeld = false;
-      this.#dropUnused(id, use);
-    } else if (wasOnDisk) this.#notify();
+    const wasUsed = this.#uses.delete(id);
+    if (wasUsed || wasOnDisk) this.#notify();
   }
 
   /** Calls the listener when the volumes in use have changed. Returns the function that ends the subscription. */
@@ -102,16 +94,10 @@ export class NodeAttachments implements AttachedVolumes {
   #use(id: string): Use {
     const known = this.#uses.get(id);
     if (known) return known;
-    const use = { waiters: 0, isHeld: false, reportedTo: undefined };
+    const use = { waiters: 0, reportedTo: undefined };
     this.#uses.set(id, use);
     this.#notify();
     return use;
-  }
-
-  #dropUnused(id: string, use: Use): void {
-    if (use.isHeld || use.waiters > 0) return;
-    this.#uses.delete(id);
-    this.#notify();
   }
 
   async #untilAttached(id: string, use: Use, signal: AbortSignal): Promise<AttachedVolume> {
@@ -151,8 +137,7 @@ export class NodeAttachments implements AttachedVolumes {
     if (this.#onDisk) return this.#onDisk;
     try {
       const ids = await this.#deps.findOnDisk();
-      const isUnused = (id: string): boolean => !this.#uses.get(id)?.isHeld && !this.#releasedEarly.has(id);
-      this.#onDisk ??= new Set(ids.filter(isUnused));
+      this.#onDisk ??= new Set(ids.filter((id) => !this.#releasedEarly.has(id)));
       this.#releasedEarly.clear();
     } catch (error) {
       this.#deps.log.warn('cannot find the volumes in use by earlier processes', { error });

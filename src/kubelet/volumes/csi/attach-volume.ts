@@ -1,5 +1,6 @@
-import { VolumeError, type VolumeStep } from '../volume-error.ts';
+import type { VolumeStep } from '../volume-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
+import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { inStep } from './csi-errors.ts';
 import { publishContextOf } from './csi-objects.ts';
@@ -13,11 +14,12 @@ const STEPS = {
 
 /**
  * Waits until the volume is attached, and resolves to the publish context. From here on the pod may have the volume
- * staged: its folder must exist before.
+ * staged, so `mark` comes before: it makes what the release of the pod finds.
  */
 export async function attachVolume(
   volume: PersistentCsiVolume,
-  { pod, volume: { mode } }: VolumeSetup,
+  { pod, volume: spec }: VolumeSetup,
+  mark: () => Promise<void>,
   deps: CsiPluginDeps,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
@@ -25,7 +27,7 @@ export async function attachVolume(
   const { id, name, driver } = volume;
   const { uid: podUid } = pod.metadata;
   const use = { id, podUid, name };
-  const steps = STEPS[mode];
+  const steps = STEPS[spec.mode];
   csi.uses.add(use);
   const wait = async (): Promise<Readonly<Record<string, string>>> => {
     if (!needsAttach(await csi.driverObjects.find(driver, signal))) return {};
@@ -33,17 +35,9 @@ export async function attachVolume(
     return publishContextOf(volume, deps, signal);
   };
   const context = await inStep(steps.wait, wait, signal);
-  const users = await nodeVolumes.usersOf(id, signal);
-  const isShared = csi.uses.hasOther(use) || [...users].some((each) => each !== podUid);
-  if (isShared && isExclusive(volume)) {
-    const message = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
-    throw new VolumeError(steps.inUse, message);
-  }
+  const request = { id, podUid, isExclusive: isExclusive(spec) };
+  await inStep(steps.inUse, () => nodeVolumes.checkShareable(request, signal), signal);
+  await mark();
   csi.uses.begin(use);
   return context;
-}
-
-/** With several access modes it is unknown which one the pod means. */
-function isExclusive({ accessModes }: PersistentCsiVolume): boolean {
-  return accessModes?.length === 1 && accessModes[0] === 'ReadWriteOncePod';
 }

@@ -12,6 +12,7 @@ import type { Pod } from '../../../api/generated/core-v1.ts';
 import type { CsiFault, CsiMethod } from '../../../plugins/fake/fake-csi-driver.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../../plugins/generated/csi-v1.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
+import type { HostDevice } from '../volume-plugin.ts';
 
 const signal = new AbortController().signal;
 const DEVICES = '/k/plugins/kubernetes.io/csi/volumeDevices';
@@ -39,13 +40,16 @@ function calls({ driver }: CsiMachine): string[] {
 async function assertNothingLeft(machine: CsiMachine): Promise<void> {
   assert.deepEqual(machine.driver.volumes, {});
   assert.deepEqual(await leftOver(machine), []);
+  const { fs } = machine.host;
+  assert.deepEqual((await fs.stat('/sys/block')) ? await fs.readDirectory('/sys/block') : [], []);
 }
 
 test('a block volume is staged, published and mapped at kubelet’s paths', async () => {
   const machine = await machineWithDisk({ driverObject: { ...DEFAULT_OBJECT, podInfoOnMount: true } });
   const { fs } = machine.host;
   await machine.volumes.prepare(podWithDevice('u1'), signal);
-  assert.deepEqual([...machine.volumes.devices('u1')], [['disk', { path: LINK, readOnly: false }]]);
+  const { content: _, ...device } = machine.volumes.devices('u1').get('disk') as HostDevice;
+  assert.deepEqual(device, { path: LINK, readOnly: false });
   assert.deepEqual(await leftOver(machine), [
     '/k/pods/u1/volumeDevices',
     '/k/pods/u1/volumeDevices/kubernetes.io~csi',
@@ -59,6 +63,7 @@ test('a block volume is staged, published and mapped at kubelet’s paths', asyn
     `${DEVICES}/pv-disk/dev/u1 (mounted)`,
     `${DEVICES}/staging/pv-disk`,
   ]);
+  assert.equal(await fs.readText('/sys/block/loop0/loop/backing_file'), `${DEVICES}/pv-disk/dev/u1\n`);
   assert.equal(await fs.readLink(LINK), `${DEVICES}/publish/pv-disk/u1`);
   assert.match(
     await fs.readText(`${DEVICES}/pv-disk/data/vol_data.json`),
@@ -100,6 +105,41 @@ test('a block volume is unmapped, unpublished and unstaged after its last pod', 
   await machine.restart().volumes.release(second, signal);
   assert.deepEqual(calls(machine), ['stage', 'publish u1', 'publish u2', 'unpublish u1', 'unpublish u2', 'unstage']);
   await assertNothingLeft(machine);
+});
+
+test('a block volume is published again at every sync if its driver wants it', async () => {
+  const machine = await machineWithDisk({ driverObject: { ...DEFAULT_OBJECT, requiresRepublish: true } });
+  const pod = podWithDevice('u1');
+  await machine.volumes.prepare(pod, signal);
+  await machine.volumes.refresh(pod, signal);
+  await machine.volumes.release(pod, signal);
+  assert.deepEqual(calls(machine), ['stage', 'publish u1', 'publish u1', 'unpublish u1', 'unstage']);
+  await assertNothingLeft(machine);
+});
+
+test('a block volume that grows is expanded while its pod uses it', async () => {
+  const machine = await machineWithDisk();
+  const { direct } = machine.api;
+  const pod = podWithDevice('u1');
+  await machine.volumes.prepare(pod, signal);
+  const capacity = { storage: '2Gi' };
+  await direct.patch(
+    { resource: 'persistentvolumes', namespace: '', name: 'pv-disk' },
+    { spec: { capacity } },
+    {},
+    signal,
+  );
+  await machine.volumes.refresh(pod, signal);
+  await machine.volumes.refresh(pod, signal);
+  assert.deepEqual(calls(machine), ['stage', 'publish u1', 'expand']);
+  assert.deepEqual(machine.driver.calls.at(-1)?.request, {
+    volumeId: 'handle-disk',
+    volumePath: `${DEVICES}/publish/pv-disk/u1`,
+    capacityRange: { requiredBytes: 2n * 1024n ** 3n, limitBytes: 0n },
+    stagingTargetPath: `${DEVICES}/staging/pv-disk`,
+    volumeCapability: { block: {}, accessMode: { mode: Mode.SINGLE_NODE_MULTI_WRITER } },
+    secrets: {},
+  });
 });
 
 test('a block volume of a driver that does not stage volumes', async () => {

@@ -151,5 +151,7 @@ test('a volume for one pod is not given to a second pod', async () => {
   await assert.rejects(machine.volumes.prepare(second, signal), { message });
   await assert.rejects(machine.restart().volumes.prepare(second, signal), { message });
   await machine.volumes.release(first, signal);
-  await machine.volumes.prepare(second, signal);
+  const third = podWithClaims('u3', ['data']);
+  const both = await Promise.allSettled([second, third].map((pod) => machine.volumes.prepare(pod, signal)));
+  assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
 });

@@ -12,7 +12,7 @@ import type {
 import { attachVolume } from './attach-volume.ts';
 import type { CsiDeps, CsiPluginDeps } from './csi-deps.ts';
 import { blockPaths, podBlockPaths, podVolumePaths, podVolumePathsIn } from './csi-paths.ts';
-import { CSI_PLUGIN, type CsiVolume, csiVolumeOf } from './csi-volume.ts';
+import { CSI_PLUGIN, type CsiVolume, csiVolumeOf, type PersistentCsiVolume } from './csi-volume.ts';
 import { needsRepublish } from './driver-object.ts';
 import { expandDuringSetUp, expandInUse } from './expand-of-pod.ts';
 import { linkToVolume, mapDevice } from './map-device.ts';
@@ -43,9 +43,7 @@ export function csiPlugin(csi: CsiDeps): VolumePlugin {
     unmapDevice: (volume, deps, signal) => unmapDevice(volume, { ...deps, csi }, signal),
     nodeVolumeOf,
     removeOrphans: (deps, signal) => removeOrphans({ ...deps, csi }, signal),
-    forget(podUid, { attachedVolumes }) {
-      for (const id of csi.uses.forget(podUid)) attachedVolumes.release(id);
-    },
+    forget: (podUid) => csi.uses.forget(podUid),
   };
 }
 
@@ -68,16 +66,37 @@ async function setUpVolume(setup: VolumeSetup, deps: CsiPluginDeps, signal: Abor
 async function setUpDevice(setup: VolumeSetup, deps: CsiPluginDeps, signal: AbortSignal): Promise<HostDevice> {
   const volume = volumeOf(setup);
   if (volume.lifecycle === 'Ephemeral') throw new Error(`volume "${volume.name}" has no device`);
+  const device = await publishDevice(volume, setup, deps, signal);
+  await expandDuringSetUp(volume, setup, await deps.fs.realPath(device.path), deps, signal);
+  const content: RefreshableContent = {
+    async refresh(pod: Pod, until: AbortSignal) {
+      await publishDevice(volume, { ...setup, pod }, deps, until);
+      const path = await deps.fs.realPath(device.path);
+      await expandInUse(volume, { ...setup, pod }, path, deps, until);
+      return content;
+    },
+    invalidated: () => content,
+  };
+  return { ...device, content };
+}
+
+/** As `publish`, for a block volume. */
+async function publishDevice(
+  volume: PersistentCsiVolume,
+  setup: VolumeSetup,
+  deps: CsiPluginDeps,
+  signal: AbortSignal,
+): Promise<HostDevice> {
   const { csi, fs, settings } = deps;
   const use = { podUid: setup.pod.metadata.uid, name: volume.name };
   const { link, map } = podBlockPaths(settings.rootDir, use.podUid, use.name);
   const isMapped =
     csi.uses.isPublished(use) && (await fs.stat(link)) !== undefined && (await fs.lstat(map)) !== undefined;
-  if (isMapped) return { path: link, readOnly: volume.readOnly };
-  const context = await attachVolume(volume, setup, deps, signal);
-  await linkToVolume(volume, use.podUid, deps);
+  const isDone = isMapped && !needsRepublish(await csi.driverObjects.find(volume.driver, signal));
+  if (isDone) return { path: link, readOnly: volume.readOnly };
+  const mark = (): Promise<void> => linkToVolume(volume, use.podUid, deps);
+  const context = await attachVolume(volume, setup, mark, deps, signal);
   const device = await mapDevice(volume, setup, context, deps, signal);
-  await expandDuringSetUp(volume, setup, await fs.realPath(link), deps, signal);
   csi.uses.setPublished(use, true);
   return device;
 }
@@ -90,10 +109,11 @@ function volumeOf({ pod, volume: spec }: VolumeSetup): CsiVolume {
 
 /** Follows what changes by itself: the size of the volume, and what a driver publishes again at every sync. */
 function contentOf(volume: CsiVolume, setup: VolumeSetup, deps: CsiPluginDeps): RefreshableContent {
+  const { mount } = podVolumePaths(deps.settings.rootDir, setup.pod.metadata.uid, volume.name);
   const content: RefreshableContent = {
     async refresh(pod: Pod, signal: AbortSignal) {
       await publish(volume, { ...setup, pod }, deps, signal);
-      await expandInUse(volume, { ...setup, pod }, deps, signal);
+      await expandInUse(volume, { ...setup, pod }, mount, deps, signal);
       return content;
     },
     invalidated: () => content,
@@ -121,8 +141,8 @@ async function attachAndStage(
   signal: AbortSignal,
 ): Promise<readonly [turn: string, context: Readonly<Record<string, string>>]> {
   if (volume.lifecycle === 'Ephemeral') return [volume.handle, {}];
-  const context = await attachVolume(volume, setup, deps, signal);
-  await makeFolder(podVolumePaths(deps.settings.rootDir, setup.pod.metadata.uid, volume.name), deps);
+  const paths = podVolumePaths(deps.settings.rootDir, setup.pod.metadata.uid, volume.name);
+  const context = await attachVolume(volume, setup, () => makeFolder(paths, deps), deps, signal);
   await stageVolume(volume, setup, context, deps, signal);
   return [volume.id, context];
 }

@@ -141,7 +141,9 @@ function attachments(isAttached: () => boolean): AttachedVolumes & { readonly lo
       return new Promise((_, reject) => until.addEventListener('abort', () => reject(until.reason)));
     },
     pending: () => (isAttached() ? undefined : 'notAttached'),
-    release: (id) => void log.push(`release ${id}`),
+    release(id) {
+      if (log.at(-1) !== `release ${id}`) log.push(`release ${id}`); // a repeated one has no effect
+    },
   };
 }
 
@@ -163,6 +165,17 @@ test('a volume is released for the controller after it was unstaged for its last
   assert.deepEqual(attachedVolumes.log.length, 2);
   await machine.volumes.release(pods.u2, signal);
   assert.deepEqual(attachedVolumes.log.slice(2), [`release ${ID}`]);
+});
+
+test('a volume that is attached, but whose folder cannot be made, is released with its pod', async () => {
+  const attachedVolumes = attachments(() => true);
+  const driverObject = { ...DEFAULT_OBJECT, attachRequired: true };
+  const machine = await csiMachine({ driverObject, given: { attachedVolumes } });
+  await addClaim(machine, 'data');
+  machine.host.fs.errors.failNext('makeDirectory', 'ENOSPC', '/k/pods/u1/volumes/kubernetes.io~csi/pv-data');
+  await assert.rejects(machine.volumes.prepare(pods.u1, signal), /no space left on device/);
+  await machine.volumes.release(pods.u1, signal);
+  assert.deepEqual(attachedVolumes.log, [`wait ${ID}`, `release ${ID}`]);
 });
 
 test('a volume that was never attached is released with its pod', async () => {

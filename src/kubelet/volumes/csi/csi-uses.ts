@@ -19,7 +19,7 @@ interface KnownUse extends CsiUse {
 /**
  * What this process knows of the CSI volumes of pods. Everything that outlives the process is on disk.
  *
- * 1. A volume that a pod needs stays attached: `remove` and `forget` return it when no pod needs it any more.
+ * 1. A volume stays attached as long as it `isNeeded`.
  * 2. `inTurn` has one call to a driver at a time for each volume, as kubelet has one operation.
  */
 export class CsiUses {
@@ -47,12 +47,6 @@ export class CsiUses {
   /** From here on `forget` keeps the use, until `remove`. */
   begin(use: CsiUse): void {
     this.#uses.set(keyOf(use), { ...use, state: 'staging' });
-  }
-
-  /** Other pods that may have staged the volume. */
-  hasOther({ id, podUid }: Pick<CsiUse, 'id' | 'podUid'>): boolean {
-    const all = [...this.#uses.values()];
-    return all.some((use) => use.id === id && use.podUid !== podUid && use.state === 'staging');
   }
 
   /** The volume that the pod has begun to use under this name. */
@@ -91,11 +85,11 @@ export class CsiUses {
     return [...this.#uses.values()].some((use) => use.id === id);
   }
 
-  /** Returns the volumes that no pod needs any more. What the pod may have staged is kept until it is removed. */
-  forget(podUid: string): readonly string[] {
+  /** What the pod may have staged is kept until it is removed. */
+  forget(podUid: string): void {
     const waiting = [...this.#uses.values()].filter((use) => use.podUid === podUid && use.state === 'waiting');
     for (const use of waiting) this.remove(use);
-    return [...new Set(waiting.map(({ id }) => id))].filter((id) => !this.isNeeded(id));
+    for (const pods of this.#missing.values()) pods.delete(podUid);
   }
 }
 

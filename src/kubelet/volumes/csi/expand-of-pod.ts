@@ -2,7 +2,7 @@ import { VolumeError } from '../volume-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { csiErrorText, inStep } from './csi-errors.ts';
-import { blockPaths, podVolumePaths, stagingPaths } from './csi-paths.ts';
+import { blockPaths, stagingPaths } from './csi-paths.ts';
 import { type CsiVolume, type PersistentCsiVolume, persistentVolumeOf } from './csi-volume.ts';
 import { expandVolume } from './expand-volume.ts';
 
@@ -25,14 +25,15 @@ export async function expandDuringSetUp(
   await inStep(STEPS[mode], () => expandVolume(target, deps, signal), signal);
 }
 
-/** Expands a volume that the pod is using. The pod keeps it if this fails, as a `VolumeResizeFailed` event says. */
+/** Expands a volume that the pod is using at `path`. The pod keeps it if this fails, as a `VolumeResizeFailed` event says. */
 export async function expandInUse(
   volume: CsiVolume,
   { pod, volume: { mode, bound } }: VolumeSetup,
+  path: string,
   deps: CsiPluginDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { csi, settings, events } = deps;
+  const { csi, events } = deps;
   const { api } = csi;
   if (volume.lifecycle === 'Ephemeral' || !bound || !api) return;
   const { name, namespace = '' } = bound.claim.metadata;
@@ -41,8 +42,7 @@ export async function expandInUse(
     const grown = persistentVolumeOf(pv, volume.readOnly);
     if (grown?.id !== volume.id) return;
     const claim = await api.get({ resource: 'persistentvolumeclaims', namespace, name }, signal);
-    const { mount } = podVolumePaths(settings.rootDir, pod.metadata.uid, volume.name);
-    const paths = { staging: stagingPathOf(volume, mode, deps), volume: mount };
+    const paths = { staging: stagingPathOf(volume, mode, deps), volume: path };
     await expandVolume({ volume: grown, claim, pod, mode, paths }, deps, signal);
   } catch (error) {
     signal.throwIfAborted();

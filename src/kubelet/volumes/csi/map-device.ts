@@ -2,15 +2,16 @@ import { dirname } from 'node:path';
 import type { Pod } from '../../../api/generated/core-v1.ts';
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
+import { mapBlockDevice } from '../block-device.ts';
 import type { HostDevice, VolumeSetup } from '../volume-plugin.ts';
+import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver, inStep } from './csi-errors.ts';
 import { credentialsOf } from './csi-objects.ts';
-import { type PodBlockPaths, podBlockPaths } from './csi-paths.ts';
+import { podBlockPaths } from './csi-paths.ts';
 import { publishRequest, stageRequest } from './csi-requests.ts';
 import { CSI_PLUGIN, type PersistentCsiVolume } from './csi-volume.ts';
 import { podInfo } from './driver-object.ts';
-import { isMounted } from './mount-folder.ts';
 import { blockVolumeData, saveVolumeData } from './volume-data.ts';
 
 type Strings = Readonly<Record<string, string>>;
@@ -20,7 +21,7 @@ const FOLDER_MODE = 0o750;
 /** Stages and publishes a block volume, and maps its device for the pod. kubelet's `GenerateMapVolumeFunc`. */
 export async function mapDevice(
   volume: PersistentCsiVolume,
-  { pod }: VolumeSetup,
+  { pod, volume: spec }: VolumeSetup,
   publishContext: Strings,
   deps: CsiPluginDeps,
   signal: AbortSignal,
@@ -28,15 +29,14 @@ export async function mapDevice(
   const { nodeVolumes, csi, settings } = deps;
   const { id } = volume;
   const paths = podBlockPaths(settings.rootDir, pod.metadata.uid, volume.name);
-  const use = { id, podUid: pod.metadata.uid };
+  const use = { id, podUid: pod.metadata.uid, isExclusive: isExclusive(spec) };
   const setUp = (): Promise<void> =>
     csi.uses.inTurn(id, () => setUpDevice(volume, pod, publishContext, deps, signal), signal);
   await inStep('MapVolume.SetUpDevice', () => nodeVolumes.use(use, setUp, signal), signal);
   const publish = (): Promise<void> => mapPodDevice(volume, pod, publishContext, deps, signal);
   await inStep('MapVolume.MapPodDevice', () => csi.uses.inTurn(id, publish, signal), signal);
-  const device = await inStep('MapVolume.EvalHostSymlinks', () => deps.fs.realPath(paths.publish), signal);
-  await inStep('MapVolume.MapBlockVolume', () => mapBlockVolume(device, paths, deps), signal);
-  return { path: paths.link, readOnly: volume.readOnly };
+  const mapping = { podUid: use.podUid, globalMapPath: paths.globalMap, link: paths.link };
+  return mapBlockDevice(paths.publish, mapping, volume.readOnly, deps, signal);
 }
 
 /** Links the pod to its volume, so that the release of the pod finds it. It leads nowhere until the volume is published. */
@@ -112,20 +112,4 @@ async function mapPodDevice(
   const volumeContext = { ...attributes, ...podInfo(object, pod, lifecycle) };
   // kubelet names the staging path also for a driver that does not stage volumes.
   await driver.publishVolume(publishRequest(volume, { staging, target: publish }, volumeContext, context), signal);
-}
-
-/**
- * Binds the device below the folder of the volume, and links the pod to it. kubelet also attaches a loop device to it, which
- * keeps the device open: see docs/volumes.md.
- */
-async function mapBlockVolume(device: string, paths: PodBlockPaths, { fs, mounts }: CsiPluginDeps): Promise<void> {
-  await fs.makeDirectory(paths.globalMap, FOLDER_MODE);
-  if (!(await isMounted(paths.map, { fs, mounts }))) {
-    if (!(await fs.lstat(paths.map))) await fs.writeFile(paths.map, '', { mode: FOLDER_MODE });
-    await mounts.mount({ source: device, target: paths.map, flags: ['bind'] });
-  }
-  await fs.makeDirectory(dirname(paths.link), FOLDER_MODE);
-  if ((await fs.lstat(paths.link))?.kind === 'symlink' && (await fs.readLink(paths.link)) === device) return;
-  await fs.remove(paths.link);
-  await fs.symbolicLink(device, paths.link);
 }

@@ -2,6 +2,7 @@ import type { Pod } from '../../../api/generated/core-v1.ts';
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
+import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver, inStep } from './csi-errors.ts';
 import { credentialsOf } from './csi-objects.ts';
@@ -24,7 +25,7 @@ const FOLDER_MODE = 0o750;
 /** Stages the volume for its first pod. The other pods share it. kubelet's `MountDevice`. */
 export async function stageVolume(
   volume: PersistentCsiVolume,
-  { pod }: VolumeSetup,
+  { pod, volume: spec }: VolumeSetup,
   publishContext: Strings,
   deps: CsiPluginDeps,
   signal: AbortSignal,
@@ -32,7 +33,7 @@ export async function stageVolume(
   const { id } = volume;
   const mount = (): Promise<void> =>
     deps.csi.uses.inTurn(id, () => mountDevice(volume, pod, publishContext, deps, signal), signal);
-  const use = { id, podUid: pod.metadata.uid };
+  const use = { id, podUid: pod.metadata.uid, isExclusive: isExclusive(spec) };
   await inStep('MountVolume.MountDevice', () => deps.nodeVolumes.use(use, mount, signal), signal);
 }
 

@@ -1,9 +1,10 @@
+import { closeBlockDevice } from '../block-device.ts';
 import type { VolumeOnDisk } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver } from './csi-errors.ts';
 import { type BlockPaths, blockPaths, type PodBlockPaths, podBlockPaths } from './csi-paths.ts';
 import { CSI_PLUGIN, volumeId, volumeOfId } from './csi-volume.ts';
-import { isMounted, unmountAll } from './mount-folder.ts';
+import { isMounted } from './mount-folder.ts';
 import type { StagedVolume } from './stage-volume.ts';
 import { stopUsing } from './stop-using.ts';
 import { type KnownVolume, loadVolumeData } from './volume-data.ts';
@@ -19,8 +20,7 @@ export async function unmapDevice(onDisk: VolumeOnDisk, deps: CsiPluginDeps, sig
   const data = await loadBlockData(paths, deps, signal);
   const knownId = csi.uses.idOf(onDisk);
   const volume = data ?? (knownId === undefined ? undefined : volumeOfId(knownId));
-  await unmountAll(paths.map, deps);
-  await fs.remove(paths.map);
+  await closeBlockDevice({ podUid, globalMapPath: paths.globalMap }, deps, signal);
   if (volume) {
     const id = volumeId(volume.driver, volume.handle);
     if (await mayBePublished(paths, deps)) await unpublish(volume, podUid, paths, deps, signal);
