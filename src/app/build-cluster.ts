@@ -7,9 +7,11 @@ import { EventWriter } from '../kubelet/events/event-writer.ts';
 import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
+import { ClusterClaims } from '../kubelet/objects/cluster-claims.ts';
 import { ClusterObjects, type ClusterObjectsDeps } from '../kubelet/objects/cluster-objects.ts';
 import { type ChangeDetection, FetchedObjects, objectTtlMs } from '../kubelet/objects/fetched-objects.ts';
 import { ManifestObjects } from '../kubelet/objects/manifest-objects.ts';
+import { NO_CLAIMS, type PodClaims } from '../kubelet/objects/pod-claims.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
@@ -53,6 +55,7 @@ export function buildEventWriter(
 export interface AgentObjects {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly claims: PodClaims;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -77,6 +80,7 @@ export function buildObjects(
   return {
     objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
     tokens: new ServiceAccountTokens(deps, life),
+    claims: new ClusterClaims(api),
     runtimeClasses,
     services,
     parts: [
@@ -97,6 +101,7 @@ function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string)
   return {
     objects,
     tokens: NO_TOKENS,
+    claims: NO_CLAIMS,
     runtimeClasses,
     services: undefined,
     parts: [],

@@ -8,8 +8,11 @@ import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
+import { ALWAYS_ATTACHED } from '../kubelet/volumes/attached-volumes.ts';
+import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
+import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
@@ -39,7 +42,7 @@ export function buildPodSteps(
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
-  const { objects, tokens } = cluster;
+  const { objects, tokens, claims } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
@@ -58,6 +61,9 @@ export function buildPodSteps(
     settings,
     objects,
     tokens,
+    claims,
+    attachedVolumes: ALWAYS_ATTACHED,
+    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
     events,
     allocatable,
     tmpfsNoswap,

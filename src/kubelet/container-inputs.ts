@@ -16,7 +16,6 @@ import { type ContainerFilesDeps, prepareContainerFiles } from './volumes/contai
 import { containerMounts } from './volumes/container-mounts.ts';
 import type { PodVolumes } from './volumes/pod-volumes.ts';
 import { bindSubPaths, type SubPathsDeps } from './volumes/sub-paths.ts';
-import { relabelledVolumes } from './volumes/volume-plugins.ts';
 
 export interface ContainerInputDeps extends PullSecretDeps, ContainerFilesDeps, SubPathsDeps, EnvSourcesDeps {
   readonly images: ImageDeps;
@@ -82,6 +81,6 @@ async function prepareMounts(
   // The runtime is queried only if a mount needs the answer.
   const needsRecursion = container.volumeMounts?.some(({ recursiveReadOnly }) => recursiveReadOnly) ?? false;
   const supportsRecursiveReadOnly = needsRecursion && (await deps.recursiveReadOnly(pod, signal));
-  const relabelled = deps.hostFacts.seLinuxEnabled ? relabelledVolumes(pod) : undefined;
-  return containerMounts({ container, volumes, subPaths, files, supportsRecursiveReadOnly, relabelled });
+  const { seLinuxEnabled } = deps.hostFacts;
+  return containerMounts({ container, volumes, subPaths, files, supportsRecursiveReadOnly, seLinuxEnabled });
 }

@@ -8,8 +8,8 @@ import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
 import { PodEvents } from '../../src/kubelet/events/pod-events.ts';
 import { ManifestObjects } from '../../src/kubelet/objects/manifest-objects.ts';
-import { NO_TOKENS } from '../../src/kubelet/tokens/pod-tokens.ts';
 import { PodVolumes } from '../../src/kubelet/volumes/pod-volumes.ts';
+import { volumeDeps } from '../../src/kubelet/volumes/volumes.fixture.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 
@@ -45,11 +45,8 @@ async function machine(t: TestContext): Promise<Machine> {
     const metadata = { name: 'settings', namespace: 'default' };
     objects.set('file', { configMaps: [{ metadata, data: { text } }], secrets: [], runtimeClasses: [] });
   };
-  const settings = { rootDir, memoryCapacityBytes: 2 ** 30 };
   const events = new PodEvents(host.clock);
-  const own = { settings, objects, tokens: NO_TOKENS, events, allocatable: { memory: '1Gi' }, tmpfsNoswap: false };
-  const deps = { ...host, ...own };
-  return { volumes: new PodVolumes(deps), disk, rootDir, set };
+  return { volumes: new PodVolumes(volumeDeps(host, { rootDir, objects, events })), disk, rootDir, set };
 }
 
 const pod = podOf('web', {

@@ -4,7 +4,7 @@ const WATCHED = 'src/kubelet/objects/watched-object.ts';
 const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
 const CONTENT = 'src/kubelet/volumes/content-plugins.ts';
 const WRITE = 'src/kubelet/volumes/write-content.ts';
-const VOLUMES = 'src/kubelet/volumes/pod-volumes.ts';
+const RELEASE = 'src/kubelet/volumes/release-volumes.ts';
 const FS_GROUP = 'src/kubelet/volumes/fs-group.ts';
 const EMPTY_DIR = 'src/kubelet/volumes/empty-dir.ts';
 const ENVIRONMENT = 'src/kubelet/sync/config/environment.ts';
@@ -52,7 +52,7 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'await setVolumeOwnership(fs, path, fsGroup);',
     'await setVolumeOwnership(fs, path, fsGroup).catch(() => undefined);',
   ),
-  mutation('volumes stay mounted', VOLUMES, 'await waitForAll(group.map((path) => mounts.unmount(path)));', ''),
+  mutation('volumes stay mounted', RELEASE, 'await waitForAll(group.map((path) => deps.mounts.unmount(path)));', ''),
   mutation(
     'variables of a missing object are omitted',
     ENVIRONMENT,

@@ -28,6 +28,8 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
       const name = cause.name.includes('/') ? cause.name : `"${cause.name}"`;
       return { text: `needs key "${cause.key}" of ${OBJECT_KINDS[cause.object]} ${name}, which does not have it` };
     }
+    case 'claimNotReady':
+      return { text: `needs PersistentVolumeClaim "${cause.claim}", which is not ready: ${cause.error}` };
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':

@@ -37,6 +37,8 @@ export type ErrorCause =
   /** `runAsNonRoot` is set, and the image names its user, which may be root. */
   | { readonly kind: 'userNotNumeric'; readonly user: string }
   | { readonly kind: 'subPathFailed'; readonly volume: string }
+  /** `error` is kubelet's text: `PVC is not bound`. */
+  | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

@@ -6,7 +6,7 @@ import { protoJson } from '../sync/config/proto-json.fixture.ts';
 import { containerMounts, needsHostsFile } from './container-mounts.ts';
 
 const volumes = new Map([
-  ['data', { path: '/v/data', readOnly: false }],
+  ['data', { path: '/v/data', readOnly: false, isRelabelled: true }],
   ['host', { path: '/srv', readOnly: false }],
   ['config', { path: '/v/config', readOnly: true }],
 ]);
@@ -63,7 +63,7 @@ test('containerMounts() relabels volumes of the pod if SELinux is enabled', () =
     { name: 'data', mountPath: '/data' },
     { name: 'host', mountPath: '/srv' },
   ];
-  assert.deepEqual(mountsOf(mounts, { relabelled: new Set(['data']) }), [
+  assert.deepEqual(mountsOf(mounts, { seLinuxEnabled: true }), [
     { containerPath: '/data', hostPath: '/v/data', selinuxRelabel: true },
     { containerPath: '/srv', hostPath: '/srv' },
     { ...hosts, selinuxRelabel: true },

@@ -22,8 +22,8 @@ export interface ContainerMountsInput {
   readonly files: ContainerFiles;
   /** Whether the pod's runtime handler supports recursive read-only mounts. Absent: it does not. */
   readonly supportsRecursiveReadOnly?: boolean | undefined;
-  /** Volumes whose files the runtime relabels for the container. Absent: SELinux is disabled. */
-  readonly relabelled?: ReadonlySet<string> | undefined;
+  /** The runtime relabels files for the container. */
+  readonly seLinuxEnabled?: boolean;
 }
 
 /** A pod with its own network gets a hosts file once it has an address. */
@@ -36,7 +36,7 @@ export function needsHostsFile({ spec }: Pod, podIPs: readonly string[]): boolea
  * termination message. Throws a `PodError` (`CreateContainerConfigError`) for a volume that does not exist.
  */
 export function containerMounts(input: ContainerMountsInput): Mount[] {
-  const { container, volumes, subPaths, files, supportsRecursiveReadOnly = false, relabelled } = input;
+  const { container, volumes, subPaths, files, supportsRecursiveReadOnly = false, seLinuxEnabled = false } = input;
   const declared = container.volumeMounts ?? [];
   const mounts = declared.map((mount, index) => {
     const volume = volumes.get(mount.name);
@@ -46,10 +46,10 @@ export function containerMounts(input: ContainerMountsInput): Mount[] {
     return {
       ...volumeMount(mount, volume, subPaths.get(index) ?? volume.path),
       recursiveReadOnly: isRecursive(mount, supportsRecursiveReadOnly),
-      selinuxRelabel: relabelled?.has(mount.name) ?? false,
+      selinuxRelabel: seLinuxEnabled && (volume.isRelabelled ?? false),
     };
   });
-  const selinuxRelabel = relabelled !== undefined;
+  const selinuxRelabel = seLinuxEnabled;
   const hidesHosts = declared.some(({ mountPath }) => mountPath === ETC_HOSTS);
   if (files.hostsFile !== undefined && !hidesHosts) {
     mounts.push(Mount.fromPartial({ containerPath: ETC_HOSTS, hostPath: files.hostsFile, selinuxRelabel }));

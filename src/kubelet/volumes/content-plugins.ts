@@ -27,28 +27,29 @@ const IN_MEMORY: EmptyDirVolumeSource = { medium: 'Memory' };
 export const configMapPlugin = contentPlugin({
   name: 'kubernetes.io/configmap',
   medium: ON_DISK,
-  source: ({ configMap }) => configMap && { defaultMode: configMap.defaultMode, sources: [{ configMap }] },
+  source: ({ volume: { configMap } }) => configMap && { defaultMode: configMap.defaultMode, sources: [{ configMap }] },
 });
 
 export const secretPlugin = contentPlugin({
   name: 'kubernetes.io/secret',
   medium: IN_MEMORY,
-  source: ({ secret }) =>
+  source: ({ volume: { secret } }) =>
     secret && { defaultMode: secret.defaultMode, sources: [{ secret: { ...secret, name: secret.secretName } }] },
 });
 
 export const downwardApiPlugin = contentPlugin({
   name: 'kubernetes.io/downward-api',
   medium: IN_MEMORY,
-  source: ({ downwardAPI }) => downwardAPI && { defaultMode: downwardAPI.defaultMode, sources: [{ downwardAPI }] },
+  source: ({ volume: { downwardAPI } }) =>
+    downwardAPI && { defaultMode: downwardAPI.defaultMode, sources: [{ downwardAPI }] },
 });
 
 export const projectedPlugin = contentPlugin({
   name: 'kubernetes.io/projected',
   medium: IN_MEMORY,
-  source: ({ projected }) =>
+  source: ({ volume: { projected } }) =>
     projected && { defaultMode: projected.defaultMode, sources: (projected.sources ?? []).filter(hasType) },
-  tearDown: (podUid, { tokens }) => tokens.forget(podUid),
+  forget: (podUid, { tokens }) => tokens.forget(podUid),
 });
 
 /** The API server accepts projected sources without a type. */
@@ -56,7 +57,7 @@ function hasType(source: VolumeProjection): boolean {
   return Object.values(source).some((part) => part !== undefined);
 }
 
-interface ContentPluginSpec extends Pick<VolumePlugin, 'name' | 'tearDown'> {
+interface ContentPluginSpec extends Pick<VolumePlugin, 'name' | 'forget'> {
   readonly medium: EmptyDirVolumeSource;
   readonly source: VolumePluginSpec<ContentSpec>['source'];
 }

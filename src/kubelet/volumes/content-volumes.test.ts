@@ -9,8 +9,8 @@ import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { ObjectError } from '../objects/pod-objects.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { NO_TOKENS } from '../tokens/pod-tokens.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
+import { volumeDeps } from './volumes.fixture.ts';
 
 const signal = new AbortController().signal;
 const FOLDER = '/k/pods/u1/volumes';
@@ -30,12 +30,10 @@ function machine(given: Partial<PodVolumesDeps> = {}) {
   objects.set('file', NO_OBJECTS);
   const set = (configMaps: readonly ConfigMap[], secrets: readonly Secret[] = []) =>
     objects.set('file', { configMaps, secrets, runtimeClasses: [] });
-  const settings = { rootDir: '/k', memoryCapacityBytes: 1024 ** 3 };
-  const allocatable = { cpu: '4', memory: '1Gi' };
   const events = new PodEvents(host.clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
-  const deps = { ...host, settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable, ...given };
+  const deps = { ...volumeDeps(host, { rootDir: '/k', objects, events }), ...given };
   return { ...host, recorded, set, volumes: new PodVolumes(deps) };
 }
 

@@ -19,7 +19,7 @@ export type EmptyDirDeps = Pick<VolumePluginDeps, 'fs' | 'mounts' | 'settings' |
 export const emptyDirPlugin = volumePlugin({
   name: EMPTY_DIR_PLUGIN,
   supportsRelabel: true,
-  source: ({ emptyDir }) => emptyDir,
+  source: ({ volume }) => volume.emptyDir,
   async setUp(source, setup, deps) {
     const path = await setUpEmptyDir(EMPTY_DIR_PLUGIN, source, setup, deps);
     return { path, readOnly: false, marker: path };

@@ -16,10 +16,10 @@ const EXPECTED: Readonly<Record<string, { readonly kind: FileKind; readonly name
 export const hostPathPlugin = volumePlugin({
   name: 'kubernetes.io/host-path',
   supportsRelabel: false,
-  source: ({ hostPath }) => hostPath,
-  async setUp(source, _setup, { fs }) {
+  source: ({ volume, bound }) => volume.hostPath ?? bound?.volume.spec.hostPath,
+  async setUp(source, { volume }, { fs }) {
     await checkHostPath(fs, source);
-    return { path: source.path, readOnly: false };
+    return { path: source.path, readOnly: volume.readOnly };
   },
 });
 

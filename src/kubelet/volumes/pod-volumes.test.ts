@@ -7,12 +7,11 @@ import { PodEvents } from '../events/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { NO_TOKENS } from '../tokens/pod-tokens.ts';
 import { memoryVolumeBytes } from './empty-dir.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
+import { volumeDeps } from './volumes.fixture.ts';
 
 const signal = new AbortController().signal;
-const settings = { rootDir: '/k', memoryCapacityBytes: 1024 ** 3 };
 const volumesDir = '/k/pods/u1/volumes/kubernetes.io~empty-dir';
 
 async function machine(given: Partial<PodVolumesDeps> = {}) {
@@ -26,8 +25,7 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
   const events = new PodEvents(clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
-  const own = { settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable: { memory: '1Gi' } };
-  const deps = { ...host, ...own, ...given };
+  const deps = { ...volumeDeps(host, { rootDir: '/k', objects, events }), ...given };
   return { fs, mounts, objects, recorded, volumes: new PodVolumes(deps) };
 }
 

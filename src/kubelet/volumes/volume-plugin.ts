@@ -1,4 +1,4 @@
-import type { Pod, Volume } from '../../api/generated/core-v1.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -6,12 +6,24 @@ import type { Mounts } from '../../host/mounts.ts';
 import type { Random } from '../../host/random.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
+import type { AttachedVolumes } from './attached-volumes.ts';
+import type { NodeVolumes, NodeVolumeUse } from './node-volumes.ts';
+import type { VolumeSpec } from './volume-spec.ts';
 
 /** A volume as containers mount it. */
 export interface HostVolume {
   /** On the host. */
   readonly path: string;
   /** Mounts are read-only even if the container does not ask for it. */
+  readonly readOnly: boolean;
+  /** The runtime relabels the files for the containers that mount them, if SELinux is enabled. */
+  readonly isRelabelled?: boolean;
+}
+
+/** A block volume as containers see it. */
+export interface HostDevice {
+  /** A block device of the host, or a link to one. */
+  readonly path: string;
   readonly readOnly: boolean;
 }
 
@@ -33,9 +45,18 @@ export interface RefreshableContent {
 
 export interface VolumeSetup {
   readonly pod: Pod;
-  readonly volume: Volume;
+  readonly volume: VolumeSpec;
   /** Mount points below the pod's directory. */
   readonly mountPoints: readonly string[];
+}
+
+/** A volume of a pod that was found by its directory; the pod's spec may be lost. */
+export interface VolumeOnDisk {
+  readonly podUid: string;
+  /** The `name` of its `VolumeSpec`. */
+  readonly name: string;
+  /** Its directory, or that of the link to its device. */
+  readonly path: string;
 }
 
 export interface VolumePluginDeps {
@@ -45,6 +66,8 @@ export interface VolumePluginDeps {
   readonly random: Random;
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly nodeVolumes: NodeVolumes;
+  readonly attachedVolumes: AttachedVolumes;
   /** The node's allocatable resources: shown for limits that a container does not set. */
   readonly allocatable: ResourceList;
   readonly settings: {
@@ -60,35 +83,49 @@ export interface VolumePluginDeps {
  * `VOLUME_PLUGINS`.
  *
  * 1. `setUp` is idempotent: it is repeated for every sync of a new pod version and after a restart of the agent.
- * 2. Files and mounts of a plugin are below `volumePath`. `PodVolumes` unmounts and removes them when the pod is
- *    released, without asking the plugin.
- * 3. `tearDown` drops other state of a pod. It is safe for a pod without such a volume.
+ * 2. Files and mounts of a plugin for a pod are below `volumePath`, links to devices below `volumeDevicePath`. After
+ *    `tearDown`, `PodVolumes` unmounts and removes what is left of them.
+ * 3. `tearDown` and `unmapDevice` need nothing but the directory: the pod may be one of an earlier process. They are
+ *    repeated until they succeed, and safe after a `setUp` that failed half-way.
+ * 4. `forget` drops state in memory. It is safe for a pod without such a volume.
  */
 export interface VolumePlugin {
   /** kubelet's name, which also names the plugin's directories: `kubernetes.io/empty-dir`. */
   readonly name: string;
   /** The files belong to the pod alone, so the runtime may relabel them for SELinux. */
   readonly supportsRelabel: boolean;
-  canSupport(volume: Volume): boolean;
-  /** Rejects with kubelet's message. */
+  canSupport(volume: VolumeSpec): boolean;
+  /** Rejects with kubelet's message, in a `VolumeError` for all steps but the last. */
   setUp(setup: VolumeSetup, deps: VolumePluginDeps, signal: AbortSignal): Promise<MountedVolume>;
-  tearDown?(podUid: string, deps: VolumePluginDeps): void;
+  tearDown?(volume: VolumeOnDisk, deps: VolumePluginDeps, signal: AbortSignal): Promise<void>;
+  /** As `setUp`, for a volume of mode `Block`. Absent: the type has none. */
+  mapDevice?(setup: VolumeSetup, deps: VolumePluginDeps, signal: AbortSignal): Promise<HostDevice>;
+  unmapDevice?(volume: VolumeOnDisk, deps: VolumePluginDeps, signal: AbortSignal): Promise<void>;
+  /** The volume of the node that this volume of a pod uses. */
+  nodeVolumeOf?(volume: VolumeOnDisk, deps: Pick<VolumePluginDeps, 'fs'>): Promise<NodeVolumeUse['id'] | undefined>;
+  forget?(podUid: string, deps: VolumePluginDeps): void;
 }
 
-/** A plugin in terms of the part of the API's `Volume` that it handles. */
-export interface VolumePluginSpec<Source> extends Pick<VolumePlugin, 'name' | 'supportsRelabel' | 'tearDown'> {
-  source(volume: Volume): Source | undefined;
+/** A plugin in terms of the part of the API's `Volume` or `PersistentVolume` that it handles. */
+export interface VolumePluginSpec<Source> extends Omit<VolumePlugin, 'canSupport' | 'setUp' | 'mapDevice'> {
+  source(volume: VolumeSpec): Source | undefined;
   setUp(source: Source, setup: VolumeSetup, deps: VolumePluginDeps, signal: AbortSignal): Promise<MountedVolume>;
+  mapDevice?(source: Source, setup: VolumeSetup, deps: VolumePluginDeps, signal: AbortSignal): Promise<HostDevice>;
 }
 
 export function volumePlugin<Source extends object>(spec: VolumePluginSpec<Source>): VolumePlugin {
+  const { source: findSource, setUp, mapDevice, ...others } = spec;
+  const sourceOf = (volume: VolumeSpec): Source => {
+    const source = findSource(volume);
+    if (!source) throw new Error(`volume "${volume.name}" is not of type ${spec.name}`);
+    return source;
+  };
   return {
-    ...spec,
-    canSupport: (volume) => Boolean(spec.source(volume)),
-    async setUp(setup, deps, signal) {
-      const source = spec.source(setup.volume);
-      if (!source) throw new Error(`volume "${setup.volume.name}" is not of type ${spec.name}`);
-      return spec.setUp(source, setup, deps, signal);
-    },
+    ...others,
+    canSupport: (volume) => Boolean(findSource(volume)),
+    setUp: async (setup, deps, signal) => setUp(sourceOf(setup.volume), setup, deps, signal),
+    ...(mapDevice && {
+      mapDevice: async (setup, deps, signal) => mapDevice(sourceOf(setup.volume), setup, deps, signal),
+    }),
   };
 }

@@ -1,8 +1,9 @@
-import type { Pod, Volume } from '../../api/generated/core-v1.ts';
 import { configMapPlugin, downwardApiPlugin, projectedPlugin, secretPlugin } from './content-plugins.ts';
 import { emptyDirPlugin } from './empty-dir.ts';
 import { hostPathPlugin } from './host-path.ts';
+import { pluginFolder } from './volume-paths.ts';
 import type { VolumePlugin } from './volume-plugin.ts';
+import type { VolumeSpec } from './volume-spec.ts';
 
 /** All supported volume types. */
 export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
@@ -15,12 +16,11 @@ export const VOLUME_PLUGINS: readonly VolumePlugin[] = [
 ];
 
 /** `undefined` for a volume of an unsupported type. */
-export function findVolumePlugin(volume: Volume): VolumePlugin | undefined {
+export function findVolumePlugin(volume: VolumeSpec): VolumePlugin | undefined {
   return VOLUME_PLUGINS.find((plugin) => plugin.canSupport(volume));
 }
 
-/** The volumes whose files the runtime relabels for the containers that mount them, if SELinux is enabled. */
-export function relabelledVolumes({ spec }: Pod): ReadonlySet<string> {
-  const own = (spec.volumes ?? []).filter((volume) => findVolumePlugin(volume)?.supportsRelabel);
-  return new Set(own.map(({ name }) => name));
+/** The plugin whose directories have this name: `kubernetes.io~csi`. */
+export function pluginOfFolder(folder: string): VolumePlugin | undefined {
+  return VOLUME_PLUGINS.find(({ name }) => pluginFolder(name) === folder);
 }

@@ -36,7 +36,9 @@ export interface NodeStatusDeps {
  * 2. A changed status is written at once. An unchanged one is written at longer intervals, to update the heartbeat;
  *    after a change and at the start that interval is randomized, so that nodes do not write together.
  * 3. A failed write is retried with the server's current node, and after that with the next update.
- * 4. A deleted node is not created again before the next start.
+ * 4. If the response shows that the cached node was outdated, the status is composed and compared again at once: a patch
+ *    has only the differences to the cached node.
+ * 5. A deleted node is not created again before the next start.
  */
 export class NodeStatusWriter {
   readonly #settings: NodeStatusSettings;
@@ -68,7 +70,9 @@ export class NodeStatusWriter {
     const { log } = this.#deps;
     for (let attempt = 1; attempt <= TRIES && !signal.aborted; attempt++) {
       try {
-        return await this.#update(attempt, signal);
+        const isOutdated = await this.#update(attempt, signal);
+        if (isOutdated) await this.#update(attempt, signal);
+        return;
       } catch (error) {
         if (signal.aborted) return;
         const message = attempt < TRIES ? 'cannot update the node status, retrying' : 'cannot update the node status';
@@ -77,7 +81,8 @@ export class NodeStatusWriter {
     }
   }
 
-  async #update(attempt: number, signal: AbortSignal): Promise<void> {
+  /** Returns whether the node at the API server differed from the cached one, so that it may still differ from the wanted. */
+  async #update(attempt: number, signal: AbortSignal): Promise<boolean> {
     const { api, cache, compose, recordEvents, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
     // After an error the cached node may be outdated: request it.
@@ -87,11 +92,13 @@ export class NodeStatusWriter {
     for (const error of errors) log.warn('cannot compute part of the node status', { error });
     this.#recordSchedulability(before);
     const isChanged = hasNodeChanged(before, node);
-    if (!isChanged && !this.#isOverdue()) return;
+    if (!isChanged && !this.#isOverdue()) return false;
     this.#extraMs = isChanged || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
-    cache.onObserved(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
+    const written = await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal);
+    cache.onObserved(written);
     this.#reportedMs = clock.monotonic();
     recordEvents(events);
+    return hasNodeChanged(node, written);
   }
 
   #isOverdue(): boolean {

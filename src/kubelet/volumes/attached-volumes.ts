@@ -1,0 +1,24 @@
+/**
+ * The volumes that the attach-detach controller attaches to this node. Nodes do not attach volumes themselves: they report
+ * which ones they use (`volumesInUse`), and wait until the controller has attached them (`volumesAttached`).
+ */
+export interface AttachedVolumes {
+  /**
+   * Reports the volume as in use, and waits until it is attached. The controller does not detach it before `release`.
+   * `id` is kubelet's unique volume name: `kubernetes.io/csi/driver^handle`.
+   */
+  waitUntilAttached(id: string, signal: AbortSignal): Promise<AttachedVolume>;
+  /** Called when no pod uses the volume any more and it is unmounted. Safe for a volume that was never waited for. */
+  release(id: string): void;
+}
+
+export interface AttachedVolume {
+  /** As the controller reports it; empty for CSI. */
+  readonly devicePath: string;
+}
+
+/** Without an API server there is no controller, and every volume counts as attached. */
+export const ALWAYS_ATTACHED: AttachedVolumes = {
+  waitUntilAttached: async () => ({ devicePath: '' }),
+  release() {},
+};

@@ -1,0 +1,86 @@
+import { abortable } from '../../base/abortable.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+
+/** A pod that uses a volume of the node. */
+export interface NodeVolumeUse {
+  /** kubelet's unique volume name: `kubernetes.io/csi/driver^handle`. */
+  readonly id: string;
+  readonly podUid: string;
+}
+
+/**
+ * The volumes that are mounted once for the whole node and shared by their pods: staged CSI volumes, and file systems of
+ * block devices. kubelet's device mounts.
+ *
+ * 1. `use` mounts the volume for its first pod; the others share the mount.
+ * 2. `stopUsing` unmounts it after its last pod, also if another process of the agent has mounted it.
+ * 3. Mounts and unmounts of one volume never overlap; those of different volumes do not wait for each other.
+ * 4. A mount that failed may have had an effect: its pod uses the volume until `stopUsing`.
+ */
+export class NodeVolumes {
+  readonly #findUses: (signal: AbortSignal) => Promise<readonly NodeVolumeUse[]>;
+  readonly #mutex = new KeyedMutex();
+  readonly #users = new Map<string, Set<string>>();
+  readonly #mounted = new Set<string>();
+  #recovered: Promise<void> | undefined;
+
+  /** `findUses` finds the pods of earlier processes on disk. */
+  constructor(findUses: (signal: AbortSignal) => Promise<readonly NodeVolumeUse[]>) {
+    this.#findUses = findUses;
+  }
+
+  /** `mount` is called unless this process has mounted the volume already. It must be idempotent. */
+  async use({ id, podUid }: NodeVolumeUse, mount: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.#recover(signal);
+    const work = this.#mutex.run(id, async () => {
+      signal.throwIfAborted();
+      this.#add({ id, podUid });
+      if (this.#mounted.has(id)) return;
+      await mount();
+      this.#mounted.add(id);
+    });
+    await abortable(work, signal);
+  }
+
+  /** `unmount` is called if no other pod uses the volume. If it fails, the pod still uses the volume. */
+  async stopUsing({ id, podUid }: NodeVolumeUse, unmount: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.#recover(signal);
+    const work = this.#mutex.run(id, async () => {
+      signal.throwIfAborted();
+      const users = this.#users.get(id);
+      if (users && [...users].some((each) => each !== podUid)) {
+        users.delete(podUid);
+        return;
+      }
+      this.#mounted.delete(id);
+      await unmount();
+      this.#users.delete(id);
+    });
+    await abortable(work, signal);
+  }
+
+  /** The pods that use a volume, by this or an earlier process. */
+  async usersOf(id: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    await this.#recover(signal);
+    return new Set(this.#users.get(id));
+  }
+
+  #add({ id, podUid }: NodeVolumeUse): void {
+    const users = this.#users.get(id) ?? new Set();
+    this.#users.set(id, users.add(podUid));
+  }
+
+  /** Reads the disk once. A failure is retried by the next call. */
+  async #recover(signal: AbortSignal): Promise<void> {
+    this.#recovered ??= this.#findUses(signal).then(
+      (uses) => {
+        for (const use of uses) this.#add(use);
+      },
+      (error: unknown) => {
+        this.#recovered = undefined;
+        throw error;
+      },
+    );
+    await abortable(this.#recovered, signal);
+  }
+}
