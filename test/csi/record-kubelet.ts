@@ -1,5 +1,5 @@
 /**
- * Records what kubelet does with the volumes of a CSI driver, into test/data/csi-golden.
+ * Records what kubelet does with the volumes of a CSI driver, into test/data/csi/golden.
  *
  *   node test/csi/record-kubelet.ts [CASE…]
  */
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { CSI_CASES } from './csi-cases.ts';
 import { recordRegistration, runCsiCase, startCsiNode } from './run-csi-cases.ts';
 
-const FOLDER = process.env['NODELET_CSI_GOLDEN'] ?? join(import.meta.dirname, '../data/csi-golden');
+const FOLDER = process.env['NODELET_CSI_GOLDEN'] ?? join(import.meta.dirname, '../data/csi/golden');
 const CONCURRENCY = 4;
 const wanted = process.argv.slice(2);
 const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);

@@ -1,4 +1,4 @@
-/** The recorded pods with volumes of a CSI driver, with `nodelet kubelet` as the node: see test/data/csi-golden. */
+/** The recorded pods with volumes of a CSI driver, with `nodelet kubelet` as the node: see test/data/csi/golden. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { skipReason as containerdSkipReason } from './containerd-fixture.ts';
 import { goKubeletSkipReason } from './go-kubelet.ts';
 import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
 
-const FOLDER = join(import.meta.dirname, '../data/csi-golden');
+const FOLDER = join(import.meta.dirname, '../data/csi/golden');
 const skip = goKubeletSkipReason() || containerdSkipReason() || nodeletNodeSkipReason() || hostpathDriverSkipReason();
 
 function recorded<T>(name: string): T {
