@@ -36,7 +36,7 @@ export interface ApiObject {
 
 /** A client for objects of the API server. It keeps its connections: `kubectl` would cost a process for each look. */
 export interface ApiObjects {
-  /** Undefined where there is none. */
+  /** Undefined for an object that does not exist. */
   get<T extends ApiObject>(resource: Resource, name: string): Promise<T | undefined>;
   list<T>(resource: Resource, query?: string): Promise<readonly T[]>;
   create(resource: Resource, object: object): Promise<ApiObject>;

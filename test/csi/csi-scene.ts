@@ -123,7 +123,10 @@ export class CsiScene {
     const { pv = {}, csi = {}, claim = {}, block = false } = plan;
     const handle = plan.handle ?? (await this.driver.createVolume(`${this.#name}-${name}`, { block }));
     this.#nameHandle(handle, name);
-    if (plan.handle === undefined) this.#handles.set(name, handle);
+    if (plan.handle === undefined) {
+      this.#handles.set(name, handle);
+      this.#undo.defer(() => this.driver.deleteVolume(handle));
+    }
     const both = { accessModes: ['ReadWriteOnce'], volumeMode: block ? 'Block' : 'Filesystem' };
     const full = `${this.#name}-${name}`;
     const storage = '10Mi';
@@ -247,9 +250,8 @@ export class CsiScene {
   }
 
   /** Deletes the driver's volumes and stops it. */
-  async stop(): Promise<void> {
-    for (const handle of this.#handles.values()) await this.driver.deleteVolume(handle);
-    await this.#undo.disposeAsync();
+  stop(): Promise<void> {
+    return this.#undo.disposeAsync();
   }
 
   #nameHandle(handle: string, name: string): void {

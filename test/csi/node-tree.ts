@@ -15,7 +15,7 @@ export interface TreeEntry {
   readonly content?: unknown;
 }
 
-/** The tree at `root/path`, sorted; it does not enter mount points. Empty where there is none. */
+/** The tree at `root/path`, sorted; it does not enter mount points. Empty for a path that does not exist. */
 export function treeAt(root: string, path: string): readonly TreeEntry[] {
   if (!existsSync(join(root, path)) && !isLink(join(root, path))) return [];
   const mounts = mountPoints();

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CSINode } from '../../src/api/generated/core-v1.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
@@ -10,6 +9,7 @@ import { until } from '../integration/until.ts';
 import { type ApiObject, type ApiObjects, apiObjects } from './api-objects.ts';
 import type { CsiCase } from './csi-cases.ts';
 import { type CsiNode, CsiScene, type Recording } from './csi-scene.ts';
+import { newDriverFolder } from './driver-folder.ts';
 
 export const NODE = 'n1';
 
@@ -28,21 +28,21 @@ const CONFIG = {
 
 /** `command` is the agent; absent: Kubernetes' own kubelet. */
 export async function startCsiNode(command?: readonly string[]): Promise<CsiNodeFixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'nodelet-csi-'));
+  await using undo = new AsyncDisposableStack();
+  const folder = undo.use(newDriverFolder()).path;
   const { plane, agent, stop } = await startTestCluster(startContainerd, (plane, { endpoint, cgroupParent }) =>
     startGoKubelet({ plane, nodeName: NODE, endpoint, cgroupParent, config: CONFIG, ...(command ? { command } : {}) }),
   );
+  undo.defer(stop);
   const api = apiObjects(plane);
+  undo.defer(() => api.close());
+  const running = undo.move();
   return {
     name: NODE,
     api,
     rootDir: join(agent.folder, 'root'),
     folder,
-    async stop() {
-      api.close();
-      await stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop: () => running.disposeAsync(),
   };
 }
 
@@ -58,7 +58,7 @@ export async function runCsiCase(node: CsiNode, name: string, { driver, run }: C
   }
 }
 
-/** What an agent tells the cluster of a node's drivers. */
+/** What the cluster shows of a node's drivers. */
 export interface RecordedNode {
   readonly csiNode: unknown;
   readonly nodeIds: unknown;
