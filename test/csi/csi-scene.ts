@@ -99,7 +99,7 @@ export class CsiScene {
     const folder = join(node.folder, name);
     const driver = await startHostpathDriver({ name: metadata.name, nodeName: node.name, folder, flags });
     const scene = new CsiScene(node, name, driver);
-    if (!late) await scene.register();
+    if (!late) await scene.register().catch((error) => scene.stop().then(() => Promise.reject(error)));
     return scene;
   }
 

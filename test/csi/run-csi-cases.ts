@@ -70,14 +70,18 @@ export interface RecordedNode {
 /** Registers drivers and withdraws them again. */
 export async function recordRegistration(node: CsiNode): Promise<RecordedNode> {
   const plans = { plain: {}, limited: { flags: ['--attach-limit=7', '--enable-topology=false'] } };
-  const scenes = await Promise.all(Object.entries(plans).map(([name, plan]) => CsiScene.start(node, name, plan)));
+  await using scenes = new AsyncDisposableStack();
+  for (const [name, plan] of Object.entries(plans)) {
+    const scene = await CsiScene.start(node, name, plan);
+    scenes.defer(() => scene.stop());
+  }
   const registered = await until(async () => {
     const found = await csiNodeOf(node.api);
-    return found.spec.drivers.length === scenes.length && found;
+    return found.spec.drivers?.length === Object.keys(plans).length && found;
   });
   const { metadata } = (await node.api.get<ApiObject>('nodes', NODE)) ?? {};
   const { annotations = {}, labels = {} } = metadata ?? {};
-  for (const scene of scenes) await scene.stop();
+  await scenes.disposeAsync();
   const afterwards = await until(async () => {
     const { spec } = await csiNodeOf(node.api);
     return !spec.drivers?.length && spec;
