@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
-# real kubelet, kubeadm, kubectl, crictl, critest and a containerd that is newer than Debian's; with a flag also the node
-# conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost); with another
+# real kubelet, kubeadm, kubectl, crictl, critest, a containerd that is newer than Debian's and the example driver of CSI
+# (csi-driver-host-path: hostpathplugin); with a flag also the node conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost); with another
 # the rest of the programs of the images that `kubeadm init` pulls. They go to a cache outside the checkout, nothing is built
 # twice, and two runs at once build once.
 #
@@ -14,8 +14,11 @@
 set -euo pipefail
 
 readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0 CONTAINERD=v2.4.2 COREDNS=v1.14.2 # the last is that of kubeadm's constants
+# The newest release of the driver that the module proxy has, and what it is built with beside Kubernetes' packages: the CSI
+# specification of its own go.mod, whose services it implements, and a library that Kubernetes does not name.
+readonly CSI_HOSTPATH=v1.7.2 CSI_SPEC=v1.4.0 CSI_LIB_UTILS=v0.22.0
 readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest kubeadm kube-controller-manager containerd
-  containerd-shim-runc-v2)
+  containerd-shim-runc-v2 hostpathplugin)
 readonly CONFORMANCE=(e2e_node.test ginkgo agnhost)      # no other test needs them
 readonly KUBEADM=(kube-scheduler kube-proxy coredns)     # only kubeadm init does
 readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
@@ -52,14 +55,22 @@ give_up() {
   exit 0
 }
 
-# Fetches a module's go.mod and prints where it is; says why on stderr when it cannot.
+# Fetches a module and prints where its go.mod or its source is; says why on stderr when it cannot.
 go_mod_of() {
+  downloaded "$1" GoMod
+}
+
+module_of() {
+  downloaded "$1" Dir
+}
+
+downloaded() {
   local answer
   answer=$(go mod download -json "$1") || {
     sed -n 's/^\t"Error": "\(.*\)",\{0,1\}$/\1/p' <<<"$answer" >&2
     return 1
   }
-  sed -n 's/^\t"GoMod": "\(.*\)",\{0,1\}$/\1/p' <<<"$answer"
+  sed -n 's/^\t"'"$2"'": "\(.*\)",\{0,1\}$/\1/p' <<<"$answer"
 }
 
 # The module of kubernetes names its staging repositories by folders that a module from a proxy does not have: each is
@@ -94,6 +105,20 @@ containerd_module() {
   module_that_requires github.com/containerd/containerd/v2 "$CONTAINERD"
 }
 
+# Its own dependencies are of Kubernetes 1.20, whose staging repositories the proxy does not have: a copy of its source is
+# built with those of our release, after the two renames that have happened in between.
+csi_hostpath_module() {
+  local source
+  source=$(module_of "github.com/kubernetes-csi/csi-driver-host-path@$CSI_HOSTPATH") || return 1
+  cp -R "$source/cmd" "$source/internal" "$source/pkg" . && chmod -R u+w . || return 1
+  find . -name '*_test.go' -delete
+  find . -name '*.go' -exec sed -i \
+    -e 's|"k8s.io/utils/mount"|mount "k8s.io/mount-utils"|' -e 's|\bfs\.FsInfo\b|fs.Info|' {} +
+  kubernetes_module | sed 's|^module .*|module github.com/kubernetes-csi/csi-driver-host-path|' || return 1
+  printf '\nrequire github.com/kubernetes-csi/csi-lib-utils %s\n' "$CSI_LIB_UTILS"
+  printf '\nreplace github.com/container-storage-interface/spec => github.com/container-storage-interface/spec %s\n' "$CSI_SPEC"
+}
+
 # Writes the go.mod of a source, unless it is there, and prints its folder.
 module() {
   local folder=$FOLDER/modules/$1
@@ -118,6 +143,7 @@ compile() {
       set -- "$@" -tags no_btrfs,no_devmapper,no_tracing,no_zfs # no test needs them
       ;;
     coredns) stamp= ;;
+    hostpathplugin) stamp="-X main.version=$CSI_HOSTPATH" ;;
     crictl | critest) stamp="-X sigs.k8s.io/cri-tools/pkg/version.Version=${CRI_TOOLS#v}" ;;
     *) stamp=$(kubernetes_stamp) ;;
   esac
@@ -129,6 +155,7 @@ package() {
     containerd*) printf 'github.com/containerd/containerd/v2/cmd/%s\n' "$1" ;;
     etcd) printf 'go.etcd.io/etcd/server/v3\n' ;;
     coredns) printf 'github.com/coredns/coredns\n' ;;
+    hostpathplugin) printf 'github.com/kubernetes-csi/csi-driver-host-path/cmd/hostpathplugin\n' ;;
     crictl | critest) printf 'sigs.k8s.io/cri-tools/cmd/%s\n' "$1" ;;
     e2e_node.test) printf 'k8s.io/kubernetes/test/e2e_node\n' ;;
     ginkgo) printf 'github.com/onsi/ginkgo/v2/ginkgo\n' ;;
@@ -151,6 +178,7 @@ build() {
     containerd*) source=containerd ;;
     crictl | critest) source=cri-tools ;;
     coredns) source=coredns ;;
+    hostpathplugin) source=csi-hostpath ;;
   esac
   folder=$(module "$source" 2>"$log") || give_up "cannot fetch the module of $name: $(tail -n 1 "$log")"
   say "building $name (minutes on a machine that has not built such before)"

@@ -13,6 +13,7 @@ export type ClusterTool =
   | 'e2e_node.test'
   | 'etcd'
   | 'ginkgo'
+  | 'hostpathplugin'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kube-proxy'
@@ -33,6 +34,7 @@ const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[];
   'e2e_node.test': { args: ['--version'], wanted: /v1\.36\./ },
   etcd: { args: ['--version'], wanted: /etcd Version: 3\.[56]\./ },
   ginkgo: { args: ['version'], wanted: /2\.28\./ },
+  hostpathplugin: { args: ['--version'], wanted: /v1\.7\./ },
   'kube-apiserver': { args: ['--version'], wanted: /v1\.36\./ },
   'kube-controller-manager': { args: ['--version'], wanted: /v1\.36\./ },
   'kube-proxy': { args: ['--version'], wanted: /v1\.36\./ },
