@@ -98,7 +98,8 @@ suite('a node with persistent volumes that changes its agent', { skip }, () => {
     await plane.remove(...PODS);
     await until(async () => Object.keys(driver.driver.volumes).length === 0);
     const calls = driver.driver.calls.slice(before).map(({ method }) => method);
-    assert.deepEqual(calls, ['NodeUnpublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume']);
+    assert.deepEqual([...new Set(calls)], ['NodeUnpublishVolume', 'NodeUnstageVolume']); // kubelet repeats some
+    assert.equal(calls.at(-1), 'NodeUnstageVolume');
     await until(async () => readdirSync(join(rootDir, 'pods')).length === 0);
     const staged = join(rootDir, 'plugins/kubernetes.io/csi', DRIVER);
     await until(async () => !existsSync(staged) || readdirSync(staged).length === 0);

@@ -4,6 +4,9 @@ const WATCHED = 'src/kubelet/objects/watched-object.ts';
 const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
 const CONTENT = 'src/kubelet/volumes/content-plugins.ts';
 const WRITE = 'src/kubelet/volumes/write-content.ts';
+const NODE_VOLUMES = 'src/kubelet/volumes/node-volumes.ts';
+const CSI_TEAR_DOWN = 'src/kubelet/volumes/csi/tear-down-volume.ts';
+const CSI_PUBLISH = 'src/kubelet/volumes/csi/publish-volume.ts';
 const RELEASE = 'src/kubelet/volumes/release-volumes.ts';
 const FS_GROUP = 'src/kubelet/volumes/fs-group.ts';
 const EMPTY_DIR = 'src/kubelet/volumes/empty-dir.ts';
@@ -56,6 +59,30 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     EMPTY_DIR,
     'await setVolumeOwnership(fs, path, fsGroup);',
     'await setVolumeOwnership(fs, path, fsGroup).catch(() => undefined);',
+  ),
+  mutation(
+    'a shared volume is unstaged with its first pod',
+    NODE_VOLUMES,
+    'if (users && [...users].some((each) => each !== podUid)) {',
+    'if (!users) {',
+  ),
+  mutation(
+    'the pods of earlier processes do not use their volumes',
+    NODE_VOLUMES,
+    'for (const use of uses) this.#add(use);',
+    '',
+  ),
+  mutation(
+    'volumes are unstaged before they are unpublished',
+    CSI_TEAR_DOWN,
+    'if (data) await unpublish(data, volume.podUid, paths, deps, signal);',
+    '',
+  ),
+  mutation(
+    'what is published is not recorded',
+    CSI_PUBLISH,
+    'await saveVolumeData(paths.data, podVolumeData(volume, csi.nodeName), fs);',
+    '',
   ),
   mutation('volumes stay mounted', RELEASE, 'await waitForAll(group.map((path) => deps.mounts.unmount(path)));', ''),
   mutation(
