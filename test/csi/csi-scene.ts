@@ -7,6 +7,7 @@ import { podOn } from '../integration/cluster-fixture.ts';
 import { until } from '../integration/until.ts';
 import type { ApiObject, ApiObjects } from './api-objects.ts';
 import { type CsiCall, volumeCalls, withoutRepetitions } from './csi-calls.ts';
+import type { ClaimPlan, DriverPlan, PodPlan } from './csi-plans.ts';
 import { type CsiProxy, startCsiProxy } from './csi-proxy.ts';
 import { attachmentName, DrawnValues, inlineHandle, sha256 } from './drawn-values.ts';
 import { type HostpathDriver, startHostpathDriver } from './hostpath-driver.ts';
@@ -41,29 +42,6 @@ export interface Recording {
   readonly steps: readonly RecordedStep[];
   /** By pod: type, reason and message, sorted. */
   readonly events: Readonly<Record<string, readonly string[]>>;
-}
-
-export interface DriverPlan {
-  /** Of the CSIDriver object. */
-  readonly spec?: object;
-  readonly flags?: readonly string[];
-  /** It does not register before `register()`. */
-  readonly late?: boolean;
-}
-
-export interface ClaimPlan {
-  readonly pv?: object;
-  /** Changes of the PV's `csi`. */
-  readonly csi?: object;
-  readonly claim?: object;
-  readonly block?: boolean;
-  /** Instead of a new volume of the driver. */
-  readonly handle?: string;
-}
-
-export interface PodPlan {
-  readonly spec?: object;
-  readonly container?: object;
 }
 
 /** A CSI driver of its own, its volumes and the pods that use them, on a node under test. */
@@ -101,6 +79,11 @@ export class CsiScene {
     const scene = new CsiScene(node, name, driver);
     if (!late) await scene.register().catch((error) => scene.stop().then(() => Promise.reject(error)));
     return scene;
+  }
+
+  /** All calls of the agent so far. */
+  get calls(): readonly CsiCall[] {
+    return this.#proxy?.calls ?? [];
   }
 
   /** Resolves when the agent has accepted the driver. */
@@ -223,7 +206,7 @@ export class CsiScene {
   async step(step: string, claim?: string): Promise<void> {
     await this.#nodeReports();
     const calls = volumeCalls(this.#newCalls());
-    this.#callsSeen = this.#proxy?.calls.length ?? 0;
+    this.#callsSeen = this.calls.length;
     const { status } = await this.node();
     const inUse = (status?.volumesInUse ?? []).filter((name) => name.includes(this.driverName));
     const found = claim && (await this.api.get('persistentvolumeclaims', this.fullName(claim)))?.status;
@@ -261,7 +244,7 @@ export class CsiScene {
   }
 
   #newCalls(): readonly CsiCall[] {
-    return this.#proxy?.calls.slice(this.#callsSeen) ?? [];
+    return this.calls.slice(this.#callsSeen);
   }
 
   #files(): readonly TreeEntry[] {
