@@ -8,12 +8,12 @@ UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'te
 INTEGRATION := 'test/integration/**/*.test.ts'
 # Those that know no runtime by name: they run on containerd with all the others, then on the embedded one.
 AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage-collection hooks image-credentials image-pulls \
-  log-rotation pod-deletion pod-env pod-failures pod-inside pod-lifecycle pod-namespaces pod-volumes probes restart-backoff \
-  start-timeline)
+  image-volumes log-rotation pod-deletion pod-env pod-failures pod-inside pod-lifecycle pod-namespaces pod-volumes probes \
+  restart-backoff start-timeline)
 KUBEADM_TOOLS := kubeadm kubectl crictl etcd kube-apiserver kube-controller-manager
 
 # Those that meet most of what containerd 2 does differently; see also containerd2.test.ts and cri-containerd2.test.ts.
-CONTAINERD2_TESTS := $(patsubst %,test/integration/%.test.ts,cluster-server exec-input pod-lifecycle pod-namespaces)
+CONTAINERD2_TESTS := $(patsubst %,test/integration/%.test.ts,cluster-server exec-input image-volumes pod-lifecycle pod-namespaces)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \

@@ -9,7 +9,14 @@ const HEADER =
   "// Written by tools/generate-api.ts from protocols/core-v1.tsv; change those and run 'make generate'.\n";
 
 /** The kinds of manifests; only these and the messages that they need are decoded at run time. */
-const MANIFEST_KINDS = ['Pod', 'ConfigMap', 'Secret', 'RuntimeClass'].flatMap((kind) => [kind, `${kind}List`]);
+const MANIFEST_KINDS = [
+  'Pod',
+  'ConfigMap',
+  'Secret',
+  'RuntimeClass',
+  'PersistentVolumeClaim',
+  'PersistentVolume',
+].flatMap((kind) => [kind, `${kind}List`]);
 
 /** Stored objects always have these fields, though the OpenAPI document calls them optional. */
 const ALWAYS_THERE = new Set(['metadata', 'spec', 'items']);

@@ -63,6 +63,8 @@ export function agentSettings(
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     envFiles: featureGates.get('EnvFiles'),
     containerStopSignals: featureGates.get('ContainerStopSignals'),
+    clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
+    podCertificateRequest: featureGates.get('PodCertificateRequest'),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,

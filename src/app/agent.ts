@@ -15,6 +15,7 @@ import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
@@ -25,6 +26,8 @@ export interface AgentSettings {
   /** kubelet's `--root-dir`, the parent of `pods/<uid>/…`. */
   readonly rootDir: string;
   readonly podLogsDir: string;
+  /** The folder of the volumes of claims in manifests; absent: pods of manifests have no claims. */
+  readonly claimVolumesDir?: string;
   /** The folder of links to container logs for log collectors; absent: no links. */
   readonly containerLogsDir?: string;
   /** The parent cgroup of `kubepods`: `/` for kubelet's own layout. */
@@ -61,6 +64,10 @@ export interface AgentSettings {
   readonly envFiles?: boolean | undefined;
   /** The feature gate ContainerStopSignals; absent: off. */
   readonly containerStopSignals?: boolean | undefined;
+  /** The feature gate ClusterTrustBundleProjection; absent: off. */
+  readonly clusterTrustBundleProjection?: boolean | undefined;
+  /** The feature gate PodCertificateRequest; absent: off. */
+  readonly podCertificateRequest?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -93,6 +100,8 @@ export interface AgentParts {
    * since CRI has no such event.
    */
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
+  /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
+  readonly csiDrivers?: CsiDrivers | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

@@ -5,6 +5,7 @@ import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
+import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { readAgentFacts } from './agent-facts.ts';
 import {
@@ -14,9 +15,11 @@ import {
   buildPodWriters,
   type PodWriters,
 } from './build-cluster.ts';
+import { buildCsi } from './build-csi.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
+import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildRuntime } from './build-runtime.ts';
 import { PodSignals } from './pod-signals.ts';
@@ -39,23 +42,35 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const runtime = buildRuntime(parts, signals, life.signal);
   const { observed, health } = runtime;
   const eventWriter = buildEventWriter(parts, events);
-  const node = buildNode(parts, facts, { health, events: eventWriter });
+  const csiNode = buildCsiNode(parts);
+  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
+  const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
-  const cluster = buildObjects(parts, { signals, node }, life.signal);
+  const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
+  const csi = buildCsi(parts, plugins, signals);
   const pods = buildPods(
     parts,
-    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls },
+    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls, csi },
     life.signal,
   );
-  const { loop, workers, probes, cgroups } = pods;
+  const { loop, workers, probes, cgroups, volumes } = pods;
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
-  const reports = new AgentReports({ workers, observed, statuses, timeline, events, rejected: () => loop.rejected });
+  const reports = new AgentReports({
+    workers,
+    observed,
+    statuses,
+    timeline,
+    events,
+    pending: (uid) => pods.volumes.pending(uid),
+    rejected: () => loop.rejected,
+  });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
 
   const { containers, images, logs } = housekeeping;
+  const { clock, random } = host;
   const background: readonly Part[] = [
     { name: 'pleg', run: (until) => runtime.run(until), isEndless: true },
     { name: 'allocatable enforcement', run: (until) => enforcement.run(until) },
@@ -63,6 +78,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     { name: 'event writer', run: (until) => eventWriter.run(until) },
     { name: 'node', run: (until) => node.run(until) },
     ...cluster.parts,
+    ...plugins.parts,
+    { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
     { name: 'log rotation', run: (until) => logs.run(until) },
@@ -82,6 +99,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     health,
     images,
     reports,
+    podCertificates: cluster.podCertificates,
   });
 }
 

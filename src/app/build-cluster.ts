@@ -3,6 +3,8 @@ import { podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import type { Part } from '../base/supervise.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import { ClaimStore } from '../kubelet/claims/claim-store.ts';
+import { ManifestClaims } from '../kubelet/claims/manifest-claims.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
 import { nodeReference, podReference } from '../kubelet/events/object-references.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
@@ -15,6 +17,9 @@ import { NO_CLAIMS, type PodClaims } from '../kubelet/objects/pod-claims.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeClasses, watchRuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
 import { Services } from '../kubelet/objects/services.ts';
+import type { PodStep } from '../kubelet/pod/pod-step.ts';
+import { IssuedCertificates } from '../kubelet/pod-certificates/issued-certificates.ts';
+import { noPodCertificates, type PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
 import type { SourceName } from '../kubelet/sources/pod-source.ts';
 import type { SourceObjects } from '../kubelet/sources/source-objects.ts';
@@ -23,6 +28,9 @@ import { createStatusWriter } from '../kubelet/status/status-writer.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { NO_TOKENS, type PodTokens } from '../kubelet/tokens/pod-tokens.ts';
 import { ServiceAccountTokens } from '../kubelet/tokens/service-account-tokens.ts';
+import { ClusterTrustBundles } from '../kubelet/trust-bundles/cluster-trust-bundles.ts';
+import { noTrustBundles, type TrustBundles } from '../kubelet/trust-bundles/trust-bundles.ts';
+import { type AttachLimits, CsiAttachLimits, NO_ATTACH_LIMITS } from '../kubelet/volumes/attach-limits.ts';
 import { couldHaveRunningContainers } from '../kubelet/workers/pod-state-queries.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
@@ -55,7 +63,12 @@ export function buildEventWriter(
 export interface AgentObjects {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly podCertificates: PodCertificates;
   readonly claims: PodClaims;
+  readonly attachLimits: AttachLimits;
+  /** `undefined` with an API server, whose controllers manage the claims. */
+  readonly claimsStep: PodStep | undefined;
   readonly runtimeClasses: RuntimeClasses;
   /** `undefined` without an API server. */
   readonly services: Services | undefined;
@@ -65,22 +78,37 @@ export interface AgentObjects {
   setSourceObjects(source: SourceName, objects: SourceObjects): void;
 }
 
+export interface ObjectsBuildDeps {
+  readonly signals: PodSignals;
+  readonly node: { current(): Node | undefined };
+  readonly events: PodEvents;
+}
+
 export function buildObjects(
   { apiServer, host, log, settings }: AgentParts,
-  { signals, node }: { readonly signals: PodSignals; readonly node: { current(): Node | undefined } },
+  { signals, node, events }: ObjectsBuildDeps,
   life: AbortSignal,
 ): AgentObjects {
-  const { clock, random } = host;
+  const { clock, random, signingKeys: keys } = host;
   const runtimeClasses = new RuntimeClasses({ clock, onChange: (name) => signals.runtimeClassChanged.raise(name) });
   const onChange = (uid: string): void => signals.podObjectChanged.raise(uid);
-  if (!apiServer) return manifestObjects(runtimeClasses, onChange);
+  if (!apiServer) return manifestObjects({ host, log, settings }, runtimeClasses, onChange);
   const api = withApiTimeouts(apiServer, { clock, random });
   const deps: ClusterObjectsDeps = { api, onChange, clock, random, log };
   const services = new Services(deps);
+  const { nodeName, clusterTrustBundleProjection, podCertificateRequest } = settings;
+  const nodeUid = (): string | undefined => node.current()?.metadata.uid;
+  const certificates = podCertificateRequest
+    ? new IssuedCertificates({ ...deps, events, keys, nodeName, nodeUid }, life)
+    : undefined;
   return {
     objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
     tokens: new ServiceAccountTokens(deps, life),
+    trustBundles: clusterTrustBundleProjection ? new ClusterTrustBundles(deps, life) : noTrustBundles('gateOff'),
+    podCertificates: certificates ?? noPodCertificates('gateOff'),
     claims: new ClusterClaims(api),
+    attachLimits: new CsiAttachLimits({ api, nodeName: settings.nodeName, log }),
+    claimsStep: undefined,
     runtimeClasses,
     services,
     parts: [
@@ -90,26 +118,52 @@ export function buildObjects(
         run: (signal) => watchRuntimeClasses(runtimeClasses, deps, signal),
         isEndless: true,
       },
+      ...(certificates ? [podCertificateWatch(certificates)] : []),
     ],
     setSourceObjects() {},
   };
 }
 
-function manifestObjects(runtimeClasses: RuntimeClasses, onChange: (uid: string) => void): AgentObjects {
+function podCertificateWatch(certificates: IssuedCertificates): Part {
+  return { name: 'pod certificate watch', run: (signal) => certificates.run(signal), isEndless: true };
+}
+
+function manifestObjects(
+  parts: Pick<AgentParts, 'host' | 'log' | 'settings'>,
+  runtimeClasses: RuntimeClasses,
+  onChange: (uid: string) => void,
+): AgentObjects {
   const objects = new ManifestObjects({ onChange });
+  const claims = manifestClaims(parts, onChange);
   runtimeClasses.set('node', []); // the manifests are the only source of classes
   return {
     objects,
     tokens: NO_TOKENS,
-    claims: NO_CLAIMS,
+    trustBundles: noTrustBundles('standalone'),
+    podCertificates: noPodCertificates('standalone'),
+    attachLimits: NO_ATTACH_LIMITS,
+    claims: claims ?? NO_CLAIMS,
+    claimsStep: claims,
     runtimeClasses,
     services: undefined,
     parts: [],
     setSourceObjects(source, all) {
       runtimeClasses.set(source, all.runtimeClasses);
       objects.set(source, all);
+      claims?.set(source, all);
     },
   };
+}
+
+function manifestClaims(
+  { host, log, settings }: Pick<AgentParts, 'host' | 'log' | 'settings'>,
+  onChange: (uid: string) => void,
+): ManifestClaims | undefined {
+  const { fs, lockFiles, clock, random } = host;
+  const { claimVolumesDir: folder, rootDir } = settings;
+  if (folder === undefined) return undefined;
+  const store = new ClaimStore({ fs, lockFiles, random, folder, rootDir });
+  return new ManifestClaims({ store, fs, clock, random, log, onChange });
 }
 
 function clusterObjects(

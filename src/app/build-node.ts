@@ -1,11 +1,19 @@
 import type { Node } from '../api/generated/core-v1.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import { NodeAttachments } from '../kubelet/node/attachments/node-attachments.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
 import { createNodeManager } from '../kubelet/node/lifecycle/node-manager.ts';
+import { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
+import { STORAGE_READY, type StorageReadiness } from '../kubelet/node/storage-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import { ALWAYS_ATTACHED, type AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
+import { noCsi } from '../kubelet/volumes/csi/csi-deps.ts';
+import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
+import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
+import { VOLUME_PLUGINS } from '../kubelet/volumes/volume-plugins.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import { cgroupsOfDriver } from './cgroup-driver.ts';
@@ -19,6 +27,8 @@ const SWAPPED_VOLUMES =
 export interface NodeBuildDeps {
   readonly health: Pick<RuntimeHealth, 'subscribe'>;
   readonly events: NodeEvents;
+  /** Absent: there is no storage to prepare. */
+  readonly storage?: StorageReadiness | undefined;
 }
 
 /** The node object of this machine. */
@@ -31,6 +41,7 @@ export interface ClusterNode {
   readonly known: Promise<void>;
   /** Gets the node object ahead of the watch. Keeps the current one when the API server does not answer. */
   refresh(signal: AbortSignal): Promise<void>;
+  readonly attachedVolumes: AttachedVolumes;
 }
 
 /** Without an API server, or without node settings, the agent does not maintain a node object. */
@@ -39,9 +50,14 @@ const NO_NODE: ClusterNode = {
   current: () => undefined,
   known: Promise.resolve(),
   refresh: async () => undefined,
+  attachedVolumes: ALWAYS_ATTACHED,
 };
 
-export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events }: NodeBuildDeps): ClusterNode {
+export function buildNode(
+  agent: AgentParts,
+  facts: AgentFacts,
+  { health, events, storage = STORAGE_READY }: NodeBuildDeps,
+): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings) return NO_NODE;
   const { clock, random, fs, network, addresses, cgroupStats } = host;
@@ -49,10 +65,35 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
   const readiness = new RuntimeReadiness({ runtime: cri.runtime, clock, log });
   const size = { cpuCount: facts.hostFacts.cpuCount, memoryBytes: agent.settings.memoryCapacityBytes };
   const { images } = cri;
-  const gatherer = new NodeGatherer(settings, size, { fs, cgroupStats, images, readiness, addresses, network, clock });
-  const own = agent.ownNode;
+  const gatherer = new NodeGatherer(settings, size, {
+    fs,
+    cgroupStats,
+    images,
+    readiness,
+    storage,
+    addresses,
+    network,
+    clock,
+  });
+  const cache = agent.ownNode ?? new NodeCache(settings.nodeName);
+  const findOnDisk = async (): Promise<readonly string[]> =>
+    (await nodeVolumesOnDisk(agent.settings.rootDir, { fs, plugins: [...VOLUME_PLUGINS, csiPlugin(noCsi())] })).map(
+      ({ id }) => id,
+    );
+  const attachments = new NodeAttachments({ cache, findOnDisk, log });
   let isRestart = false;
-  const keeper = createNodeManager(settings, { api, gatherer, readiness, events, clock, random, log, cache: own });
+  const keeper = createNodeManager(settings, {
+    api,
+    gatherer,
+    readiness,
+    storage,
+    attachments,
+    events,
+    clock,
+    random,
+    log,
+    cache,
+  });
   const recordStart = (): void => {
     events.record('Normal', 'Starting', 'Starting kubelet.');
     if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
@@ -63,6 +104,7 @@ export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events
     current: () => keeper.current(),
     known: keeper.synced,
     refresh: (signal) => keeper.refresh(signal),
+    attachedVolumes: attachments,
     async run(signal) {
       const recheck = (): void => readiness.checkSoon();
       const subscriptions = [health.subscribe(recheck), agent.onNetworkChange?.(recheck)];

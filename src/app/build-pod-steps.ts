@@ -1,4 +1,5 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import { withRegisteredNode } from '../kubelet/admission/node-admission.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import { LogLinks } from '../kubelet/logs/log-links.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
@@ -8,14 +9,17 @@ import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
-import { ALWAYS_ATTACHED } from '../kubelet/volumes/attached-volumes.ts';
+import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
+import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
 import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
+import { VOLUME_PLUGINS } from '../kubelet/volumes/volume-plugins.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
+import type { ClusterNode } from './build-node.ts';
 import { cgroupsOfDriver } from './cgroup-driver.ts';
 
 export interface PodStepsDeps {
@@ -24,6 +28,8 @@ export interface PodStepsDeps {
   readonly cluster: AgentObjects;
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
+  readonly csi: CsiDeps;
+  readonly node: Pick<ClusterNode, 'attachedVolumes' | 'current'>;
 }
 
 /** The resources of a pod around its containers. */
@@ -38,11 +44,11 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, node }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
-  const { objects, tokens, claims } = cluster;
+  const { objects, tokens, claims, claimsStep, trustBundles, podCertificates } = cluster;
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
@@ -53,19 +59,26 @@ export function buildPodSteps(
     actuated,
   });
   const { tmpfsNoswap } = facts.swap;
+  const plugins = [...VOLUME_PLUGINS, csiPlugin(csi)];
   const volumes = new PodVolumes({
+    plugins,
     fs,
     mounts,
     clock,
     random,
+    processes,
     settings,
     objects,
     tokens,
+    trustBundles,
+    podCertificates,
     claims,
-    attachedVolumes: ALWAYS_ATTACHED,
-    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs })),
+    attachedVolumes: node.attachedVolumes,
+    attachLimits: cluster.attachLimits,
+    nodeVolumes: new NodeVolumes(() => nodeVolumesOnDisk(settings.rootDir, { fs, plugins })),
     events,
     allocatable,
+    nodeLabels: () => withRegisteredNode(facts.node, node.current()).labels,
     tmpfsNoswap,
   });
   const links = new LogLinks({ fs, settings });
@@ -74,7 +87,16 @@ export function buildPodSteps(
     directories,
     cgroups,
     volumes,
-    inOrder: [userNamespaces, objectsStep(objects), directories, ...linkSteps, cgroups, records, volumes],
+    inOrder: [
+      userNamespaces,
+      objectsStep(objects),
+      directories,
+      ...linkSteps,
+      cgroups,
+      records,
+      ...(claimsStep ? [claimsStep] : []),
+      volumes,
+    ],
     onContainerStarted: (...container) =>
       links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error })),
   };

@@ -1,3 +1,4 @@
+import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { createContainerInputs } from '../kubelet/container-inputs.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { Timeline } from '../kubelet/events/timeline.ts';
@@ -45,6 +46,8 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     return sandbox?.hostNetwork ? settings.hostIPs[0] : sandbox?.ips[0];
   };
   const inputs = createContainerInputs({
+    runtime: cri.runtime,
+    runtimeHandlers: cluster.runtimeClasses,
     images: imagePulls.imageDeps,
     fs,
     mounts,
@@ -81,7 +84,11 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     steps: steps.inOrder,
     onContainerStarted: steps.onContainerStarted,
     ensureImage: inputs.ensureImage,
+    ensureImageVolumes: inputs.ensureImageVolumes,
+    imageVolumeCreations: new KeyedMutex(),
     envSources: inputs.envSources,
     mounts: inputs.mounts,
+    devices: inputs.devices,
+    volumeGroups: (pod) => steps.volumes.extraGroups(pod),
   });
 }

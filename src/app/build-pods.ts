@@ -15,6 +15,7 @@ import type { ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
 import { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
+import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
@@ -39,6 +40,7 @@ export interface PodsBuildDeps {
   readonly node: ClusterNode;
   readonly cluster: AgentObjects;
   readonly imagePulls: ImagePulls;
+  readonly csi: CsiDeps;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -47,6 +49,7 @@ export interface AgentPods {
   readonly workers: PodWorkers;
   readonly probes: Probes;
   readonly cgroups: PodSteps['cgroups'];
+  readonly volumes: PodSteps['volumes'];
   /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
   onPodChanged(uid: string): void;
   onRuntimeClassChanged(name: string): void;
@@ -69,7 +72,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces });
+  const steps = buildPodSteps(parts, { ...deps, userNamespaces });
   const syncer = buildPodSyncer(parts, {
     facts,
     timeline,
@@ -124,6 +127,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     workers,
     probes,
     cgroups: steps.cgroups,
+    volumes: steps.volumes,
     onPodChanged: (uid) => publishAndWake(uid, workers, syncer, publisher),
     onRuntimeClassChanged(name) {
       for (const worker of workers.all.values()) if (worker.pod.spec.runtimeClassName === name) worker.wake();

@@ -10,6 +10,7 @@ import { startLocalRuntime } from './embedded/local-runtime.ts';
 import { requireOwnFolder } from './embedded/path-owner.ts';
 import { StartupError } from './embedded/startup-error.ts';
 import { BUSYBOX_IMAGE } from './images/local-images.ts';
+import { agentDir, claimVolumesDir } from './local-folders.ts';
 import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import { shareRootDir, unshareRootDir } from './shared-root.ts';
 import type { AgentFactory } from './start-local-agent.ts';
@@ -99,6 +100,7 @@ async function buildLocalAgent(
       settings: {
         ...kubeletDefaults,
         podLogsDir: `${rootDir}/pod-logs`,
+        claimVolumesDir: claimVolumesDir(rootDir),
         cgroupRoot: localCgroupRoot(rootDir),
         keptImages: [BUSYBOX_IMAGE],
       },
@@ -107,11 +109,6 @@ async function buildLocalAgent(
     },
     signal,
   );
-}
-
-/** The agent's `--root-dir`, in kubelet's terms. */
-function agentDir(rootDir: string): string {
-  return `${rootDir}/kubelet`;
 }
 
 /** Excludes a second agent on the same folder: `nodelet run` or `nodelet kubelet`. */

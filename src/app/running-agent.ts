@@ -8,6 +8,7 @@ import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
 import { specGracePeriod } from '../kubelet/pod/grace-period.ts';
+import type { CertificateCount, PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
@@ -30,6 +31,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly health: RuntimeHealth;
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
+  readonly podCertificates: Pick<PodCertificates, 'counts'>;
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -59,6 +61,10 @@ export class RunningAgent implements Agent {
 
   manifests(): readonly ManifestReport[] {
     return this.#parts.reports.manifests;
+  }
+
+  podCertificates(): readonly CertificateCount[] {
+    return this.#parts.podCertificates.counts();
   }
 
   async nodeErrors(): Promise<readonly string[]> {

@@ -21,6 +21,25 @@ test('blocks come in their order, without what stands between them', () => {
   assert.deepEqual(pemBlocks(text), [one, two]);
 });
 
+test('headers of a block are skipped', () => {
+  const block = { label: 'CERTIFICATE', der: Uint8Array.of(1, 2, 3) };
+  for (const newline of ['\n', '\r\n']) {
+    const headers = ['Proc-Type: 4,ENCRYPTED', 'DEK-Info: x', '', ''].join(newline);
+    const text = pemText(block).replaceAll('\n', newline).replace('AQID', `${headers}AQID`);
+    assert.deepEqual(pemBlocks(text), [block]);
+  }
+});
+
+test('a long text without an end is searched in linear time', () => {
+  const begin = '-----BEGIN A-----\n';
+  const texts = [begin, `${begin}x:y\n`, '-----BEGIN A:-----\n', 'x:-----BEGIN A-----\n'].map((each) =>
+    each.repeat(50_000),
+  );
+  for (const text of [...texts, `${begin}${'\n'.repeat(1_000_000)}`, `${begin}${'x:y\n'.repeat(250_000)}`]) {
+    assert.deepEqual(pemBlocks(text), []);
+  }
+});
+
 test('a text without blocks has none, nor has one that is cut', () => {
   for (const text of ['', 'x', pemText({ label: 'A', der: Uint8Array.of(1) }).slice(0, -5)]) {
     assert.deepEqual(pemBlocks(text), []);

@@ -5,12 +5,13 @@ export interface PemBlock {
   readonly der: Uint8Array;
 }
 
-const BLOCK = /-----BEGIN ([^-\n]+)-----\s([^-]+)-----END \1-----/g;
+/** Header lines have a colon, and may have dashes, unlike the rest. Linear: no header line begins a block. */
+const BLOCK = /^-----BEGIN ([^-\n]+)-----(?:\r\n|\s)((?:(?!-----)[^\n:]*:[^\n]*\n)*)([^-:]+)-----END \1-----/gm;
 const LINE = /.{1,64}/g;
 
-/** All blocks in order; text between them is ignored. */
+/** All blocks in order, without their headers; text between them is ignored. */
 export function pemBlocks(text: string): readonly PemBlock[] {
-  return [...text.matchAll(BLOCK)].map(([, label = '', body = '']) => ({
+  return [...text.matchAll(BLOCK)].map(([, label = '', , body = '']) => ({
     label,
     der: new Uint8Array(Buffer.from(body, 'base64')),
   }));

@@ -9,6 +9,7 @@ import { run } from './commands/run.ts';
 import { stop } from './commands/stop.ts';
 import { timeline } from './commands/timeline.ts';
 import { version } from './commands/version.ts';
+import { volume } from './commands/volume.ts';
 import { why } from './commands/why.ts';
 
 /** Changes what a command does; tests record its options instead. */
@@ -25,6 +26,7 @@ export function commandRegistry(wrap: WrapCommand = (command) => command): reado
     registerCommand(wrap(exec)),
     registerCommand(wrap(stop)),
     registerCommand(wrap(image)),
+    registerCommand(wrap(volume)),
     registerCommand(wrap(cri)),
     registerCommand(wrap(kubelet)),
     registerCommand(wrap(version)),

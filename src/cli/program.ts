@@ -11,6 +11,7 @@ Examples:
   nodelet exec -it hello -- sh    a shell in a container
   nodelet stop hello              stop a pod
   nodelet image pull busybox      pull an image
+  nodelet volume ls               list the volumes of claims
 
 Exit codes:
   0   done

@@ -4,19 +4,27 @@ import { type CriCode, CriError } from './cri-error.ts';
 class FieldError extends CriError {
   readonly field: string;
   readonly why: string;
+  readonly reason: string | undefined;
 
-  constructor(code: CriCode, field: string, why: string, options?: ErrorOptions) {
-    super(code, `${field}: ${why}`, options);
+  constructor(code: CriCode, field: string, why: string, options: FieldErrorOptions = {}) {
+    const { reason, cause } = options;
+    super(code, `${reason === undefined ? '' : `${reason}: `}${field}: ${why}`, { cause });
     this.field = field;
     this.why = why;
+    this.reason = reason;
   }
+}
+
+export interface FieldErrorOptions extends ErrorOptions {
+  /** A reason of CRI, by which clients recognize the error: the message starts with it. */
+  readonly reason?: string | undefined;
 }
 
 /**
  * The error of an invalid field. `field` is its path in the protocol, relative to the part of the message that is being
  * validated.
  */
-export function invalidField(field: string, why: string, options?: ErrorOptions): CriError {
+export function invalidField(field: string, why: string, options?: FieldErrorOptions): CriError {
   return new FieldError('InvalidArgument', field, why, options);
 }
 
@@ -31,6 +39,7 @@ export async function withFieldPrefix<T>(field: string, work: () => T | Promise<
     return await work();
   } catch (error) {
     if (!(error instanceof FieldError)) throw error;
-    throw new FieldError(error.code, `${field}.${error.field}`, error.why, { cause: error.cause });
+    const { code, why, reason, cause } = error;
+    throw new FieldError(code, `${field}.${error.field}`, why, { reason, cause });
   }
 }

@@ -122,6 +122,10 @@ export interface GroupAccess {
   readonly fileMode: number;
   /** Bits that are added to the mode of folders. */
   readonly folderMode: number;
+  /** Files that cannot be changed (immutable, or of a server that does not trust root) are skipped. */
+  readonly skipsErrors?: boolean;
+  /** Called with the number of files and folders so far, also for those that were skipped. */
+  readonly onProgress?: (files: number) => void;
 }
 
 export type FileKind = 'file' | 'directory' | 'symlink' | 'socket' | 'characterDevice' | 'blockDevice' | 'fifo';
@@ -152,7 +156,10 @@ export interface DeviceNumbers {
 
 export interface FileSystemUsage {
   readonly capacityBytes: number;
+  /** Free for programs without privileges. */
   readonly availableBytes: number;
+  /** In use by files; what only root may use is neither used nor available. */
+  readonly usedBytes: number;
   readonly inodes: number;
   readonly inodesFree: number;
 }

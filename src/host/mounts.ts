@@ -3,7 +3,7 @@ export interface Mounts {
   /**
    * `source` and `type` are those of mount(2); the target must exist. Flags may be combined freely: what the kernel accepts
    * only in separate calls (a read-only bind mount, propagation) is done in several, and undone when a later one fails.
-   * Attributes of an `rbind` apply to its topmost mount only. Rejects with a `MountError`.
+   * A bind mount also has the attributes of its source. Attributes of an `rbind` apply to its topmost mount only. Rejects with a `MountError`.
    */
   mount(request: MountRequest): Promise<void>;
   /**

@@ -48,6 +48,15 @@ test('a pod with a missing image shows that, and the time of the next attempt', 
   assert.equal(said.at(-1), 'It is tried again in 6 s.');
 });
 
+test('a container that waits for the image of a volume shows that image, not its own', async () => {
+  await using it = await startAgent();
+  const volumes = [{ name: 'model', image: { reference: 'model:1' } }];
+  const volumeMounts = [{ name: 'model', mountPath: '/model' }];
+  it.source.set(podOf('web', { containers: [{ name: 'main', image: 'busybox:1', volumeMounts }], volumes }));
+  await it.host.clock.advance(4000);
+  assert.equal(whyOf(it, 'uid-web')[0], 'web is not ready (for 4 s): image "model:1" cannot be pulled.');
+});
+
 test('a pod without a sandbox shows the error of the runtime', async () => {
   await using it = await startAgent();
   it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });

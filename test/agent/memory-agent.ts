@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { defaultPod } from '../../src/api/defaults/default-pod.ts';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
-import type { Agent, AgentSettings } from '../../src/app/agent.ts';
+import type { Agent, AgentParts, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
 import { ChangeSignal } from '../../src/base/change-signal.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
@@ -121,6 +121,7 @@ export async function startAgent(
   settings: Partial<AgentSettings> = {},
   log: Log = silentLog,
   expectedUnhandled: readonly string[] = [],
+  more: Pick<AgentParts, 'node'> = {},
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
   const unhandled = new UnhandledErrors({ clock: host.clock, log });
@@ -138,6 +139,7 @@ export async function startAgent(
       log,
       unhandled,
       ...(apiServer && { apiServer }),
+      ...more,
     },
     end.signal,
   );

@@ -87,7 +87,7 @@ test('a previously registered node keeps the fields of other clients', async () 
     status: {
       capacity: { 'example.com/gpu': '2', 'hugepages-64Ki': '1Gi' },
       conditions: [{ type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated' }],
-      volumesInUse: ['v1'],
+      volumesAttached: [{ name: 'v1', devicePath: '' }],
     },
   };
   await world.server.direct.create(KEY, before, FOREVER);
@@ -104,7 +104,7 @@ test('a previously registered node keeps the fields of other clients', async () 
   assert.equal(node?.metadata.labels?.['kubernetes.io/arch'], 'amd64');
   assert.equal(node?.status?.capacity?.['example.com/gpu'], '2');
   assert.equal(node?.status?.capacity?.['hugepages-64Ki'], undefined);
-  assert.deepEqual(node?.status?.volumesInUse, ['v1']);
+  assert.deepEqual(node?.status?.volumesAttached, before.status?.volumesAttached);
   assert.deepEqual(node?.status?.conditions?.[0], before.status?.conditions?.[0]);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   assert.ok(world.events.includes('NodeNotSchedulable: Node box status is now: NodeNotSchedulable'));

@@ -135,10 +135,12 @@ test('a volume that could not be updated to a new version of its pod is retried 
 
 test('a volume of an unsupported type keeps its pod from running, and is named; a corrected manifest runs', async () => {
   await using it = await startAgent();
-  it.source.set(podWith({ nfs: { server: 'files', path: '/' } }));
+  it.source.set(podWith({ flexVolume: { driver: 'example.com/files' } }));
   await it.host.clock.advance(1000);
   assert.equal(phaseOf(it), 'Pending');
-  assert.deepEqual(warnings(it), ['FailedMount: volume "conf" is of type nfs, which is not supported yet']);
+  assert.deepEqual(warnings(it), [
+    'FailedMount: volume "conf" is of type flexVolume, which is deprecated and has no drivers on this node: use a CSI driver',
+  ]);
   const changed = podWith({ emptyDir: {} });
   it.source.set({ ...changed, metadata: { ...changed.metadata, uid: 'uid-changed' } });
   await it.host.clock.advance(3000);

@@ -78,7 +78,7 @@ async function answer(
 }
 
 /** With the cluster's own CA, which the API server trusts for client certificates. */
-function certificateFor({ folder, authority }: ControlPlane, request: string, serial: Uint8Array): string {
+export function certificateFor({ folder, authority }: ControlPlane, request: string, serial: Uint8Array): string {
   const [block] = pemBlocks(readFileSync(authority.caFile, 'utf8'));
   const [body] = derValues(derValues(block?.der ?? new Uint8Array())[0]?.content ?? new Uint8Array());
   const issuer = derValues(body?.content ?? new Uint8Array())[5]?.encoded ?? new Uint8Array(); // the subject of the CA

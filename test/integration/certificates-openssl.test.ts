@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { certificateRequest } from '../../src/kubelet/certificates/certificate-request.ts';
+import { KEY_TYPES } from '../../src/host/signing-keys.ts';
+import { certificateRequest, stubCertificateRequest } from '../../src/kubelet/certificates/certificate-request.ts';
 import { nodeSubject } from '../../src/kubelet/certificates/certificate-subject.ts';
 import { selfSigned } from '../../src/kubelet/certificates/self-signed.ts';
 import { certificatesSkipReason } from './cluster-certificates.ts';
@@ -16,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'nodelet-openssl-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const { signingKeys: keys, random, clock } = createLinuxHost(process.env);
 
-function file(name: string, content: string): string {
+function file(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
@@ -45,3 +46,13 @@ test('openssl trusts a server certificate of ours through its own CA', { skip },
   assert.match(openssl('verify', '-verify_ip', '10.0.0.7', '-CAfile', authorityPath, leafPath), /leaf\.pem: OK/);
   openssl('ec', '-in', file('key.pem', pair.key), '-check', '-noout');
 });
+
+for (const type of KEY_TYPES) {
+  test(`openssl verifies a stub request of a key of type ${type}`, { skip }, async () => {
+    const key = await keys.generateOfType(type);
+    const path = file(`${type}.der`, stubCertificateRequest(key));
+    const text = openssl('req', '-inform', 'DER', '-in', path, '-noout', '-verify', '-text');
+    assert.match(text, /Subject: *\n/);
+    assert.match(text, new RegExp(`Signature Algorithm: ${key.algorithm}`, 'i'));
+  });
+}

@@ -15,8 +15,19 @@ function pods(hostPort: number): Readonly<Record<string, PodChange>> {
   return {
     'own-users': { container: { command: ['sh', '-c', 'cat /proc/self/uid_map'] }, pod: { hostUsers: false, ...ONCE } },
     'image-volume': {
-      container: { volumeMounts: [{ name: 'image', mountPath: '/image' }] },
-      pod: { volumes: [{ name: 'image', image: { reference: BUSYBOX_IMAGE, pullPolicy: 'Never' } }] },
+      container: {
+        volumeMounts: [
+          { name: 'image', mountPath: '/image' },
+          { name: 'image', mountPath: '/part', subPath: 'etc' },
+          { name: 'data', mountPath: '/data', subPath: 'sub' },
+        ],
+      },
+      pod: {
+        volumes: [
+          { name: 'image', image: { reference: BUSYBOX_IMAGE, pullPolicy: 'Never' } },
+          { name: 'data', emptyDir: {} },
+        ],
+      },
     },
     resized: { container: { resources: memory('60Mi') } },
     debugged: {},
@@ -89,6 +100,8 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
   test('an image volume is read-only', async () => {
     const said = await node.ask('image-volume', 'ls /image/bin/sh; touch /image/new 2>&1 || true');
     assert.equal(said, '/image/bin/sh\ntouch: /image/new: Read-only file system\n');
+    const parts = await node.ask('image-volume', 'ls /part; touch /data/new; ls /data; /image/bin/sh 2>&1 || true');
+    assert.equal(parts, 'group\npasswd\nnew\nsh: /image/bin/sh: Permission denied\n');
   });
 
   test('in-place resize', async () => {

@@ -38,6 +38,7 @@ export function nodeletNodeSkipReason(): string | false {
 export async function startNodeletNode(
   nodeName: string,
   prepare: (plane: ControlPlane, runtime: TestRuntime) => Promise<Joining> = async () => ({}),
+  apiServerFlags: readonly string[] = [],
 ): Promise<NodeletNode> {
   const { plane, agent, stop } = await startTestCluster(
     () => startRuntime(),
@@ -45,6 +46,7 @@ export async function startNodeletNode(
       const { endpoint, cgroupParent } = runtime;
       return startAgent({ plane, nodeName, endpoint, cgroupParent, ...(await prepare(plane, runtime)) });
     },
+    apiServerFlags,
   );
   const { flags, restart, stop: stopAgent } = agent;
   return { plane, flags, restart, stopAgent, stop };

@@ -43,7 +43,13 @@ async function machine(t: TestContext): Promise<Machine> {
   const objects = new ManifestObjects({ onChange: () => undefined });
   const set = (text: string): void => {
     const metadata = { name: 'settings', namespace: 'default' };
-    objects.set('file', { configMaps: [{ metadata, data: { text } }], secrets: [], runtimeClasses: [] });
+    objects.set('file', {
+      configMaps: [{ metadata, data: { text } }],
+      secrets: [],
+      runtimeClasses: [],
+      claims: [],
+      volumes: [],
+    });
   };
   const events = new PodEvents(host.clock);
   return { volumes: new PodVolumes(volumeDeps(host, { rootDir, objects, events })), disk, rootDir, set };

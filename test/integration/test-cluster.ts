@@ -16,9 +16,10 @@ export interface TestCluster<R, A> {
 export async function startTestCluster<R extends Stoppable, A extends Stoppable>(
   startRuntime: () => Promise<R>,
   startAgent: (plane: ControlPlane, runtime: R) => Promise<A>,
+  apiServerFlags: readonly string[] = [],
 ): Promise<TestCluster<R, A>> {
   await using started = new AsyncDisposableStack();
-  const [plane, runtime] = await startPlaneAndRuntime(startRuntime);
+  const [plane, runtime] = await startPlaneAndRuntime(startRuntime, apiServerFlags);
   started.defer(() => plane.stop());
   started.defer(() => runtime.stop());
   const agent = await startAgent(plane, runtime);
@@ -30,9 +31,10 @@ export async function startTestCluster<R extends Stoppable, A extends Stoppable>
 /** Starts both in parallel; stops the one when the other fails. */
 export async function startPlaneAndRuntime<R extends Stoppable>(
   startRuntime: () => Promise<R>,
+  apiServerFlags: readonly string[] = [],
 ): Promise<[ControlPlane, R]> {
   await using standing = new AsyncDisposableStack();
-  const starting = [startControlPlane(), startRuntime()] as const;
+  const starting = [startControlPlane(...apiServerFlags), startRuntime()] as const;
   for (const each of await Promise.allSettled(starting))
     if (each.status === 'fulfilled') standing.defer(() => each.value.stop());
   const both = await Promise.all(starting);

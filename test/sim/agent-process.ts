@@ -23,6 +23,7 @@ import { gatedHost } from './gated-host.ts';
 import { SHORT_PERCENT } from './inject-fault.ts';
 import type { PendingFaults } from './pending-faults.ts';
 import type { SimSource, WorldPlan } from './plan-world.ts';
+import type { SimDisks } from './sim-disks.ts';
 import { LOG_LINKS, type SimLogs } from './sim-logs.ts';
 import { processSources } from './sim-sources.ts';
 
@@ -47,6 +48,7 @@ export interface AgentProcessDeps {
   readonly runtime: FakeRuntime;
   /** Absent on a standalone node. */
   readonly apiServer: ApiServer | undefined;
+  readonly disks: SimDisks;
   readonly faults: PendingFaults;
   readonly pace: Draw;
   readonly events: WorldPlan['events'];
@@ -92,8 +94,21 @@ export class AgentProcess {
   }
 
   async #run(): Promise<void> {
-    const { runtime, apiServer, logs, faults, pace, events, sourceDelaysMs, seed, log, onCall, onKill, onSnapshot } =
-      this.#deps;
+    const {
+      runtime,
+      apiServer,
+      disks,
+      logs,
+      faults,
+      pace,
+      events,
+      sourceDelaysMs,
+      seed,
+      log,
+      onCall,
+      onKill,
+      onSnapshot,
+    } = this.#deps;
     const { gate } = this;
     const host = gatedHost(this.#deps.host, new SeededRandom(seed), gate, faults);
     const cri = gatedCri(logs?.reopening(runtime.cri) ?? runtime.cri, { gate, faults, pace, onCall, onKill });
@@ -104,6 +119,7 @@ export class AgentProcess {
       runtimeEvents: events === 'none' ? undefined : unreliableEvents(criEvents(cri.runtime), events, gate, faults),
       sources: processSources({ host, api, gate, log, delaysMs: sourceDelaysMs, onSnapshot }),
       ...(api && { apiServer: api, node: NODE_SETTINGS }),
+      csiDrivers: disks.driversOf(gate, pace),
       settings: logs ? { ...SETTINGS, containerLogs: ROTATION, containerLogsDir: LOG_LINKS } : SETTINGS,
       log,
       unhandled: this.#unhandledErrors(),

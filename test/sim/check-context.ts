@@ -2,6 +2,7 @@ import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { PodRecord, PodRecords } from './pod-records.ts';
+import type { SimDisks } from './sim-disks.ts';
 import type { SimObjects } from './sim-objects.ts';
 
 export interface Violation {
@@ -18,6 +19,7 @@ export interface Violation {
 export interface CheckContext {
   readonly records: PodRecords;
   readonly objects: SimObjects;
+  readonly disks: SimDisks;
   /** The state of the node and its cluster. */
   readonly clusterState: ClusterState;
   readonly runtime: Pick<FakeRuntime, 'containers' | 'sandboxes'>;

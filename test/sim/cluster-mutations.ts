@@ -33,8 +33,8 @@ export const CLUSTER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'an unchanged node status is never written',
     NODE_WRITER,
-    'if (!isChanged && !this.#isOverdue()) return;',
-    'if (!isChanged) return;',
+    'if (!isChanged && !this.#isOverdue()) return false;',
+    'if (!isChanged) return false;',
   ),
   mutation(
     'runtime readiness changes notify no listener',

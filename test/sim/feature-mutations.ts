@@ -45,7 +45,12 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'versionName(clock.now(), random)',
     "'..2026_01_01_00_00_00.1'",
   ),
-  mutation('volumes are not given to their group', FS_GROUP, 'await fs.setTreeGroup(', 'void ('),
+  mutation(
+    'volumes are not given to their group',
+    FS_GROUP,
+    'await fs.setTreeGroup(path, groupAccess(',
+    'void (path, groupAccess(',
+  ),
   mutation(
     'a volume that could not be given to its group is used',
     EMPTY_DIR,

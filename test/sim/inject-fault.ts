@@ -8,6 +8,7 @@ import type { ClusterState } from './cluster-state.ts';
 import { type PendingFaults, simulatedError } from './pending-faults.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 import type { PlannedApiFault, PlannedFault } from './plan-faults.ts';
+import type { SimDisks } from './sim-disks.ts';
 
 /** A planned kill of the agent. */
 export type PlannedKill = Extract<PlannedFault, { kind: 'kill' }>;
@@ -19,6 +20,7 @@ export interface InjectFaultDeps {
   readonly faults: PendingFaults;
   readonly fs: MemoryFileSystem;
   readonly clusterState: ClusterState;
+  readonly disks: SimDisks;
   readonly kill: (planned: PlannedKill) => void;
 }
 
@@ -73,6 +75,9 @@ export function injectFault(fault: PlannedFault, deps: InjectFaultDeps): void {
       return clock.jump(fault.ms);
     case 'kill':
       return kill(fault);
+    case 'csi':
+    case 'csiAway':
+      return deps.disks.inject(fault);
     case 'loseSandbox':
       return loseSandbox(fault.index, runtime);
     case 'crash':
@@ -124,7 +129,8 @@ const DISK_BYTES = 100 * 2 ** 20;
 
 function diskUsedTo(percent: number): FileSystemUsage {
   const availableBytes = (DISK_BYTES / 100) * (100 - percent);
-  return { capacityBytes: DISK_BYTES, availableBytes, inodes: 1e6, inodesFree: 1e6 };
+  const usedBytes = DISK_BYTES - availableBytes;
+  return { capacityBytes: DISK_BYTES, availableBytes, usedBytes, inodes: 1e6, inodesFree: 1e6 };
 }
 
 function loseSandbox(index: number, runtime: FakeRuntime): void {

@@ -207,6 +207,8 @@ export async function checkNothingLeft(world: World): Promise<void> {
     const entries = (await host.fs.stat(folder)) ? await host.fs.readDirectory(folder) : [];
     if (entries.length > 0) fail(`${folder} holds ${entries.map(({ name }) => name)}`);
   }
+  const { disks } = world.context;
+  if (disks.inUse.length > 0) fail(`CSI volumes ${disks.inUse} are staged or published`);
   const mounts = (await host.mounts.list()).filter(({ target }) => target !== '/');
   if (mounts.length > 0) fail(`still mounted: ${mounts.map(({ target }) => target)}`);
   for (const parent of ['/kubepods', '/kubepods/burstable', '/kubepods/besteffort']) {

@@ -5,6 +5,7 @@ import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
 import type { ContainerConfig } from '../../src/cri/generated/runtime-v1.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
 import type { CheckContext } from './check-context.ts';
+import { checkDisksOf } from './invariants-of-disks.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
@@ -52,6 +53,7 @@ export class Invariants {
       case 'created':
         records.created(effect.container);
         if (pod) checkEnvironment(pod, effect.container, this.#context);
+        checkDisksOf(effect.container, this.#context);
         return this.#alone(effect.container);
       case 'started':
         return this.#started(effect.container);

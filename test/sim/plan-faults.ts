@@ -5,6 +5,7 @@ import type { ApiErrorReason } from '../../src/kubelet/api-client/api-server.ts'
 import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { ClusterFault } from './plan-cluster.ts';
+import type { DiskFault } from './plan-disks.ts';
 
 /** A fault of one CRI call. */
 export type RpcFault =
@@ -49,6 +50,7 @@ export type PlannedFault = { readonly at: number } & (
   /** The sandbox or container at this index of the runtime's list ends by itself. */
   | { readonly kind: 'loseSandbox' | 'crash'; readonly index: number }
   | ClusterFault
+  | DiskFault
 );
 
 const METHODS: readonly [CriMethod, ...CriMethod[]] = [

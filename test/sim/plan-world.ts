@@ -8,6 +8,7 @@ import {
   drawExternalChanges,
   type PlannedChange,
 } from './plan-cluster.ts';
+import { drawDiskFaults, withDisk } from './plan-disks.ts';
 import { drawFaults, drawGroupFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
@@ -104,6 +105,7 @@ function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number
     ...drawMoreFaults(new Draw(seed, 'more faults'), calm),
     ...drawGroupFaults(new Draw(seed, 'group faults'), calm),
     ...(sources === IN_A_CLUSTER ? drawClusterFaults(new Draw(seed, 'cluster faults'), calm) : []),
+    ...(sources === IN_A_CLUSTER ? drawDiskFaults(new Draw(seed, 'disk faults'), calm) : []),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -113,7 +115,8 @@ function withFeatures(seed: number, action: PodAction, sources: WorldPlan['sourc
   // Static pods of a cluster node may not refer to objects.
   const objects = action.from === (sources[1] ?? sources[0]);
   const tokens = action.from === 'api';
-  return { ...action, pod: addPodFeatures(seed, action.pod, { objects, tokens }) };
+  const pod = addPodFeatures(seed, action.pod, { objects, tokens });
+  return { ...action, pod: action.from === 'api' ? withDisk(seed, pod) : pod };
 }
 
 /** Draws the user actions of one pod name. */

@@ -10,6 +10,7 @@ import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
 import { injectFault, type PlannedKill, setNetwork } from './inject-fault.ts';
 import { Invariants } from './invariants.ts';
+import { checkDiskCall } from './invariants-of-disks.ts';
 import { StableImages } from './invariants-of-node.ts';
 import { checkReleased, checkWrite } from './invariants-of-writes.ts';
 import { PendingFaults } from './pending-faults.ts';
@@ -20,6 +21,7 @@ import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
 import { PodRecords } from './pod-records.ts';
 import { behaviours } from './program.ts';
 import type { SimCluster } from './sim-cluster.ts';
+import { SimDisks } from './sim-disks.ts';
 import { SimLogs } from './sim-logs.ts';
 import { prepareMachine } from './sim-machine.ts';
 import { SimObjects } from './sim-objects.ts';
@@ -46,6 +48,7 @@ export class World {
   readonly #manifests: SimManifests;
   readonly #servers: SimServers;
   readonly #logs: SimLogs | undefined;
+  readonly #disks: SimDisks;
   readonly #side: ClusterSide;
   readonly #faults = new PendingFaults((ms) => this.context.clusterState.noteMachineFault(ms));
   readonly #invariants: Invariants;
@@ -73,6 +76,14 @@ export class World {
     this.#servers = new SimServers(this.host.network, clock);
     this.#logs = plan.hasLogs ? new SimLogs(this.host.fs, clock) : undefined;
     this.runtime.registry.set(SLOW_IMAGE, { pullMs: SLOW_PULL_MS });
+    this.#disks = new SimDisks({
+      host: this.host,
+      onCall: (call) => {
+        this.#note(`  ${call.method} ${call.volumeId}`);
+        checkDiskCall(call, this.context);
+      },
+      onBrokenRule: (message) => this.fail(34, message),
+    });
     this.#records = new PodRecords(() => clock.monotonic());
     const isAlone = !plan.sources.includes('api');
     this.#manifests = new SimManifests(this.host.fs, isAlone ? 'manifests' : 'none');
@@ -92,6 +103,7 @@ export class World {
     this.context = {
       records: this.#records,
       objects,
+      disks: this.#disks,
       clusterState,
       quietAt: plan.faults.length === 0 ? 0 : plan.times.calm + LONGEST_CALL_MS,
       runtime: this.runtime,
@@ -143,6 +155,7 @@ export class World {
     await this.#manifests.prepare();
     await prepareMachine(this.host.fs);
     if (this.#plan.cluster) await this.#side.prepare(this.#plan.cluster, this.#end.signal);
+    await this.#disks.prepare(this.#side.server.direct);
     this.#logs?.begin();
     await this.host.fs.makeDirectory('/var/lib/fake-runtime');
     await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
@@ -172,6 +185,7 @@ export class World {
       host,
       runtime,
       apiServer: this.#plan.sources.includes('api') ? this.#side.agentApi : undefined,
+      disks: this.#disks,
       logs: this.#logs,
       faults: this.#faults,
       pace: this.#pace,
@@ -257,8 +271,9 @@ export class World {
     const kill = (planned: PlannedKill): void => this.#planKill(planned);
     const { runtime } = this;
     const { clock, fs } = this.host;
-    const { clusterState } = this.context;
-    injectFault(fault, { clock, fs, runtime, apiServer: this.#side.server, faults: this.#faults, clusterState, kill });
+    const { clusterState, disks } = this.context;
+    const apiServer = this.#side.server;
+    injectFault(fault, { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, kill });
   }
 
   #planKill({ calls, when, downMs }: PlannedKill): void {
@@ -278,6 +293,7 @@ export class World {
   #endFaults(): void {
     this.#note('faults end');
     this.#faults.clear();
+    this.#disks.endFaults();
     this.#side.server.faults.setOutage(false);
     this.context.clusterState.setSilent(false);
     setNetwork(true, this.runtime, this.context.clusterState);

@@ -194,7 +194,7 @@ const refused: Record<string, { text: string; errors: string[] }> = {
   'a kind it does not know': {
     text: 'apiVersion: apps/v1\nkind: Deployment\n',
     errors: [
-      'web.yaml:2:7: kind "Deployment" in version "apps/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1) and lists of them',
+      'web.yaml:2:7: kind "Deployment" in version "apps/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1), PersistentVolumeClaim, PersistentVolume and lists of them',
     ],
   },
   'an item of a list': {

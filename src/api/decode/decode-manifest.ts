@@ -1,6 +1,13 @@
 /** Reads manifests: YAML or JSON, several documents a file, lists of objects. */
 
-import type { ConfigMap, Pod, RuntimeClass, Secret } from '../generated/core-v1.ts';
+import type {
+  ConfigMap,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  RuntimeClass,
+  Secret,
+} from '../generated/core-v1.ts';
 import { MANIFEST_KINDS } from '../generated/core-v1-schema.ts';
 import { decodeObject, type Report } from './decode-object.ts';
 import type { ManifestError, ManifestLocation } from './manifest-error.ts';
@@ -13,6 +20,8 @@ export interface Manifest {
   readonly configMaps: readonly Decoded<ConfigMap>[];
   readonly secrets: readonly Decoded<Secret>[];
   readonly runtimeClasses: readonly Decoded<RuntimeClass>[];
+  readonly claims: readonly Decoded<PersistentVolumeClaim>[];
+  readonly volumes: readonly Decoded<PersistentVolume>[];
   readonly errors: readonly ManifestError[];
 }
 
@@ -31,12 +40,14 @@ interface Reading {
   readonly configMaps: Decoded<ConfigMap>[];
   readonly secrets: Decoded<Secret>[];
   readonly runtimeClasses: Decoded<RuntimeClass>[];
+  readonly claims: Decoded<PersistentVolumeClaim>[];
+  readonly volumes: Decoded<PersistentVolume>[];
   readonly errors: ManifestError[];
 }
 
 /** Never throws for bad input: what is wrong with it stands in `errors`. */
 export function decodeManifest(text: string, { file }: { readonly file: string }): Manifest {
-  const objects = { pods: [], configMaps: [], secrets: [], runtimeClasses: [] };
+  const objects = { pods: [], configMaps: [], secrets: [], runtimeClasses: [], claims: [], volumes: [] };
   const reading: Reading = { file, text: parseYaml(text), ...objects, errors: [] };
   for (const document of reading.text.documents) {
     if ('errors' in document) {
@@ -47,8 +58,8 @@ export function decodeManifest(text: string, { file }: { readonly file: string }
       report(reading, document.node.offset, '', `expected object, got ${kindOfNode(document.node)}`);
     }
   }
-  const { pods, configMaps, secrets, runtimeClasses, errors } = reading;
-  return { pods, configMaps, secrets, runtimeClasses, errors: errors };
+  const { file: _file, text: _text, ...manifest } = reading;
+  return manifest;
 }
 
 /** `kindOfItems` is what an item of a typed list is when it does not say so itself. */
@@ -102,7 +113,9 @@ function decodeOne(reading: Reading, node: YamlMap, kind: string, path: string):
   if (kind === 'Pod') reading.pods.push({ object: object as Pod, place, locate });
   else if (kind === 'ConfigMap') reading.configMaps.push({ object: object as ConfigMap, place, locate });
   else if (kind === 'Secret') reading.secrets.push(decodedSecret(object as Secret, place, locate));
-  else reading.runtimeClasses.push({ object: object as RuntimeClass, place, locate });
+  else if (kind === 'RuntimeClass') reading.runtimeClasses.push({ object: object as RuntimeClass, place, locate });
+  else if (kind === 'PersistentVolume') reading.volumes.push({ object: object as PersistentVolume, place, locate });
+  else reading.claims.push({ object: object as PersistentVolumeClaim, place, locate });
 }
 
 /** The API server keeps `stringData` in `data`, where it wins over what stands there. */

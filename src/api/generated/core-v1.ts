@@ -962,6 +962,13 @@ export interface PersistentVolumeClaimCondition {
   readonly type: string;
 }
 
+export interface PersistentVolumeClaimList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<PersistentVolumeClaim>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
 export interface PersistentVolumeClaimSpec {
   readonly accessModes?: ReadonlyArray<string> | undefined;
   readonly dataSource?: TypedLocalObjectReference | undefined;
@@ -993,6 +1000,13 @@ export interface PersistentVolumeClaimTemplate {
 export interface PersistentVolumeClaimVolumeSource {
   readonly claimName: string;
   readonly readOnly?: boolean | undefined;
+}
+
+export interface PersistentVolumeList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<PersistentVolume>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
 }
 
 export interface PersistentVolumeSpec {

@@ -6,14 +6,13 @@ import type {
   Pod,
   ProjectedVolumeSource,
   ServiceAccountTokenProjection,
-  VolumeProjection,
 } from '../generated/core-v1.ts';
-import { type FieldErrors, forbidden, invalid, oneOf, required } from './field-error.ts';
+import { type FieldErrors, forbidden, invalid, required } from './field-error.ts';
 import { validateFieldRef, validateResourceFieldRef } from './validate-field-ref.ts';
 import { fileMode, projectedPath } from './validate-paths.ts';
+import { validatePodCertificate, validateTrustBundle } from './validate-trust.ts';
 
 const FIELD_PATHS = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'];
-const KEY_TYPES = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 
 export function* validateKeyToPath(path: string, item: KeyToPath): FieldErrors {
   if (item.key === '') yield required(`${path}.key`);
@@ -54,7 +53,10 @@ export function* validateProjected(path: string, { defaultMode, sources = [] }: 
     if (source.serviceAccountToken) {
       yield* validateToken(`${at}.serviceAccountToken`, source.serviceAccountToken, path);
     }
-    yield* validateTrust(at, source);
+    const take = (file: string): FieldErrors => takePath(path, file, file, taken);
+    const { clusterTrustBundle, podCertificate } = source;
+    if (clusterTrustBundle) yield* validateTrustBundle(`${at}.clusterTrustBundle`, clusterTrustBundle, take);
+    if (podCertificate) yield* validatePodCertificate(`${at}.podCertificate`, podCertificate, take);
     if (Object.values(source).filter((part) => part !== undefined).length > 1) {
       yield forbidden(at, 'may not specify more than 1 volume type per source');
     }
@@ -108,26 +110,4 @@ function* validateToken(path: string, token: ServiceAccountTokenProjection, volu
   }
   if (token.path === '') yield required(`${volume}.path`);
   else yield* projectedPath(`${volume}.path`, token.path);
-}
-
-/** Sources that only a cluster can fill; their members are checked as far as a manifest can get them wrong. */
-function* validateTrust(path: string, { clusterTrustBundle: bundle, podCertificate }: VolumeProjection): FieldErrors {
-  if (bundle) {
-    const at = `${path}.clusterTrustBundle`;
-    if (bundle.name !== undefined && bundle.signerName !== undefined) {
-      yield invalid(at, bundle, 'only one of name and signerName may be used');
-    } else if (bundle.name === undefined && bundle.signerName === undefined) {
-      yield required(at, 'either name or signerName must be specified');
-    }
-    if (bundle.path === '') yield required(`${at}.path`);
-    yield* projectedPath(`${at}.path`, bundle.path);
-  }
-  if (podCertificate) {
-    const at = `${path}.podCertificate`;
-    const { credentialBundlePath, keyPath, certificateChainPath, keyType } = podCertificate;
-    yield* oneOf(`${at}.keyType`, keyType, KEY_TYPES);
-    if (!credentialBundlePath && !keyPath && !certificateChainPath) {
-      yield required(at, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
-    }
-  }
 }

@@ -1,5 +1,9 @@
 import { NOT_A_LABEL, NOT_A_SUBDOMAIN, type Rejections, testRejections } from '../testing/validation-errors-of.ts';
 
+const SOURCE = 'spec.volumes[0].projected.sources';
+const NOT_A_LABEL_VALUE =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
 const refused: Rejections = {
   'a volume without a name': {
     change: { volume: { name: '' } },
@@ -197,6 +201,86 @@ const refused: Rejections = {
     says: [
       'spec.volumes[0].projected.sources[0].clusterTrustBundle: Required value: either name or signerName must be specified',
       'spec.volumes[0].projected.sources[0].clusterTrustBundle.path: Required value',
+    ],
+  },
+  'trust bundles that cannot be': {
+    change: {
+      volume: {
+        projected: {
+          sources: [
+            { clusterTrustBundle: { name: 'corp', labelSelector: {}, path: 'a' } },
+            { clusterTrustBundle: { name: 'example.com:pods:_x', path: 'a' } },
+            { clusterTrustBundle: { name: '', signerName: '', path: 'b' } },
+            {
+              clusterTrustBundle: {
+                signerName: 'local',
+                path: '..c',
+                labelSelector: {
+                  matchExpressions: [
+                    { key: 'a', operator: 'In' },
+                    { key: 'b', operator: 'Exists', values: ['x'] },
+                    { key: 'c', operator: 'Near', values: ['-'] },
+                  ],
+                },
+              },
+            },
+          ],
+        },
+      },
+    },
+    says: [
+      `${SOURCE}[0].clusterTrustBundle.labelSelector: Invalid value: {}: labelSelector must be unset if name is specified`,
+      `${SOURCE}[1].clusterTrustBundle.name: Invalid value: "example.com:pods:_x": not a valid clustertrustbundlename: ${NOT_A_SUBDOMAIN}`,
+      'spec.volumes[0].projected: Invalid value: "a": conflicting duplicate paths',
+      `${SOURCE}[2].clusterTrustBundle: Invalid value: {"name":"","signerName":"","path":"b"}: only one of name and signerName may be used`,
+      `${SOURCE}[3].clusterTrustBundle.signerName: Invalid value: "local": must be a fully qualified domain and path of the form 'example.com/signer-name'`,
+      `${SOURCE}[3].clusterTrustBundle.labelSelector.matchExpressions[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,
+      `${SOURCE}[3].clusterTrustBundle.labelSelector.matchExpressions[1].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist'`,
+      `${SOURCE}[3].clusterTrustBundle.labelSelector.matchExpressions[2].operator: Invalid value: "Near": not a valid selector operator`,
+      `${SOURCE}[3].clusterTrustBundle.labelSelector.matchExpressions[2].values[0]: Invalid value: "-": ${NOT_A_LABEL_VALUE}`,
+      `${SOURCE}[3].clusterTrustBundle.path: Invalid value: "..c": must not start with '..'`,
+    ],
+  },
+  'certificates that cannot be': {
+    change: {
+      volume: {
+        projected: {
+          sources: [
+            { podCertificate: { signerName: '', keyType: 'DSA', maxExpirationSeconds: 60 } },
+            {
+              podCertificate: {
+                signerName: 'localhost/x',
+                keyType: 'ED25519',
+                maxExpirationSeconds: 10_000_000,
+                userAnnotations: { plain: 'x' },
+                keyPath: '/key',
+                certificateChainPath: '/key',
+              },
+            },
+            {
+              podCertificate: {
+                signerName: 'kubernetes.io/x',
+                keyType: 'ED25519',
+                maxExpirationSeconds: 86_401,
+                keyPath: 'key',
+              },
+            },
+          ],
+        },
+      },
+    },
+    says: [
+      `${SOURCE}[0].podCertificate.signerName: Required value`,
+      `${SOURCE}[0].podCertificate.keyType: Unsupported value: "DSA": supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"`,
+      `${SOURCE}[0].podCertificate.maxExpirationSeconds: Invalid value: 60: if provided, maxExpirationSeconds must be >= 3600`,
+      `${SOURCE}[0].podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath`,
+      `${SOURCE}[1].podCertificate.signerName: Invalid value: "localhost": should be a domain with at least two segments separated by dots`,
+      `${SOURCE}[1].podCertificate.userAnnotations: Invalid value: "plain": must be a domain-prefixed key (such as "acme.io/foo")`,
+      `${SOURCE}[1].podCertificate.maxExpirationSeconds: Invalid value: 10000000: if provided, maxExpirationSeconds must be <= 7862400`,
+      `${SOURCE}[1].podCertificate.keyPath: Invalid value: "/key": must be a relative path`,
+      `${SOURCE}[1].podCertificate.certificateChainPath: Invalid value: "/key": must be a relative path`,
+      'spec.volumes[0].projected: Invalid value: "/key": conflicting duplicate paths',
+      `${SOURCE}[2].podCertificate.maxExpirationSeconds: Invalid value: 86401: if provided, maxExpirationSeconds must be <= 86400`,
     ],
   },
   'a driver without a name': {

@@ -13,7 +13,7 @@ import {
   requiredOneOf,
   tooLong,
 } from './field-error.ts';
-import { validateAnnotations, validateLabels } from './validate-metadata.ts';
+import { validateClaimTemplate } from './validate-claim.ts';
 import type { Volumes } from './validate-mounts.ts';
 import { fileMode, noBacksteps } from './validate-paths.ts';
 import { validateDownwardFile, validateKeyToPath, validateProjected } from './validate-projected.ts';
@@ -86,6 +86,12 @@ export function* validateVolumes({ metadata, spec }: Pod): Generator<ReturnType<
   return good;
 }
 
+/** The source of a volume alone. */
+export function* validateVolumeSource(source: Source, path: string, volume: Volume): FieldErrors {
+  const check = CHECKS.find(([name]) => name === source)?.[1];
+  if (check) yield* check(path, volume);
+}
+
 function* validateVolume(path: string, volume: Volume, podName: string): FieldErrors {
   const [first, ...others] = CHECKS.filter(([source]) => volume[source] !== undefined);
   if (!first) yield required(path, 'must specify a volume type');
@@ -150,7 +156,7 @@ function* checkCsi(path: string, { csi }: Volume): FieldErrors {
   else if (secret?.name) yield* invalidFor(`${path}.name`, secret.name, dnsSubdomainErrors(secret.name));
 }
 
-function* validateCsiDriver(path: string, { driver }: CSIVolumeSource): FieldErrors {
+export function* validateCsiDriver(path: string, { driver }: Pick<CSIVolumeSource, 'driver'>): FieldErrors {
   if (driver === '') return yield required(path);
   if (driver.length > 63) yield tooLong(path, 63);
   yield* invalidFor(path, driver, dnsSubdomainErrors(driver.toLowerCase()));
@@ -159,11 +165,7 @@ function* validateCsiDriver(path: string, { driver }: CSIVolumeSource): FieldErr
 function* checkEphemeral(path: string, { ephemeral }: Volume): FieldErrors {
   const template = ephemeral?.volumeClaimTemplate;
   if (!template) return yield required(`${path}.volumeClaimTemplate`);
-  yield* validateAnnotations(`${path}.volumeClaimTemplate.metadata.annotations`, template.metadata?.annotations);
-  yield* validateLabels(`${path}.volumeClaimTemplate.metadata.labels`, template.metadata?.labels);
-  if ((template.spec.accessModes ?? []).length === 0) {
-    yield required(`${path}.volumeClaimTemplate.spec.accessModes`, 'at least 1 access mode is required');
-  }
+  yield* validateClaimTemplate(`${path}.volumeClaimTemplate`, template);
 }
 
 function* checkImage(path: string, { image }: Volume): FieldErrors {

@@ -68,6 +68,10 @@ const diagnostics: Record<string, { set: GateSettings; expected: string[] }> = {
       'warning featureGates["SchedulerAsyncAPICalls"]: feature gate SchedulerAsyncAPICalls has no meaning in Nodelet and is ignored',
     ],
   },
+  'does not warn of a gate of another component that a gate of the node needs': {
+    set: { ClusterTrustBundle: true, ClusterTrustBundleProjection: true },
+    expected: [],
+  },
   'refuses a gate without what it needs': {
     set: { GracefulNodeShutdown: false, WindowsGracefulNodeShutdown: false },
     expected: [

@@ -21,7 +21,7 @@ export function resolveFeatureGates(settings: GateSettings): ResolvedGates {
   const taken: Record<string, boolean> = {};
   for (const [name, value] of Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const spec = FEATURE_GATES.get(name);
-    const diagnostic = gateDiagnostic(name, value, spec);
+    const diagnostic = gateDiagnostic(name, settings, spec);
     if (diagnostic) diagnostics.push(diagnostic);
     if (spec && diagnostic?.severity !== 'error') taken[name] = value;
   }
@@ -34,6 +34,12 @@ export function resolveFeatureGates(settings: GateSettings): ResolvedGates {
     );
   }
   return { gates, diagnostics: diagnostics };
+}
+
+/** Whether the settings turn on a gate of another component that a gate of the node depends on. */
+function isNeeded(name: string, settings: GateSettings): boolean {
+  if (!settings[name]) return false;
+  return [...FEATURE_GATES].some(([gate, { node, needs }]) => node && needs.includes(name) && isGateOn(settings, gate));
 }
 
 /** The gates that a map of them sets. */
@@ -52,7 +58,12 @@ export function isGateOn(settings: GateSettings, name: string): boolean {
   return settings[name] ?? (all === undefined ? undefined : settings[all]) ?? spec.default;
 }
 
-function gateDiagnostic(name: string, value: boolean, spec: FeatureGateSpec | undefined): ConfigDiagnostic | undefined {
+function gateDiagnostic(
+  name: string,
+  settings: GateSettings,
+  spec: FeatureGateSpec | undefined,
+): ConfigDiagnostic | undefined {
+  const value = settings[name] ?? false;
   if (!spec) return gateError(name, `unrecognized feature gate: ${name}${didYouMean(name, FEATURE_GATES.keys())}`);
   if (spec.locked && value !== spec.default) {
     return gateError(name, `cannot set feature gate ${name} to ${value}, feature is locked to ${spec.default}`);
@@ -61,7 +72,9 @@ function gateDiagnostic(name: string, value: boolean, spec: FeatureGateSpec | un
     const stage = spec.stage === 'GA' ? 'GA' : 'deprecated';
     return gateWarning(name, `setting ${stage} feature gate ${name}=${value}; it will be removed in a future release`);
   }
-  return spec.node ? undefined : gateWarning(name, `feature gate ${name} has no meaning in Nodelet and is ignored`);
+  return spec.node || isNeeded(name, settings)
+    ? undefined
+    : gateWarning(name, `feature gate ${name} has no meaning in Nodelet and is ignored`);
 }
 
 function gateError(name: string, message: string): ConfigDiagnostic {

@@ -4,6 +4,7 @@ import { FEATURE_GATES } from './generated/feature-gates.ts';
 
 /** The feature gates that have an effect. Supporting another one means adding it here. */
 export const HONOURED_GATES = [
+  'ClusterTrustBundleProjection',
   'ContainerStopSignals',
   'CustomCPUCFSQuotaPeriod',
   'EnvFiles',
@@ -14,6 +15,7 @@ export const HONOURED_GATES = [
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
   'MemoryQoS',
+  'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
 ] as const;

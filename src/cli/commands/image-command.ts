@@ -11,6 +11,7 @@ import type { CommandContext } from './command-context.ts';
 import { preparePull, pullOne } from './image-pull.ts';
 import { archiveWriter } from './image-save.ts';
 import { requireRootOnLinux } from './require-root.ts';
+import { untilInterrupted } from './until-interrupted.ts';
 
 /** An operation on the images, through a runtime or directly; returns an exit code. */
 type Work = (images: ImageOperations, signal: AbortSignal) => Promise<number>;
@@ -126,29 +127,4 @@ async function oneByOne(
 
 function interruptedText(verb: ImageOptions['verb']): string {
   return verb === 'pull' ? 'interrupted; layers that are whole stay for the next try' : 'interrupted';
-}
-
-/**
- * Ctrl-C aborts the work and waits for its cleanup; a second Ctrl-C does not wait. Rejects with a `CommandError` with
- * `message` in both cases.
- */
-async function untilInterrupted<T>(
-  { onInterrupt }: Pick<CommandContext, 'onInterrupt'>,
-  message: string,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const asked = new AbortController();
-  const second = Promise.withResolvers<never>();
-  const unsubscribe = onInterrupt(() => {
-    if (asked.signal.aborted) second.reject(asked.signal.reason);
-    asked.abort(new CommandError(message));
-  });
-  try {
-    return await Promise.race([work(asked.signal), second.promise]);
-  } catch (error) {
-    asked.signal.throwIfAborted();
-    throw error;
-  } finally {
-    unsubscribe();
-  }
 }

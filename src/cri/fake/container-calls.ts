@@ -5,7 +5,9 @@ import {
   type ContainerFilter,
   LinuxContainerConfig,
   LinuxContainerResources,
+  type Mount,
 } from '../generated/runtime-v1.ts';
+import { IMAGE_VOLUME_MOUNT_FAILED } from '../image-volume-error.ts';
 import type { RuntimeService } from '../services.ts';
 import { failToStart, kill, startProcess, terminate, waitForExit } from './container-lifecycle.ts';
 import type { FakeWorld } from './fake-world.ts';
@@ -105,6 +107,7 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
   const reference = config.image?.image ?? '';
   const image = findImage(world, reference);
   if (!image) throw new CriError('NotFound', `failed to resolve image ${JSON.stringify(reference)}: not found`);
+  for (const mount of config.mounts) checkImageMount(world, mount);
 
   const { logDirectory } = sandbox.config;
   const container: FakeContainer = {
@@ -120,6 +123,19 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
   world.onEffect({ kind: 'created', container });
   world.publishEvent(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandboxId);
   return container;
+}
+
+/** The rules of containerd 2 for a mount of an image. */
+function checkImageMount(world: FakeWorld, { image, hostPath, readonly }: Mount): void {
+  if (!image) return;
+  if (hostPath !== '') throw imageMountError('Unknown', 'hostpath must be empty while mount image');
+  if (!readonly) throw imageMountError('Unknown', 'readonly must be true while mount image');
+  if (findImage(world, image.image)) return;
+  throw imageMountError('NotFound', `failed to resolve image ${JSON.stringify(image.image)}: not found`);
+}
+
+function imageMountError(code: 'Unknown' | 'NotFound', text: string): CriError {
+  return new CriError(code, `failed to mount image volume: ${IMAGE_VOLUME_MOUNT_FAILED}: ${text}`);
 }
 
 /** A sandbox has one container of a name and attempt at a time. */

@@ -39,6 +39,7 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
 const DEFAULT_USAGE: FileSystemUsage = {
   capacityBytes: 100 * 2 ** 30,
   availableBytes: 50 * 2 ** 30,
+  usedBytes: 50 * 2 ** 30,
   inodes: 6_000_000,
   inodesFree: 5_000_000,
 };
@@ -231,9 +232,10 @@ export class MemoryFileSystem implements FileSystem {
     );
   }
 
-  /** Sets the result of `usage` for the filesystem of `path`. */
-  setUsage(path: string, usage: FileSystemUsage): void {
-    this.#usage.set(this.#files.find(path, true).inode.device, usage);
+  /** Sets the result of `usage` for the filesystem of `path`. Without `usedBytes`, nothing is reserved for root. */
+  setUsage(path: string, usage: Omit<FileSystemUsage, 'usedBytes'> & Partial<FileSystemUsage>): void {
+    const usedBytes = usage.capacityBytes - usage.availableBytes;
+    this.#usage.set(this.#files.find(path, true).inode.device, { usedBytes, ...usage });
   }
 
   /** Creates a socket file and returns its inode. Throws an `Errno` when the path exists. */

@@ -43,7 +43,7 @@ test('usage is set per filesystem', async () => {
   const { fs, mounts } = createMemoryHost();
   await fs.makeDirectory('/m');
   await mounts.mount({ source: 'tmpfs', target: '/m', type: 'tmpfs' });
-  const small = { capacityBytes: 1000, availableBytes: 10, inodes: 5, inodesFree: 1 };
+  const small = { capacityBytes: 1000, availableBytes: 10, usedBytes: 900, inodes: 5, inodesFree: 1 };
   fs.setUsage('/m', small);
   assert.deepEqual(await fs.usage('/m'), small);
   assert.ok((await fs.usage('/')).availableBytes > 10);

@@ -124,7 +124,8 @@ export class MemoryMounts implements Mounts {
       const from = this.#tree.locate(source, true);
       if (from.inode === undefined) throw new Errno('ENOENT');
       if ((from.inode.kind === 'directory') !== (located.inode.kind === 'directory')) throw new Errno('ENOTDIR');
-      const entry = { source: from.mount.entry.source, target: located.path, type: from.mount.entry.type, readOnly };
+      const { source: device, type: itsType, readOnly: isReadOnly } = from.mount.entry;
+      const entry = { source: device, target: located.path, type: itsType, readOnly: readOnly || isReadOnly };
       this.#tree.addMount(entry, from.inode, located.mount, from);
     } else if (type !== undefined) {
       if (located.inode.kind !== 'directory') throw new Errno('ENOTDIR');

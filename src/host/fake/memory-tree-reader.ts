@@ -25,11 +25,14 @@ export function treeUsageOf(root: Inode | undefined): TreeUsage {
 }
 
 /** In any order. */
-export function setGroup(root: Inode | undefined, { gid, fileMode, folderMode }: GroupAccess): void {
+export function setGroup(root: Inode | undefined, { gid, fileMode, folderMode, onProgress }: GroupAccess): void {
+  let files = 0;
   for (const { inode } of root ? walk('', root) : []) {
     inode.gid = gid;
     if (inode.kind !== 'symlink') inode.mode |= inode.kind === 'directory' ? folderMode : fileMode;
+    files++;
   }
+  onProgress?.(files);
 }
 
 /** Not recursive: a tree may be deeper than the stack. */

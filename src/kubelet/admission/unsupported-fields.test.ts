@@ -83,6 +83,22 @@ const supported: Record<string, PodChanges> = {
   },
   'ephemeral containers': { spec: { ephemeralContainers: [{ name: 'debug', targetContainerName: 'web' }] } },
   'every restart rule': { container: { restartPolicyRules: [{ action: 'RestartAllContainers' }] } },
+  'block devices': { container: { volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] } },
+  'every projected source': {
+    spec: {
+      volumes: [
+        {
+          name: 'v',
+          projected: {
+            sources: [
+              { clusterTrustBundle: { name: 'corp', path: 'ca' } },
+              { podCertificate: { keyType: 'ED25519', signerName: 'example.com/s', keyPath: 'key' } },
+            ],
+          },
+        },
+      ],
+    },
+  },
   'every kind of probe': { container: { livenessProbe: { grpc: { port: 1 } } } },
 };
 
@@ -100,28 +116,9 @@ const unsupported: Record<string, PodChanges> = {
   },
   'spec.resourceClaims': { spec: { resourceClaims: [{ name: 'c' }] } },
   'spec.securityContext.windowsOptions': { spec: { securityContext: { windowsOptions: {} } } },
-  'spec.volumes[0].projected.sources[0].clusterTrustBundle': {
-    spec: { volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca' } }] } }] },
-  },
-  'spec.volumes[0].projected.sources[1].podCertificate': {
-    spec: {
-      volumes: [
-        {
-          name: 'v',
-          projected: {
-            sources: [
-              { serviceAccountToken: { path: 'token' } },
-              { podCertificate: { keyType: 'ED25519', signerName: 'example.com/s' } },
-            ],
-          },
-        },
-      ],
-    },
-  },
   [`${container}.resources.limits["example.com/gpu"]`]: {
     container: { resources: { limits: { 'example.com/gpu': 1 } } },
   },
-  [`${container}.volumeDevices`]: { container: { volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] } },
 };
 
 for (const [path, changes] of Object.entries(unsupported)) {

@@ -16,13 +16,18 @@ export class RequestSyntaxError extends Error {
 export function certificateRequest(subject: CertificateSubject, key: SigningKey): string {
   const names = alternativeNames(subject);
   const wanted = derSequence(derObjectId(EXTENSION_REQUEST), derSet(derSequence(...names)));
-  const content = derSequence(
-    derInteger(Uint8Array.of(0)),
-    distinguishedName(subject),
-    key.publicKey,
-    derContext(0, ...(names.length > 0 ? [wanted] : [])),
-  );
-  return pemText({ label: LABEL, der: signed(content, key) });
+  const attributes = names.length > 0 ? [wanted] : [];
+  return pemText({ label: LABEL, der: signedRequest(distinguishedName(subject), attributes, key) });
+}
+
+/** A certificate request in DER that has only a public key, and proves that its private key exists. */
+export function stubCertificateRequest(key: SigningKey): Uint8Array {
+  return signedRequest(derSequence(), [], key);
+}
+
+function signedRequest(subject: Uint8Array, attributes: readonly Uint8Array[], key: SigningKey): Uint8Array {
+  const content = derSequence(derInteger(Uint8Array.of(0)), subject, key.publicKey, derContext(0, ...attributes));
+  return signed(content, key);
 }
 
 export interface CertificateRequestParts {

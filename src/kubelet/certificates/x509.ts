@@ -16,7 +16,7 @@ import {
 import { ipBytes } from '../../base/ip-address.ts';
 import { pemText } from '../../base/pem.ts';
 import { formatTime } from '../../base/rfc3339.ts';
-import type { KeyKind, SigningKey } from '../../host/signing-keys.ts';
+import type { SignatureAlgorithm, SigningKey } from '../../host/signing-keys.ts';
 import type { CertificateSubject } from './certificate-subject.ts';
 
 const OID = {
@@ -31,17 +31,19 @@ const OID = {
   serverAuth: '1.3.6.1.5.5.7.3.1',
 } as const;
 
-const ALGORITHMS: Readonly<Record<KeyKind, Uint8Array>> = {
-  ec: derSequence(derObjectId('1.2.840.10045.4.3.2')),
-  rsa: derSequence(derObjectId('1.2.840.113549.1.1.11'), Uint8Array.of(5, 0)),
-  ed25519: derSequence(derObjectId('1.3.101.112')),
+const ALGORITHMS: Readonly<Record<SignatureAlgorithm, Uint8Array>> = {
+  'ecdsa-with-SHA256': derSequence(derObjectId('1.2.840.10045.4.3.2')),
+  'ecdsa-with-SHA384': derSequence(derObjectId('1.2.840.10045.4.3.3')),
+  'ecdsa-with-SHA512': derSequence(derObjectId('1.2.840.10045.4.3.4')),
+  sha256WithRSAEncryption: derSequence(derObjectId('1.2.840.113549.1.1.11'), Uint8Array.of(5, 0)),
+  Ed25519: derSequence(derObjectId('1.3.101.112')),
 };
 const VERSION_3 = derContext(0, derInteger(Uint8Array.of(2)));
 const KEY_ID_BYTES = 20;
 
 /** A signed structure: content, algorithm and signature. */
 export function signed(content: Uint8Array, key: SigningKey): Uint8Array {
-  return derSequence(content, ALGORITHMS[key.kind], derBits(key.sign(content)));
+  return derSequence(content, ALGORITHMS[key.algorithm], derBits(key.sign(content)));
 }
 
 export interface CertificateContent {
@@ -65,7 +67,7 @@ export function issueCertificate(content: CertificateContent, issuerKey: Signing
   const body = derSequence(
     VERSION_3,
     derInteger(serial),
-    ALGORITHMS[issuerKey.kind],
+    ALGORITHMS[issuerKey.algorithm],
     issuer,
     derSequence(from ?? new Uint8Array(), until ?? new Uint8Array()),
     subject,

@@ -1,6 +1,6 @@
-import { Buffer } from 'node:buffer';
 import type { Event, ObjectReference } from '../../api/generated/core-v1.ts';
 import { dnsSubdomainErrors } from '../../base/name-syntax.ts';
+import { randomUid } from '../../base/random-uid.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import type { Random } from '../../host/random.ts';
 
@@ -78,12 +78,4 @@ export class EventFactory {
     const name = `${objectName}.${this.#lastNs.toString(16)}`;
     return dnsSubdomainErrors(name).length === 0 ? name : randomUid(this.#deps.random);
   }
-}
-
-/** A version 4 UUID (RFC 9562). */
-function randomUid(random: Random): string {
-  const bytes = Buffer.from(random.bytes(16));
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

@@ -3,6 +3,7 @@ import { podFullName } from '../../api/pod-names.ts';
 import type { PodEvent, PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
+import type { ErrorCause } from '../pod/pod-cause.ts';
 import type { SourceError } from '../sources/pod-source.ts';
 import type { StatusStore } from '../status/status-store.ts';
 import type { PodWorker } from '../workers/pod-worker.ts';
@@ -17,6 +18,8 @@ export interface AgentReportsDeps {
   readonly statuses: StatusStore;
   readonly timeline: Timeline;
   readonly events: PodEvents;
+  /** What the running step of a pod waits for. */
+  readonly pending: (uid: string) => readonly ErrorCause[];
   /** Rejected pods, by UID. */
   readonly rejected: () => ReadonlyMap<string, Pod>;
 }
@@ -76,8 +79,14 @@ export class AgentReports {
 
   #workerReport(worker: PodWorker): PodReport {
     const { pod, state, progress } = worker;
+    const pending = this.#parts.pending(pod.metadata.uid);
     const waitsFor = state.phase === 'waiting' ? this.#olderPod(worker) : undefined;
-    return { ...this.#report(pod, state.phase), progress, ...(waitsFor && { waitsFor }) };
+    return {
+      ...this.#report(pod, state.phase),
+      progress,
+      ...(waitsFor && { waitsFor }),
+      ...(pending.length > 0 && { pending }),
+    };
   }
 
   /** The first worker of a name holds it; workers are kept in the order of arrival. */

@@ -2,6 +2,8 @@ import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import type { PodEvent } from '../events/pod-events.ts';
 import type { Step } from '../events/timeline.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
+import type { ErrorCause } from '../pod/pod-cause.ts';
+import type { CertificateCount } from '../pod-certificates/pod-certificates.ts';
 import type { WorkerProgress } from '../workers/worker-progress.ts';
 
 /** State of a pod worker. */
@@ -14,6 +16,8 @@ export interface PodReport {
   readonly observed: ObservedPod | undefined;
   readonly worker: WorkerPhase;
   readonly steps: readonly Step[];
+  /** Why its running step is not done yet. Absent: unknown. */
+  readonly pending?: readonly ErrorCause[];
   /** Oldest first, bounded. */
   readonly events: readonly PodEvent[];
   /** Absent for a rejected pod: it has no worker. */
@@ -49,6 +53,8 @@ export interface AgentView {
   /** Desired pods that `stopPod` has ended. */
   manuallyStopped(): readonly Pod[];
   manifests(): readonly ManifestReport[];
+  /** The certificates of pods that the agent requests and renews. */
+  podCertificates(): readonly CertificateCount[];
   /** Errors of the node as a whole. */
   nodeErrors(): Promise<readonly string[]>;
   /** Disks of the agent without free space, a sentence each. */

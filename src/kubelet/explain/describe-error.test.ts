@@ -22,6 +22,14 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
     { kind: 'objectNotSynced', object: 'configmap' },
     { text: 'needs a ConfigMap, and the API server has not answered yet' },
   ],
+  [
+    { kind: 'claimNotReady', claim: 'c', error: 'PVC is not bound' },
+    { text: 'needs PersistentVolumeClaim "c", which is not ready: PVC is not bound' },
+  ],
+  [
+    { kind: 'volumeNotAttached', persistentVolume: 'pv-1', isReported: false },
+    { text: 'waits until the API server has pv-1 in the volumesInUse of the node' },
+  ],
   [{ kind: 'servicesNotSynced' }, { text: 'needs the variables of services, and the API server has not answered yet' }],
   [
     { kind: 'envFileInvalid' },
@@ -43,10 +51,70 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
     },
   ],
   [
+    { kind: 'volumeOfOtherNode' },
+    { text: 'is bound to a PersistentVolume of another node', help: 'Its node affinity excludes this node.' },
+  ],
+  [
+    { kind: 'programMissing', program: 'mount.nfs' },
+    { text: 'needs the program mount.nfs, which is not installed on this machine' },
+  ],
+  [
+    { kind: 'volumeFailed', volume: 'data', cause: { kind: 'serverNotResponding', source: 'files:/export' } },
+    { text: 'needs volume "data", which is mounted from files:/export, which does not answer' },
+  ],
+  [
     { kind: 'subPathFailed', volume: 'data' },
     {
       text: 'cannot have its subPath of volume "data"',
       help: 'Its path has a file or a link out of the volume in it, or cannot be written.',
+    },
+  ],
+  [{ kind: 'trustBundleNotFound', name: 'corp' }, { text: 'needs ClusterTrustBundle "corp", which does not exist' }],
+  [
+    { kind: 'trustBundlesNotFound', signer: 'a/b' },
+    { text: 'needs a ClusterTrustBundle of signer "a/b", and none has the labels it selects' },
+  ],
+  [{ kind: 'trustBundlesNotSynced' }, { text: 'needs a ClusterTrustBundle, and the API server has not answered yet' }],
+  [
+    { kind: 'trustBundlesUnavailable', why: 'gateOff' },
+    {
+      text: 'needs a ClusterTrustBundle',
+      help: 'The feature gate ClusterTrustBundleProjection of this node is off.',
+    },
+  ],
+  [
+    { kind: 'trustBundlesUnavailable', why: 'notServed' },
+    {
+      text: 'needs a ClusterTrustBundle',
+      help: 'The API server does not serve ClusterTrustBundles of certificates.k8s.io/v1beta1.',
+    },
+  ],
+  [
+    { kind: 'podCertificatesUnavailable', why: 'standalone' },
+    { text: 'needs a certificate of a signer', help: 'This node has no API server, which provides it.' },
+  ],
+  [
+    { kind: 'podCertificateNotIssued', signer: 'a/b', request: 'default/req-x' },
+    {
+      text: 'needs a certificate of signer "a/b", which has not issued it yet',
+      help: 'The signer has to answer PodCertificateRequest default/req-x.',
+    },
+  ],
+  [
+    { kind: 'podCertificateNotIssued', signer: 'a/b' },
+    { text: 'needs a certificate of signer "a/b", which is being requested' },
+  ],
+  [
+    { kind: 'podCertificateNotIssued', signer: 'a/b', error: 'while fetching service account: forbidden' },
+    {
+      text: 'needs a certificate of signer "a/b", which cannot be requested: while fetching service account: forbidden',
+    },
+  ],
+  [
+    { kind: 'podCertificateRefused', signer: 'a/b', outcome: 'denied', reason: 'Policy', message: 'not this pod' },
+    {
+      text: 'needs a certificate of signer "a/b", which has denied it (Policy): not this pod',
+      help: 'It is not requested again for this pod; a new pod requests a new one.',
     },
   ],
 ];

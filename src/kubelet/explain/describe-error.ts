@@ -1,4 +1,5 @@
 import type { ErrorCause } from '../pod/pod-cause.ts';
+import { describeSourceError, isSourceCause } from './describe-source-error.ts';
 import { missingHandler, missingSeccompProfile } from './error-texts.ts';
 
 const OBJECT_KINDS = { configmap: 'ConfigMap', secret: 'Secret' } as const;
@@ -19,6 +20,7 @@ export interface SummarizedError extends ErrorDescription {
  * Returns `undefined` for errors whose own text is plain enough.
  */
 export function describeConfigError(cause: ErrorCause | undefined, error: string): ErrorDescription | undefined {
+  if (isSourceCause(cause)) return describeSourceError(cause);
   switch (cause?.kind) {
     case 'objectNotFound':
       return { text: `needs ${OBJECT_KINDS[cause.object]} "${cause.name}", which does not exist` };
@@ -30,6 +32,25 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
     }
     case 'claimNotReady':
       return { text: `needs PersistentVolumeClaim "${cause.claim}", which is not ready: ${cause.error}` };
+    case 'csiDriverNotRegistered': {
+      const help =
+        'A CSI driver registers through a socket in plugins_registry; its node plugin has to run on this node.';
+      return { text: `needs the CSI driver "${cause.driver}", which is not registered on this node`, help };
+    }
+    case 'volumeNotAttached': {
+      const { persistentVolume: name, isReported } = cause;
+      return isReported
+        ? { text: `waits until the attach-detach controller attaches ${name}` }
+        : { text: `waits until the API server has ${name} in the volumesInUse of the node` };
+    }
+    case 'volumeOfOtherNode':
+    case 'programMissing':
+    case 'serverNotResponding':
+      return describeStorageError(cause);
+    case 'volumeFailed': {
+      const known = describeConfigError(cause.cause, error);
+      return known && { ...known, text: `needs volume "${cause.volume}", which ${known.text}` };
+    }
     case 'servicesNotSynced':
       return { text: 'needs the variables of services, and the API server has not answered yet' };
     case 'envFileInvalid':
@@ -46,6 +67,18 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
       return profile === undefined ? undefined : { text: `needs the seccomp profile ${profile}, which does not exist` };
     }
   }
+}
+
+type StorageCause = Extract<ErrorCause, { kind: 'volumeOfOtherNode' | 'programMissing' | 'serverNotResponding' }>;
+
+function describeStorageError(cause: StorageCause): ErrorDescription {
+  if (cause.kind === 'volumeOfOtherNode') {
+    return { text: 'is bound to a PersistentVolume of another node', help: 'Its node affinity excludes this node.' };
+  }
+  if (cause.kind === 'programMissing') {
+    return { text: `needs the program ${cause.program}, which is not installed on this machine` };
+  }
+  return { text: `is mounted from ${cause.source}, which does not answer` };
 }
 
 /** Describes a container with `runAsNonRoot` that is root, or may be. */

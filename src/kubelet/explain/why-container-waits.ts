@@ -97,7 +97,7 @@ function unavailablePullSecrets({ report }: ExplainedContainer, reason: string):
 
 function describeWaiting(container: ExplainedContainer, reason: string, message: string): SummarizedError {
   const { title, spec } = container;
-  const image = quoted(spec.image ?? '');
+  const image = quoted(imageVolumeOf(container) ?? spec.image ?? '');
   switch (reason) {
     case 'ErrImagePull':
     case 'ImagePullBackOff':
@@ -131,6 +131,12 @@ function describeWaiting(container: ExplainedContainer, reason: string, message:
     default:
       return { summary: `${title} waits`, text: `${title} waits (${reason}): ${unwrapError(message)}` };
   }
+}
+
+/** The image of the volume that the container waits for; `undefined` if it waits for its own. */
+function imageVolumeOf({ report, spec }: ExplainedContainer): string | undefined {
+  const cause = report.events.findLast((event) => event.reason === 'Failed' && isEventOf(event, spec.name))?.cause;
+  return cause?.kind === 'imageVolumeFailed' ? cause.image : undefined;
 }
 
 function createErrorCause({ report, spec }: ExplainedContainer): ErrorCause | undefined {

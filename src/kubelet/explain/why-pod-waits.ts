@@ -30,16 +30,17 @@ export function whyPodWaits(report: PodReport, nowMs: number): Finding[] {
   ];
 }
 
-export function runningSteps({ steps, events }: PodReport, nowMs: number): Finding[] {
+export function runningSteps({ steps, events, pending = [] }: PodReport, nowMs: number): Finding[] {
   const running = steps.filter(({ outcome }) => outcome.kind === 'running');
   return running.map((step) => {
     const isPull = events.some(({ reason, atMs }) => reason === 'Pulling' && atMs >= step.startedMs);
     const activity = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepActivity(step);
     const because = stopCause(step, events);
+    const waits = step.name === 'volumes' ? pending.flatMap((cause) => describeVolumeError(cause, '')?.text ?? []) : [];
     return {
       kind: 'step',
-      summary: `it is ${activity}${because}`,
-      sentences: [`It has been ${activity} ${forText(step.startedMs, nowMs)}${because}.`],
+      summary: waits[0] ?? `it is ${activity}${because}`,
+      sentences: [`It has been ${activity} ${forText(step.startedMs, nowMs)}${because}.`, ...waits.map(sentence)],
     };
   });
 }

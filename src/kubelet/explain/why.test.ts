@@ -128,6 +128,33 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'It is tried again in 11 s.',
     ],
   },
+  'volumes wait': {
+    given: {
+      unreadyFor: 8,
+      container: { state: waiting('ContainerCreating') },
+      report: {
+        steps: [step('volumes', undefined, ago(8))],
+        pending: [
+          {
+            kind: 'volumeFailed',
+            volume: 'data',
+            cause: { kind: 'volumeNotAttached', persistentVolume: 'pv-1', isReported: true },
+          },
+          {
+            kind: 'volumeFailed',
+            volume: 'logs',
+            cause: { kind: 'claimNotReady', claim: 'web-logs', error: 'PVC is not bound' },
+          },
+        ],
+      },
+    },
+    says: [
+      'hello is not ready (for 8 s): volume "data" waits until the attach-detach controller attaches pv-1.',
+      'It has been preparing its volumes for 8 s.',
+      'Volume "data" waits until the attach-detach controller attaches pv-1.',
+      'Volume "logs" needs PersistentVolumeClaim "web-logs", which is not ready: PVC is not bound.',
+    ],
+  },
   'a readiness gate is closed': {
     given: {
       unreadyFor: 600,

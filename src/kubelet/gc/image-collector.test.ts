@@ -6,6 +6,8 @@ import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
 import {
   ContainerConfig,
   CreateContainerRequest,
+  type DeepPartial,
+  type Mount,
   PodSandboxConfig,
   RunPodSandboxRequest,
 } from '../../cri/generated/runtime-v1.ts';
@@ -68,11 +70,11 @@ async function setUp({ policy, kept = [], cri = (same) => same }: SetUp = {}) {
       const { images } = await fake.cri.images.listImages({ filter: undefined }, LIFE);
       return images.flatMap(({ repoTags }) => repoTags.map((tag) => tag.replace('docker.io/library/', '')));
     },
-    async use(image: string) {
+    async use(image: string, mounts: DeepPartial<Mount>[] = []) {
       const metadata = { name: 'p', namespace: 'default', uid: `of ${image}`, attempt: 0 };
       const config = PodSandboxConfig.fromPartial({ metadata });
       const { podSandboxId } = await fake.cri.runtime.runPodSandbox(RunPodSandboxRequest.fromPartial({ config }), LIFE);
-      const container = ContainerConfig.fromPartial({ metadata: { name: 'main' }, image: { image } });
+      const container = ContainerConfig.fromPartial({ metadata: { name: 'main' }, image: { image }, mounts });
       const request = CreateContainerRequest.fromPartial({ podSandboxId, config: container, sandboxConfig: config });
       return (await fake.cri.runtime.createContainer(request, LIFE)).containerId;
     },
@@ -105,6 +107,46 @@ test('the least recently used image is removed first', async () => {
   await it.fake.cri.runtime.removeContainer({ containerId: container }, LIFE);
   await it.clock.advance(300_000);
   await it.collect();
+  assert.deepEqual(await it.names(), ['a:1']);
+});
+
+test('the image of a volume stays as long as a container mounts it', async () => {
+  const statuses: string[] = [];
+  const it = await setUp({
+    cri: ({ runtime, images }) => {
+      const containerStatus: Cri['runtime']['containerStatus'] = (request, signal) => {
+        statuses.push(request.containerId);
+        return runtime.containerStatus(request, signal);
+      };
+      return { images, runtime: { ...runtime, containerStatus } };
+    },
+  });
+  for (const name of ['a:1', 'model:1']) it.add(name);
+  const image = (await it.fake.cri.images.listImages({ filter: undefined }, LIFE)).images.at(-1)?.id ?? '';
+  const containerId = await it.use('a:1', [{ containerPath: '/model', image: { image }, readonly: true }]);
+  it.fill(0);
+  await assert.rejects(it.collectLater());
+  assert.deepEqual(await it.names(), ['a:1', 'model:1']);
+  assert.deepEqual(statuses, [containerId], 'its status is read once');
+
+  await it.fake.cri.runtime.removeContainer({ containerId }, LIFE);
+  await assert.rejects(it.collectLater());
+  assert.deepEqual(await it.names(), []);
+});
+
+test('a container that is removed meanwhile mounts no image', async () => {
+  const it = await setUp({
+    cri: ({ runtime, images }) => {
+      const containerStatus = async () => {
+        throw new CriError('NotFound', 'gone');
+      };
+      return { images, runtime: { ...runtime, containerStatus } };
+    },
+  });
+  for (const name of ['a:1', 'b:1']) it.add(name);
+  await it.use('a:1');
+  it.fill(0);
+  await assert.rejects(it.collectLater());
   assert.deepEqual(await it.names(), ['a:1']);
 });
 

@@ -16,6 +16,7 @@ import {
 } from './image-policy.ts';
 import { type ImageRecord, type ImageRecords, unusedImages, updateImageRecords } from './image-records.ts';
 import { imagesInUse } from './images-in-use.ts';
+import { MountedImages } from './mounted-images.ts';
 import type { RecordNodeEvent } from './node-event.ts';
 
 /** kubelet's ImageGCPeriod. */
@@ -37,11 +38,13 @@ export interface ImageCollectorDeps {
 /** Image GC: removes unused images that are too old, and, when the disk is full, the least recently used ones. */
 export class ImageCollector {
   readonly #deps: ImageCollectorDeps;
+  readonly #mounted: MountedImages;
   #records: ImageRecords = new Map();
   #diskError: string | undefined;
 
   constructor(deps: ImageCollectorDeps) {
     this.#deps = deps;
+    this.#mounted = new MountedImages(deps.cri.runtime);
   }
 
   /** Why the disk was still too full after the last collection that could measure it. */
@@ -102,9 +105,10 @@ export class ImageCollector {
   }
 
   async #listUnused(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {
-    const { cri, keptImages: kept } = this.#deps;
+    const { cri, keptImages } = this.#deps;
     const { images } = await cri.images.listImages({ filter: undefined }, signal);
-    const { used, preserved } = await imagesInUse(cri, kept, images, signal);
+    const deps = { cri, keptImages, mounted: this.#mounted };
+    const { used, preserved } = await imagesInUse(images, deps, signal);
     this.#records = updateImageRecords(this.#records, images, used, nowMs);
     return unusedImages(this.#records, used.union(preserved));
   }

@@ -1,8 +1,16 @@
 import { type Image, ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import type { Cri } from '../../cri/services.ts';
+import type { MountedImages } from './mounted-images.ts';
+
+export interface ImagesInUseDeps {
+  readonly cri: Cri;
+  readonly mounted: MountedImages;
+  /** Names of images that are never removed. */
+  readonly keptImages: readonly string[];
+}
 
 export interface ImagesInUse {
-  /** Ids of images of all containers, running or not. */
+  /** Ids of images of all containers and of their image volumes, running or not. */
   readonly used: ReadonlySet<string>;
   /** Ids of images that are needed although no container uses them. */
   readonly preserved: ReadonlySet<string>;
@@ -10,18 +18,22 @@ export interface ImagesInUse {
 
 /** Determines which images must not be removed. */
 export async function imagesInUse(
-  cri: Cri,
-  kept: readonly string[],
   images: readonly Image[],
+  { cri, mounted, keptImages }: ImagesInUseDeps,
   signal: AbortSignal,
 ): Promise<ImagesInUse> {
   const { containers } = await cri.runtime.listContainers({ filter: undefined }, signal);
   // Runtimes report the id in different fields: containerd 1.6 in the container's `image`.
-  const names = new Set(containers.flatMap(({ imageId, image, imageRef }) => [imageId, image?.image ?? '', imageRef]));
+  const own = containers.flatMap(({ imageId, image, imageRef }) => [imageId, image?.image ?? '', imageRef]);
+  const volumes = await mounted.references(
+    containers.map(({ id }) => id),
+    signal,
+  );
+  const names = new Set([...own, ...volumes]);
   const used = images.filter((each) => imageNames(each).some((name) => names.has(name)));
   return {
     used: new Set(used.map(({ id }) => id)),
-    preserved: await resolveImageIds(await preservedNames(cri, kept, signal), cri, signal),
+    preserved: await resolveImageIds(await preservedNames(cri, keptImages, signal), cri, signal),
   };
 }
 

@@ -64,7 +64,7 @@ test('ensureImage() never pulls if the policy is Never', async () => {
     reason: 'ErrImageNeverPull',
     message,
     retryAfterMs: undefined,
-    silent: true,
+    silent: false,
   });
   assert.deepEqual(runtime.events, [`Warning ErrImageNeverPull ${message}`, 'Warning Failed Error: ErrImageNeverPull']);
 });
@@ -78,7 +78,7 @@ test('ensureImage() rejects an invalid name', async () => {
     reason: 'InvalidImageName',
     message,
     retryAfterMs: undefined,
-    silent: true,
+    silent: false,
   });
   assert.deepEqual(runtime.events, [`Warning InspectFailed ${message}`, 'Warning Failed Error: InvalidImageName']);
 });
@@ -90,13 +90,13 @@ test('ensureImage() reports why an image could not be pulled, then backs off', a
     reason: 'ErrImagePull',
     message: 'connection refused',
     retryAfterMs: 10_000,
-    silent: true,
+    silent: false,
   });
   assert.deepEqual(await runtime.ensure('localhost:1/none:2', 'IfNotPresent'), {
     reason: 'ImagePullBackOff',
     message: 'Back-off pulling image "localhost:1/none:2": ErrImagePull: connection refused',
     retryAfterMs: 6200,
-    silent: true,
+    silent: false,
   });
   assert.deepEqual(runtime.events, [
     'Normal Pulling Pulling image "localhost:1/none:2"',
@@ -117,7 +117,7 @@ test('ensureImage() recognizes an unavailable registry by the runtime’s prefix
     reason: 'RegistryUnavailable',
     message: 'image pull failed for b because the registry is unavailable: down for good',
     retryAfterMs: 10_000,
-    silent: true,
+    silent: false,
   });
 });
 
@@ -128,7 +128,7 @@ test('ensureImage() reports an error of the image status', async () => {
     reason: 'ImageInspectError',
     message: 'Failed to inspect image "": rpc error: code = Internal desc = boom',
     retryAfterMs: undefined,
-    silent: true,
+    silent: false,
   });
 });
 
@@ -194,7 +194,7 @@ test('ensureImage() starts no more pulls than the rate allows', async () => {
     reason: 'ErrImagePull',
     message: 'pull QPS exceeded',
     retryAfterMs: 10_000,
-    silent: true,
+    silent: false,
   });
   assert.ok(runtime.events.includes('Warning Failed Failed to pull image "b": pull QPS exceeded'));
 });

@@ -26,8 +26,8 @@ export interface PresentImage {
 }
 
 /**
- * Makes an image available according to the pull policy, and checks that the pod may use it. Rejects with a `PodError`
- * whose events are already recorded; its `retryAfterMs` is the back-off.
+ * Makes an image available according to the pull policy, and checks that the pod may use it. Rejects with a `PodError`;
+ * events about the image are already recorded, its own is not. Its `retryAfterMs` is the back-off.
  */
 export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal: AbortSignal): Promise<PresentImage> {
   const { image, pullPolicy } = request;

@@ -4,7 +4,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ImageStatusResponse, PodSandboxConfig, type PullImageRequest } from '../../cri/generated/runtime-v1.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PodError } from '../pod/pod-error.ts';
+import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { ensureImage } from './ensure-image.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { PullRateLimiter } from './pull-rate.ts';
@@ -65,6 +65,8 @@ test('ensureImage() reports unavailable images as kubelet does', async () => {
       (thrown: unknown) => thrown,
     );
     assert.ok(error instanceof PodError);
+    const event = podErrorEvent(error);
+    record(event.type, event.reason, event.message);
     if (!waiting.has(container.name)) waiting.set(container.name, { reason: error.reason, message: error.message });
   }
 

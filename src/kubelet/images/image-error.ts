@@ -1,7 +1,7 @@
 import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
 
 export interface ImageErrorOptions {
-  /** The reason of an additional event, recorded before the common `Failed` event. */
+  /** The reason of an event about the image. The `Failed` event of the container is recorded by the caller. */
   readonly event?: string;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
@@ -11,7 +11,10 @@ interface Recorder {
   readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
 }
 
-/** Records the events of an error and returns the error. */
+/**
+ * Records the event about the image and returns the error. The event of the error itself is about the container that
+ * needs the image.
+ */
 export function recordImageError(
   { record }: Recorder,
   reason: PodErrorReason,
@@ -19,8 +22,7 @@ export function recordImageError(
   { event, ...options }: ImageErrorOptions,
 ): PodError {
   if (event !== undefined) record('Warning', event, message);
-  record('Warning', 'Failed', `Error: ${reason}`);
-  return new PodError(reason, message, { ...options, silent: true });
+  return new PodError(reason, message, { ...options, eventMessage: `Error: ${reason}` });
 }
 
 const PULL_ERROR_MARKS = [

@@ -5,7 +5,7 @@ import type { VerificationPolicy } from './image-access.ts';
 import type { PullRecords } from './pull-records.ts';
 import type { LoginSource } from './registry-login.ts';
 
-/** The request of one container for its image. */
+/** The request of one container, or one image volume, for its image. */
 export interface ImageRequest {
   readonly pod: Pod;
   /** As in the manifest. */
@@ -15,7 +15,7 @@ export interface ImageRequest {
   /** The logins of the pod's pull secrets. */
   readonly pullSecrets: readonly LoginSource[];
   readonly sandboxConfig: PodSandboxConfig;
-  /** Records events, errors included. */
+  /** Records events about the image. */
   readonly record: (type: 'Normal' | 'Warning', reason: string, message: string, cause?: EventCause) => void;
 }
 

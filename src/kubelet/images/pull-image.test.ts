@@ -39,7 +39,7 @@ test('pullImage() reports the errors of all credentials together, each text once
     reason: 'ErrImagePull',
     message: '[401 Unauthorized for one, 401 Unauthorized for two]',
     retryAfterMs: 10_000,
-    silent: true,
+    silent: false,
   });
   assert.deepEqual(runtime.events, [
     `Normal Pulling Pulling image "${IMAGE}"`,

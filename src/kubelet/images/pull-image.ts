@@ -36,7 +36,7 @@ export interface PulledImage {
   readonly tookMs: number;
 }
 
-/** Pulls an image unless the pod is in back-off. Rejects with a `PodError` whose events are already recorded. */
+/** Pulls an image unless the pod is in back-off. Rejects with a `PodError` whose own event is not recorded yet. */
 export async function pullImage(
   spec: ImageSpec,
   request: ImageRequest,

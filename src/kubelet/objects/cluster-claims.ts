@@ -1,4 +1,4 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { ApiServer } from '../api-client/api-server.ts';
 import type { BoundClaim, PodClaims } from './pod-claims.ts';
@@ -7,13 +7,14 @@ const PROTECTION = 'kubernetes.io/pvc-protection';
 
 /** Claims and persistent volumes at the API server. A node may get those of its pods, but neither list nor watch them. */
 export class ClusterClaims implements PodClaims {
+  readonly wakesPods = false;
   readonly #api: Pick<ApiServer, 'get'>;
 
   constructor(api: Pick<ApiServer, 'get'>) {
     this.#api = api;
   }
 
-  async find(namespace: string, name: string, signal: AbortSignal): Promise<BoundClaim> {
+  async find({ metadata: { namespace } }: Pod, name: string, signal: AbortSignal): Promise<BoundClaim> {
     const claim = await this.#api
       .get({ resource: 'persistentvolumeclaims', namespace, name }, signal)
       .catch((error: unknown) => {

@@ -24,7 +24,7 @@ export interface EnvSourcesDeps {
 export async function fetchEnvSources(
   pod: Pod,
   container: Container,
-  volumes: ReadonlyMap<string, { readonly path: string }>,
+  volumes: ReadonlyMap<string, { readonly path?: string | undefined }>,
   deps: EnvSourcesDeps,
   signal: AbortSignal,
 ): Promise<EnvironmentSources> {
@@ -61,7 +61,7 @@ async function lookUp<T>(asked: Promise<T>, signal: AbortSignal): Promise<Object
 async function readEnvFile(
   pod: Pod,
   ref: FileKeySelector,
-  volumes: ReadonlyMap<string, { readonly path: string }>,
+  volumes: ReadonlyMap<string, { readonly path?: string | undefined }>,
   { fs, log }: EnvSourcesDeps,
 ): Promise<EnvFile> {
   const root = volumes.get(ref.volumeName)?.path;

@@ -67,6 +67,8 @@ function manifestWorld(): ObjectsWorld {
       configMaps: [...all.configmap.values()],
       secrets: [...all.secret.values()],
       runtimeClasses: [],
+      claims: [],
+      volumes: [],
     });
   void publish();
   return {

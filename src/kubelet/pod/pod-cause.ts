@@ -18,6 +18,32 @@ export type KillCause =
 
 type ObjectKind = 'configmap' | 'secret';
 
+/** Why a projected source of the cluster cannot be used on this node at all. */
+export type SourceUnavailable = 'standalone' | 'gateOff' | 'notServed';
+
+/** Why a projected source that only a cluster provides has no content. */
+export type SourceCause =
+  | { readonly kind: 'trustBundleNotFound'; readonly name: string }
+  | { readonly kind: 'trustBundlesNotFound'; readonly signer: string }
+  | { readonly kind: 'trustBundlesNotSynced' }
+  | { readonly kind: 'trustBundlesUnavailable'; readonly why: SourceUnavailable }
+  | {
+      readonly kind: 'podCertificateNotIssued';
+      readonly signer: string;
+      /** The PodCertificateRequest, `default/req-x7x2k`; absent before it is created. */
+      readonly request?: string | undefined;
+      /** Why it could not be created. */
+      readonly error?: string | undefined;
+    }
+  | {
+      readonly kind: 'podCertificateRefused';
+      readonly signer: string;
+      readonly outcome: 'denied' | 'failed';
+      readonly reason: string;
+      readonly message: string;
+    }
+  | { readonly kind: 'podCertificatesUnavailable'; readonly why: Exclude<SourceUnavailable, 'notServed'> };
+
 /** Why work for a pod failed, where the agent itself found the cause. Errors of the runtime have only their text. */
 export type ErrorCause =
   /** The step was abandoned because the pod is to end; nothing failed. */
@@ -30,6 +56,7 @@ export type ErrorCause =
   | { readonly kind: 'objectNotSynced'; readonly object: ObjectKind }
   | { readonly kind: 'servicesNotSynced' }
   | { readonly kind: 'keyNotFound'; readonly object: ObjectKind; readonly name: string; readonly key: string }
+  | SourceCause
   /** A file of environment variables is missing or cannot be parsed. */
   | { readonly kind: 'envFileInvalid' }
   /** `runAsNonRoot` is set, and the spec or the image makes the container root. */
@@ -37,8 +64,19 @@ export type ErrorCause =
   /** `runAsNonRoot` is set, and the image names its user, which may be root. */
   | { readonly kind: 'userNotNumeric'; readonly user: string }
   | { readonly kind: 'subPathFailed'; readonly volume: string }
+  /** The image of an image volume is not available. */
+  | { readonly kind: 'imageVolumeFailed'; readonly volume: string; readonly image: string }
   /** `error` is kubelet's text: `PVC is not bound`. */
   | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
+  | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }
+  /** `isReported`: the API server has the volume in the node's `volumesInUse`, and the controller has not attached it. */
+  | { readonly kind: 'volumeNotAttached'; readonly persistentVolume: string; readonly isReported: boolean }
+  /** The persistent volume may only be used on other nodes. */
+  | { readonly kind: 'volumeOfOtherNode' }
+  /** A program of the host is not installed. */
+  | { readonly kind: 'programMissing'; readonly program: string }
+  /** `source` is as in the mount table: `server:/path`. */
+  | { readonly kind: 'serverNotResponding'; readonly source: string }
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 

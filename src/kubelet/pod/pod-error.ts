@@ -2,11 +2,11 @@ import { CausedError, type ErrorCause, podCauseOf } from './pod-cause.ts';
 
 /** kubelet's reasons for a container or sandbox that did not start, and the event that reports each. */
 const REASONS = {
-  InvalidImageName: { event: 'InspectFailed', type: 'Warning' },
-  ImageInspectError: { event: 'InspectFailed', type: 'Warning' },
+  InvalidImageName: { event: 'Failed', type: 'Warning' },
+  ImageInspectError: { event: 'Failed', type: 'Warning' },
   ErrImagePull: { event: 'Failed', type: 'Warning' },
-  ErrImageNeverPull: { event: 'ErrImageNeverPull', type: 'Warning' },
-  ImagePullBackOff: { event: 'BackOff', type: 'Normal' },
+  ErrImageNeverPull: { event: 'Failed', type: 'Warning' },
+  ImagePullBackOff: { event: 'Failed', type: 'Warning' },
   RegistryUnavailable: { event: 'Failed', type: 'Warning' },
   SignatureValidationFailed: { event: 'Failed', type: 'Warning' },
   CreatePodSandboxError: { event: 'FailedCreatePodSandBox', type: 'Warning' },

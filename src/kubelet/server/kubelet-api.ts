@@ -17,6 +17,7 @@ import { memoryQosMetrics } from './memory-qos-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { metricsResponse } from './metrics-text.ts';
 import { openResponse } from './open-response.ts';
+import { podCertificateMetrics } from './pod-certificate-metrics.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { processMetrics } from './process-metrics.ts';
 import { proxyStream } from './proxy-stream.ts';
@@ -82,6 +83,7 @@ function createMetrics({ view, build, memoryReservation, fs, unhandled }: Kubele
   const metrics = new MetricRegistry();
   metrics.source(() => agentMetrics(view, build));
   metrics.source(() => memoryQosMetrics(view, memoryReservation));
+  metrics.source(() => podCertificateMetrics(view));
   metrics.source(() => processMetrics(fs));
   metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;

@@ -84,8 +84,8 @@ function forbiddenReferenceMessage(pod: Pod, references: StaticReferences): stri
   }
 }
 
-function unusedObjectErrors({ configMaps, secrets, runtimeClasses }: Manifest): ManifestError[] {
-  return [...configMaps, ...secrets, ...runtimeClasses].map(({ object, place }) => {
+function unusedObjectErrors({ configMaps, secrets, runtimeClasses, claims, volumes }: Manifest): ManifestError[] {
+  return [...configMaps, ...secrets, ...runtimeClasses, ...claims, ...volumes].map(({ object, place }) => {
     const message = `${object.kind} ${object.metadata.name} is ignored: static pods may not reference it`;
     return { ...place, path: '', message };
   });

@@ -42,7 +42,58 @@ test('parseStaticPods() decodes objects, and defaults namespace and type', () =>
     runtimeClasses: [
       { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'kata' }, handler: 'kata-qemu' },
     ],
+    claims: [],
+    volumes: [],
   });
+});
+
+const CLAIM = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+`;
+const VOLUME = `apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 2Gi}
+  hostPath: {path: /srv/disk}
+`;
+
+test('parseStaticPods() decodes claims and persistent volumes with the defaults of the API server', () => {
+  const { objects, errors } = parse([CLAIM, VOLUME].join('---\n'));
+  assert.deepEqual(errors, []);
+  assert.deepEqual(objects?.claims, [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'data', namespace: 'default' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        volumeMode: 'Filesystem',
+      },
+      status: { phase: 'Pending' },
+    },
+  ]);
+  assert.deepEqual(objects?.volumes, [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'disk' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        capacity: { storage: '2Gi' },
+        hostPath: { path: '/srv/disk', type: '' },
+        persistentVolumeReclaimPolicy: 'Retain',
+        volumeMode: 'Filesystem',
+      },
+      status: { phase: 'Pending' },
+    },
+  ]);
 });
 
 const REFERS = `${POD}  volumes: [{name: v, configMap: {name: settings}}]\n`;
@@ -53,6 +104,23 @@ const rejected: Record<string, { text: string; references: StaticReferences; err
     references: 'manifests',
     errors: [
       "web.yaml:10:15: data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+    ],
+  },
+  'a claim without a size, with its position': {
+    text: `${POD}---\n${CLAIM.replace('{storage: 1Gi}', '{}')}`,
+    references: 'manifests',
+    errors: ['web.yaml:12:3: spec.resources[storage]: Required value'],
+  },
+  'a persistent volume without a source, with its position': {
+    text: `${POD}---\n${VOLUME.replace(/ {2}hostPath.*\n/, '')}`,
+    references: 'manifests',
+    errors: ['web.yaml:10:1: spec: Required value: must specify a volume type'],
+  },
+  'a StorageClass': {
+    text: `${POD}---\n{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: x}`,
+    references: 'manifests',
+    errors: [
+      'web.yaml:7:39: kind "StorageClass" in version "storage.k8s.io/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1), PersistentVolumeClaim, PersistentVolume and lists of them',
     ],
   },
   'an invalid login, with its position and without its content': {

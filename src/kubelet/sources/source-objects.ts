@@ -1,22 +1,34 @@
 import type { Decoded, Manifest } from '../../api/decode/decode-manifest.ts';
 import type { ManifestError } from '../../api/decode/manifest-error.ts';
-import type { ConfigMap, NamedMeta, RuntimeClass, Secret } from '../../api/generated/core-v1.ts';
+import { defaultClaim, defaultPersistentVolume } from '../../api/defaults/default-claim.ts';
+import type {
+  ConfigMap,
+  NamedMeta,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  RuntimeClass,
+  Secret,
+} from '../../api/generated/core-v1.ts';
 import type { FieldErrors } from '../../api/validation/field-error.ts';
 import { locateFieldErrors } from '../../api/validation/locate-field-errors.ts';
+import { validateClaim } from '../../api/validation/validate-claim.ts';
 import {
   validateConfigMap,
   validateRuntimeClass,
   validateSecret,
 } from '../../api/validation/validate-config-objects.ts';
+import { validatePersistentVolume } from '../../api/validation/validate-persistent-volume.ts';
 
 /** Objects in manifests that pods may reference. Defaulted and valid. */
 export interface SourceObjects {
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
   readonly runtimeClasses: readonly RuntimeClass[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly volumes: readonly PersistentVolume[];
 }
 
-export const NO_OBJECTS: SourceObjects = { configMaps: [], secrets: [], runtimeClasses: [] };
+export const NO_OBJECTS: SourceObjects = { configMaps: [], secrets: [], runtimeClasses: [], claims: [], volumes: [] };
 
 interface Named {
   readonly metadata: NamedMeta;
@@ -36,6 +48,8 @@ export function decodeObjects(manifest: Manifest): { objects: SourceObjects; err
     configMaps: valid(manifest.configMaps, withDefaultNamespace, validateConfigMap),
     secrets: valid(manifest.secrets, (secret) => withType(withDefaultNamespace(secret)), validateSecret),
     runtimeClasses: valid(manifest.runtimeClasses, (runtimeClass) => runtimeClass, validateRuntimeClass),
+    claims: valid(manifest.claims, (claim) => defaultClaim(withDefaultNamespace(claim)), validateClaim),
+    volumes: valid(manifest.volumes, defaultPersistentVolume, validatePersistentVolume),
   };
   return { objects, errors };
 }
@@ -55,6 +69,8 @@ export function joinObjects(all: readonly SourceObjects[]): SourceObjects {
     configMaps: all.flatMap(({ configMaps }) => configMaps),
     secrets: all.flatMap(({ secrets }) => secrets),
     runtimeClasses: all.flatMap(({ runtimeClasses }) => runtimeClasses),
+    claims: all.flatMap(({ claims }) => claims),
+    volumes: all.flatMap(({ volumes }) => volumes),
   };
 }
 
@@ -68,6 +84,8 @@ export function retainMissingObjects(before: SourceObjects, now: SourceObjects):
     configMaps: kept(before.configMaps, now.configMaps),
     secrets: kept(before.secrets, now.secrets),
     runtimeClasses: kept(before.runtimeClasses, now.runtimeClasses),
+    claims: kept(before.claims, now.claims),
+    volumes: kept(before.volumes, now.volumes),
   };
 }
 
@@ -87,6 +105,8 @@ export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects
     configMaps: firsts('ConfigMap', objects.configMaps),
     secrets: firsts('Secret', objects.secrets),
     runtimeClasses: firsts('RuntimeClass', objects.runtimeClasses),
+    claims: firsts('PersistentVolumeClaim', objects.claims),
+    volumes: firsts('PersistentVolume', objects.volumes),
   };
   return { unique, duplicates };
 }

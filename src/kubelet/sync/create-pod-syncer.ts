@@ -6,6 +6,8 @@ import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
 import { PodError, podErrorEvent } from '../pod/pod-error.ts';
+import { rejectedStatusMessage } from '../pod/pod-failure.ts';
+import { PodRejectedError } from '../pod/pod-rejected-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import type { Probes } from '../probes/probes.ts';
 import { planResize } from '../resources/resize-plan.ts';
@@ -79,7 +81,13 @@ class Syncer implements ObservingPodSyncer {
     probes.follow(pod, observed.get(uid));
     const plan = computePodActions(this.#view(pod, isRestartingAll(status)));
     if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#requireNetwork(pod, signal);
-    const isFresh = await this.#prepare(pod, plan, signal);
+    let isFresh: boolean;
+    try {
+      isFresh = await this.#prepare(pod, plan, signal);
+    } catch (error) {
+      if (error instanceof PodRejectedError) return this.#reject(pod, error);
+      throw error;
+    }
     const failures = await this.#execute(pod, plan, signal);
     resizes.checkProgress(pod, observed.get(uid));
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
@@ -137,6 +145,11 @@ class Syncer implements ObservingPodSyncer {
 
   async #purgeSteps(pod: Pod, signal: AbortSignal): Promise<void> {
     for (const step of this.#deps.steps.toReversed()) await step.purge?.(pod, signal);
+  }
+
+  #reject(pod: Pod, { reason, message }: PodRejectedError): SyncOutcome {
+    this.#deps.events.record(pod, 'Warning', reason, message);
+    return { kind: 'ended', failure: { phase: 'Failed', reason, message: rejectedStatusMessage(message) } };
   }
 
   #endAfterDeadline(pod: Pod): SyncOutcome {

@@ -21,7 +21,11 @@ export interface SandboxDeps {
   readonly hostFacts: HostFacts;
   readonly runtimeHandlers: Pick<RuntimeHandlers, 'lookupHandler'>;
   readonly userNamespaces: PodUserNamespaces;
+  readonly volumeGroups: VolumeGroups;
 }
+
+/** Groups that the persistent volumes of a prepared pod ask for, beyond those of its spec. */
+export type VolumeGroups = (pod: Pod) => readonly number[];
 
 /** Assigns the user namespace of a pod. Rejects with kubelet's message when it is not available. */
 export interface PodUserNamespaces {
@@ -62,7 +66,8 @@ export async function podSandboxConfig(
   return asSandboxError(async () => {
     const { config: dns, warnings } = podDns(pod, settings, await nodeResolvConf(deps));
     const userNamespace = await deps.userNamespaces.namespaceFor(pod, runtimeHandler, signal);
-    const config = sandboxConfig({ pod, attempt, dns, userNamespace, settings, host: hostFacts });
+    const extraGroups = deps.volumeGroups(pod);
+    const config = sandboxConfig({ pod, attempt, dns, userNamespace, extraGroups, settings, host: hostFacts });
     return { config, warnings };
   }, signal);
 }

@@ -1,8 +1,9 @@
 import type { Container, EphemeralContainer, Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { CriError } from '../../cri/cri-error.ts';
-import type { Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { Device, ImageSpec, Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
@@ -15,6 +16,7 @@ import { type ContainerConfigInput, type ContainerSettings, containerConfig } fr
 import type { EnvironmentSources } from './config/env-sources.ts';
 import { containerEnvironment, type Environment } from './config/environment.ts';
 import { runPostStart } from './post-start.ts';
+import type { VolumeGroups } from './run-sandbox.ts';
 import type { StopDeps } from './stop-pod.ts';
 
 /** Everything about the pod that a container's configuration depends on. */
@@ -28,6 +30,9 @@ export interface ContainerStartContext {
   readonly observed: ObservedPod | undefined;
 }
 
+/** Images of the image volumes that a container mounts, by name of the volume. */
+export type VolumeImages = ReadonlyMap<string, ImageSpec>;
+
 export interface StartDeps extends StopDeps {
   readonly fs: FileSystem;
   readonly settings: ContainerSettings & { readonly podLogsDir: string };
@@ -39,6 +44,14 @@ export interface StartDeps extends StopDeps {
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerConfigInput['image']>;
+  /** Pulls the images of the image volumes that the container mounts, if needed. Rejects with a `PodError`. */
+  readonly ensureImageVolumes: (
+    context: ContainerStartContext,
+    container: Container,
+    signal: AbortSignal,
+  ) => Promise<VolumeImages>;
+  /** Serializes the creation of a pod's containers with image volumes, by UID. */
+  readonly imageVolumeCreations: Pick<KeyedMutex, 'run'>;
   /** Called when the container runs. `logPath` is relative to the pod's log directory. Must not reject. */
   readonly onContainerStarted: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
   /** Records the resources that the container starts with. */
@@ -53,12 +66,21 @@ export interface StartDeps extends StopDeps {
   readonly mounts: (
     context: ContainerStartContext,
     container: Container,
-    environment: Environment,
+    inputs: MountInputs,
     signal: AbortSignal,
   ) => Promise<readonly Mount[]>;
+  /** Block devices of the container. Throws a `PodError`. */
+  readonly devices: (context: ContainerStartContext, container: Container) => readonly Device[];
+  readonly volumeGroups: VolumeGroups;
 }
 
-/** Pulls the image, creates and starts the container, and runs its postStart hook. Rejects with a `PodError`. */
+/** What the mounts of a container depend on. */
+export interface MountInputs {
+  readonly environment: Environment;
+  readonly volumeImages: VolumeImages;
+}
+
+/** Pulls the images, creates and starts the container, and runs its postStart hook. Rejects with a `PodError`. */
 export async function startContainer(
   context: ContainerStartContext,
   container: Container,
@@ -68,15 +90,23 @@ export async function startContainer(
   const { pod } = context;
   const { uid } = pod.metadata;
   const fieldPath = containerFieldPath(pod, container.name);
+  const volumeImages = await asPodError(
+    'CreateContainerConfigError',
+    deps.ensureImageVolumes(context, container, signal),
+    signal,
+  );
   const image = await deps.ensureImage(context, container, signal);
   const { containerId, logPath } = await deps.timeline.during(uid, 'create container', container.name, async () => {
     const config = await asPodError(
       'CreateContainerConfigError',
-      buildConfig(context, container, image, deps, signal),
+      buildConfig(context, container, { image, volumeImages }, deps, signal),
       signal,
     );
     const request = { podSandboxId: context.sandboxId, config, sandboxConfig: context.sandboxConfig };
-    const created = await asPodError('CreateContainerError', deps.runtime.createContainer(request, signal), signal);
+    const create = () => deps.runtime.createContainer(request, signal);
+    // containerd cannot mount one image for two containers of a pod at once; kubelet creates all one after the other.
+    const creating = volumeImages.size > 0 ? deps.imageVolumeCreations.run(uid, create) : create();
+    const created = await asPodError('CreateContainerError', creating, signal);
     return { containerId: created.containerId, logPath: config.logPath };
   });
   deps.events.record(pod, 'Normal', 'Created', 'Container created', fieldPath);
@@ -94,17 +124,18 @@ export async function startContainer(
 async function buildConfig(
   context: ContainerStartContext,
   container: Container,
-  image: ContainerConfigInput['image'],
+  { image, volumeImages }: Pick<ContainerConfigInput, 'image'> & Pick<MountInputs, 'volumeImages'>,
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<ReturnType<typeof containerConfig>> {
   const { pod, podIPs, observed } = context;
   const { settings, hostFacts, allocatable } = deps;
   const { hostIPs, envFiles } = settings;
+  const devices = deps.devices(context, container);
   const sources = await deps.envSources(context, container, signal);
   const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
   const restartCount = await nextRestartCount(pod, container.name, observed, settings.podLogsDir, deps.fs);
-  const mounts = await deps.mounts(context, container, environment, signal);
+  const mounts = await deps.mounts(context, container, { environment, volumeImages }, signal);
   await deps.records.recordActuated(pod, container);
   return containerConfig({
     pod,
@@ -116,6 +147,8 @@ async function buildConfig(
     userNamespace: context.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
     environment,
     mounts,
+    devices,
+    extraGroups: deps.volumeGroups(pod),
     settings,
     host: hostFacts,
   });

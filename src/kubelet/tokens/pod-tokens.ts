@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import type { IssuedToken } from '../api-client/api-server.ts';
 
 /** The requested properties of a token, as in a projected volume. */
 export interface TokenOptions {
@@ -14,6 +15,8 @@ export interface TokenOptions {
 export interface PodTokens {
   /** Returns a valid token. Rejects with a `TokenError`. */
   token(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<string>;
+  /** The same with its expiry. */
+  issued(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<IssuedToken>;
   /** Called when no container of the pod runs any more. */
   forget(uid: string): void;
 }
@@ -25,8 +28,11 @@ export class TokenError extends Error {
 
 /** Standalone: there is no API server that issues tokens. */
 export const NO_TOKENS: PodTokens = {
-  async token() {
-    throw new TokenError('cannot use TokenManager when kubelet is in standalone mode');
-  },
+  token: noToken,
+  issued: noToken,
   forget() {},
 };
+
+async function noToken(): Promise<never> {
+  throw new TokenError('cannot use TokenManager when kubelet is in standalone mode');
+}

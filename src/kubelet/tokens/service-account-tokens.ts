@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import type { ApiServer, ServiceAccountKey } from '../api-client/api-server.ts';
+import type { ApiServer, IssuedToken, ServiceAccountKey } from '../api-client/api-server.ts';
 import { type PodTokens, TokenError, type TokenOptions } from './pod-tokens.ts';
 
 /** The API server's own default. */
@@ -35,9 +35,8 @@ export interface TokenLifetime {
   readonly renewMs: number;
 }
 
-interface CachedToken extends TokenLifetime {
+interface CachedToken extends TokenLifetime, IssuedToken {
   readonly uid: string;
-  readonly token: string;
 }
 
 /**
@@ -61,23 +60,27 @@ export class ServiceAccountTokens implements PodTokens {
   }
 
   async token(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<string> {
+    return (await this.issued(pod, options, signal)).token;
+  }
+
+  async issued(pod: Pod, options: TokenOptions, signal: AbortSignal): Promise<IssuedToken> {
     const request = tokenRequest(pod, options);
     const held = this.#cache.get(request.key);
     const nowMs = this.#deps.clock.now();
     if (!held || nowMs > held.expiresMs) return this.#fetch(request, held, signal);
     if (nowMs > held.renewMs && !this.#renewing.has(request.key)) void this.#renew(request, held);
-    return held.token;
+    return held;
   }
 
   forget(uid: string): void {
     for (const [key, held] of this.#cache) if (held.uid === uid) this.#cache.delete(key);
   }
 
-  async #fetch(request: TokenRequest, expired: CachedToken | undefined, signal: AbortSignal): Promise<string> {
+  async #fetch(request: TokenRequest, expired: CachedToken | undefined, signal: AbortSignal): Promise<IssuedToken> {
     try {
       const fresh = await this.#request(request, signal);
       this.#cache.set(request.key, fresh);
-      return fresh.token;
+      return fresh;
     } catch (error) {
       signal.throwIfAborted();
       const what = expired ? `token ${request.key} expired and refresh failed` : 'failed to fetch token';
@@ -105,7 +108,12 @@ export class ServiceAccountTokens implements PodTokens {
     const { token, expirationTimestamp } = await api.createToken(account, spec, signal);
     const expiresMs = parseTime(expirationTimestamp);
     const { expirationSeconds = DEFAULT_SECONDS } = spec;
-    return { uid, token, ...tokenLifetime(expiresMs, expirationSeconds, clock.now(), random.fraction()) };
+    return {
+      uid,
+      token,
+      expirationTimestamp,
+      ...tokenLifetime(expiresMs, expirationSeconds, clock.now(), random.fraction()),
+    };
   }
 }
 

@@ -1,22 +1,28 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { VolumeMount } from '../../api/generated/core-v1.ts';
+import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { exampleContainer, examplePod } from '../sync/config/pod.fixture.ts';
 import { protoJson } from '../sync/config/proto-json.fixture.ts';
 import { containerMounts, needsHostsFile } from './container-mounts.ts';
+import { imageMounts } from './image-volumes.ts';
+import type { ContainerVolume } from './volume-plugin.ts';
 
-const volumes = new Map([
+const volumes = new Map<string, ContainerVolume>([
   ['data', { path: '/v/data', readOnly: false, isRelabelled: true }],
   ['host', { path: '/srv', readOnly: false }],
   ['config', { path: '/v/config', readOnly: true }],
+  ['model', { image: { reference: 'model:1' }, readOnly: true }],
 ]);
+const modelImage = ImageSpec.fromPartial({ image: 'id-of-model' });
 const files = { hostsFile: '/pods/u1/etc-hosts', terminationLog: '/pods/u1/containers/web/1' };
 const hosts = { containerPath: '/etc/hosts', hostPath: '/pods/u1/etc-hosts' };
 const message = { containerPath: '/dev/termination-log', hostPath: '/pods/u1/containers/web/1' };
 
 function mountsOf(volumeMounts: readonly VolumeMount[], given: Partial<Parameters<typeof containerMounts>[0]> = {}) {
   const container = { ...exampleContainer, volumeMounts };
-  return protoJson(containerMounts({ container, volumes, subPaths: new Map(), files, ...given }));
+  const images = imageMounts(container, new Map([['model', modelImage]]), () => undefined);
+  return protoJson(containerMounts({ container, volumes, subPaths: new Map(), images, files, ...given }));
 }
 
 const cases: Record<string, { mounts: readonly VolumeMount[]; expected: readonly object[] }> = {
@@ -38,6 +44,18 @@ const cases: Record<string, { mounts: readonly VolumeMount[]; expected: readonly
   'mounts generated content read-only even if the container does not ask for it': {
     mounts: [{ name: 'config', mountPath: '/config', readOnly: false }],
     expected: [{ containerPath: '/config', hostPath: '/v/config', readonly: true }, hosts, message],
+  },
+  'mounts an image read-only, without a path of the host': {
+    mounts: [
+      { name: 'model', mountPath: '/model', readOnly: false },
+      { name: 'model', mountPath: '/part', subPath: 'weights' },
+    ],
+    expected: [
+      { containerPath: '/model', image: { image: 'id-of-model' }, readonly: true },
+      { containerPath: '/part', image: { image: 'id-of-model' }, imageSubPath: 'weights', readonly: true },
+      hosts,
+      message,
+    ],
   },
   'leaves /etc/hosts to a volume': {
     mounts: [{ name: 'data', mountPath: '/etc/hosts' }],

@@ -3,7 +3,8 @@ import { errorText } from '../../base/error-text.ts';
 import { Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { recursiveReadOnly } from '../sync/config/recursive-read-only.ts';
-import type { HostVolume } from './volume-plugin.ts';
+import type { ImageMount } from './image-volumes.ts';
+import type { ContainerVolume } from './volume-plugin.ts';
 
 const ETC_HOSTS = '/etc/hosts';
 
@@ -16,9 +17,11 @@ export interface ContainerFiles {
 export interface ContainerMountsInput {
   readonly container: Container;
   /** By name, from `PodVolumes.volumes`. */
-  readonly volumes: ReadonlyMap<string, HostVolume>;
+  readonly volumes: ReadonlyMap<string, ContainerVolume>;
   /** Host paths of `subPath` mounts, by index of the mount, from `bindSubPaths`. */
   readonly subPaths: ReadonlyMap<number, string>;
+  /** Mounts of image volumes, by index of the mount, from `imageMounts`. */
+  readonly images: ReadonlyMap<number, ImageMount>;
   readonly files: ContainerFiles;
   /** Whether the pod's runtime handler supports recursive read-only mounts. Absent: it does not. */
   readonly supportsRecursiveReadOnly?: boolean | undefined;
@@ -36,15 +39,17 @@ export function needsHostsFile({ spec }: Pod, podIPs: readonly string[]): boolea
  * termination message. Throws a `PodError` (`CreateContainerConfigError`) for a volume that does not exist.
  */
 export function containerMounts(input: ContainerMountsInput): Mount[] {
-  const { container, volumes, subPaths, files, supportsRecursiveReadOnly = false, seLinuxEnabled = false } = input;
+  const { container, volumes, subPaths, images, files } = input;
+  const { supportsRecursiveReadOnly = false, seLinuxEnabled = false } = input;
   const declared = container.volumeMounts ?? [];
   const mounts = declared.map((mount, index) => {
     const volume = volumes.get(mount.name);
-    if (volume === undefined) {
+    const source = volume && mountSource(volume, subPaths.get(index), images.get(index));
+    if (volume === undefined || source === undefined) {
       throw configError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
     }
     return {
-      ...volumeMount(mount, volume, subPaths.get(index) ?? volume.path),
+      ...volumeMount(mount, volume, source),
       recursiveReadOnly: isRecursive(mount, supportsRecursiveReadOnly),
       selinuxRelabel: seLinuxEnabled && (volume.isRelabelled ?? false),
     };
@@ -61,10 +66,21 @@ export function containerMounts(input: ContainerMountsInput): Mount[] {
   return mounts;
 }
 
-function volumeMount(mount: VolumeMount, volume: HostVolume, hostPath: string): Mount {
+type MountSource = Pick<Mount, 'hostPath'> | Pick<Mount, 'image' | 'imageSubPath'>;
+
+function mountSource(
+  { path }: ContainerVolume,
+  subPath: string | undefined,
+  image: ImageMount | undefined,
+): MountSource | undefined {
+  if (image) return { image: image.image, imageSubPath: image.subPath };
+  return path === undefined ? undefined : { hostPath: subPath ?? path };
+}
+
+function volumeMount(mount: VolumeMount, volume: ContainerVolume, source: MountSource): Mount {
   return Mount.fromPartial({
+    ...source,
     containerPath: absolute(mount.mountPath),
-    hostPath,
     readonly: volume.readOnly || (mount.readOnly ?? false),
     propagation: propagation(mount.mountPropagation),
   });

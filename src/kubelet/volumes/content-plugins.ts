@@ -1,7 +1,13 @@
 import { posix } from 'node:path';
 import { allContainers } from '../../api/all-containers.ts';
 import type { Container, EmptyDirVolumeSource, Pod, Volume, VolumeProjection } from '../../api/generated/core-v1.ts';
-import { areSameSources, collectContent, type ResolvedSource, resolveSources } from './content-sources.ts';
+import {
+  areSameSources,
+  collectContent,
+  type ResolvedSource,
+  resolveSources,
+  type VolumeSources,
+} from './content-sources.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { setVolumeOwnership } from './fs-group.ts';
 import {
@@ -14,42 +20,52 @@ import {
 import { currentDataPath, writeContent } from './write-content.ts';
 
 /** The content of a ConfigMap, Secret, downward API or projected volume, all as projected sources. */
-interface ContentSpec {
+interface ContentSpec extends VolumeSources {
   readonly defaultMode?: number | undefined;
-  readonly sources: readonly VolumeProjection[];
 }
 
 const DEFAULT_MODE = 0o644;
 const ON_DISK: EmptyDirVolumeSource = {};
-/** Secrets, tokens and pod fields are never written to disk. */
+/** Secrets, tokens, keys and pod fields are never written to disk. */
 const IN_MEMORY: EmptyDirVolumeSource = { medium: 'Memory' };
 
 export const configMapPlugin = contentPlugin({
   name: 'kubernetes.io/configmap',
   medium: ON_DISK,
-  source: ({ volume: { configMap } }) => configMap && { defaultMode: configMap.defaultMode, sources: [{ configMap }] },
+  source: ({ volume: { name, configMap } }) =>
+    configMap && { volume: name, defaultMode: configMap.defaultMode, sources: [{ configMap }] },
 });
 
 export const secretPlugin = contentPlugin({
   name: 'kubernetes.io/secret',
   medium: IN_MEMORY,
-  source: ({ volume: { secret } }) =>
-    secret && { defaultMode: secret.defaultMode, sources: [{ secret: { ...secret, name: secret.secretName } }] },
+  source: ({ volume: { name, secret } }) =>
+    secret && {
+      volume: name,
+      defaultMode: secret.defaultMode,
+      sources: [{ secret: { ...secret, name: secret.secretName } }],
+    },
 });
 
 export const downwardApiPlugin = contentPlugin({
   name: 'kubernetes.io/downward-api',
   medium: IN_MEMORY,
-  source: ({ volume: { downwardAPI } }) =>
-    downwardAPI && { defaultMode: downwardAPI.defaultMode, sources: [{ downwardAPI }] },
+  source: ({ volume: { name, downwardAPI } }) =>
+    downwardAPI && { volume: name, defaultMode: downwardAPI.defaultMode, sources: [{ downwardAPI }] },
 });
 
 export const projectedPlugin = contentPlugin({
   name: 'kubernetes.io/projected',
   medium: IN_MEMORY,
-  source: ({ volume: { projected } }) =>
-    projected && { defaultMode: projected.defaultMode, sources: (projected.sources ?? []).filter(hasType) },
-  forget: (podUid, { tokens }) => tokens.forget(podUid),
+  source: ({ volume: { name, projected } }) =>
+    projected && {
+      volume: name,
+      defaultMode: projected.defaultMode,
+      sources: (projected.sources ?? []).filter(hasType),
+    },
+  forget(podUid, { tokens, trustBundles, podCertificates }) {
+    for (const each of [tokens, trustBundles, podCertificates]) each.forget(podUid);
+  },
 });
 
 /** The API server accepts projected sources without a type. */
@@ -69,7 +85,7 @@ function contentPlugin({ medium, ...spec }: ContentPluginSpec): VolumePlugin {
     supportsRelabel: true,
     async setUp(source, setup, deps, signal) {
       const { pod, volume } = setup;
-      const sources = await resolveSources(source.sources, pod, deps, undefined, signal);
+      const sources = await resolveSources(source, pod, deps, undefined, signal);
       const content = collectContent(sources, source.defaultMode ?? DEFAULT_MODE, {
         pod,
         allocatable: deps.allocatable,
@@ -104,8 +120,8 @@ class WrittenContent implements RefreshableContent {
   /** Neither reads nor writes files while the sources are the same. */
   async refresh(pod: Pod, signal: AbortSignal): Promise<RefreshableContent> {
     const { allocatable } = this.#deps;
-    const { sources: projections, defaultMode = DEFAULT_MODE } = this.#spec;
-    const sources = await resolveSources(projections, pod, this.#deps, this.#sources, signal);
+    const { defaultMode = DEFAULT_MODE } = this.#spec;
+    const sources = await resolveSources(this.#spec, pod, this.#deps, this.#sources, signal);
     if (areSameSources(sources, this.#sources)) return this;
     const content = collectContent(sources, defaultMode, { pod, allocatable });
     await writeContent(this.#path, content, pod.spec.securityContext?.fsGroup, this.#deps);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../../api/generated/core-v1.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
-import { tokenContent } from './content-sources.ts';
+import { privateContent } from './content-sources.ts';
 
 const as = (runAsUser: number) => ({ securityContext: { runAsUser } });
 const one = { name: 'a', image: 'i' };
@@ -33,8 +33,8 @@ const cases: Record<string, { spec: Partial<PodSpec>; mode: number; owner?: numb
 };
 
 for (const [name, { spec, mode, owner }] of Object.entries(cases)) {
-  test(`the file of a token ${name}`, () => {
-    const content = tokenContent('token', 'abc', 0o644, examplePod({ spec }));
+  test(`the file of a token or certificate ${name}`, () => {
+    const content = privateContent([['token', 'abc']], 0o644, examplePod({ spec }));
     assert.deepEqual([...content], [['token', { data: Buffer.from('abc'), mode, owner }]]);
   });
 }

@@ -6,6 +6,7 @@ import type {
   ConfigMapProjection,
   DownwardAPIVolumeFile,
   Pod,
+  PodCertificateProjection,
   Secret,
   SecretProjection,
   VolumeProjection,
@@ -13,7 +14,13 @@ import type {
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import { ObjectError, type PodObjects } from '../objects/pod-objects.ts';
+import {
+  PodCertificateError,
+  type PodCertificates,
+  type PodCredentials,
+} from '../pod-certificates/pod-certificates.ts';
 import { type PodTokens, TokenError } from '../tokens/pod-tokens.ts';
+import { TrustBundleError, type TrustBundles } from '../trust-bundles/trust-bundles.ts';
 import { type DownwardContext, downwardContent } from './downward-content.ts';
 import { configMapContent, secretContent } from './object-content.ts';
 import type { VolumeContent, VolumeFile } from './volume-content.ts';
@@ -21,50 +28,81 @@ import type { VolumeContent, VolumeFile } from './volume-content.ts';
 export interface ContentSourceDeps {
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly podCertificates: PodCertificates;
+}
+
+/** The projected sources of one volume. */
+export interface VolumeSources {
+  readonly volume: string;
+  readonly sources: readonly VolumeProjection[];
 }
 
 /** The result of a lookup: an object or the error. */
 type Lookup<T, E extends Error = ObjectError> = { readonly object: T } | { readonly error: E };
 
-/** A projected source with the object or token that it refers to. */
+/** A projected source with the object, token or certificate that it refers to. */
 export type ResolvedSource =
   | { readonly kind: 'configMap'; readonly keys: ConfigMapProjection; readonly found: Lookup<ConfigMap> }
   | { readonly kind: 'secret'; readonly keys: SecretProjection; readonly found: Lookup<Secret> }
   | { readonly kind: 'downwardAPI'; readonly items: readonly DownwardAPIVolumeFile[] }
-  | { readonly kind: 'token'; readonly path: string; readonly found: Lookup<string, TokenError> };
+  | { readonly kind: 'token'; readonly path: string; readonly found: Lookup<string, TokenError> }
+  | { readonly kind: 'trustBundle'; readonly path: string; readonly found: Lookup<string, TrustBundleError> }
+  | {
+      readonly kind: 'certificate';
+      readonly files: PodCertificateProjection;
+      readonly found: Lookup<PodCredentials, PodCertificateError>;
+    };
 
-/** Mode of tokens that only their owner reads. A pod's fsGroup adds read access for the group. */
-const PRIVATE_TOKEN_MODE = 0o600;
+/** Mode of files that only their owner reads. A pod's fsGroup adds read access for the group. */
+const PRIVATE_MODE = 0o600;
 
-/** Looks up the objects and tokens of all sources. Immutable objects that were found `before` are not requested again. */
+/** Looks up the objects, tokens and certificates of all sources. Immutable objects that were found `before` are not requested again. */
 export function resolveSources(
-  sources: readonly VolumeProjection[],
+  { volume, sources }: VolumeSources,
   pod: Pod,
-  { objects, tokens }: ContentSourceDeps,
+  deps: ContentSourceDeps,
   before: readonly ResolvedSource[] | undefined,
   signal: AbortSignal,
 ): Promise<ResolvedSource[]> {
-  const { namespace } = pod.metadata;
   const resolve = async (source: VolumeProjection, index: number): Promise<ResolvedSource> => {
     const known = before?.[index];
     if (known && resolvedObject(known)?.immutable) return known;
-    const { configMap, secret, downwardAPI, serviceAccountToken } = source;
-    if (configMap) {
-      const found = await lookUp(objects.configMap(namespace, configMap.name ?? '', signal), ObjectError);
-      return { kind: 'configMap', keys: configMap, found };
-    }
-    if (secret) {
-      const found = await lookUp(objects.secret(namespace, secret.name ?? '', signal), ObjectError);
-      return { kind: 'secret', keys: secret, found };
-    }
-    if (downwardAPI) return { kind: 'downwardAPI', items: downwardAPI.items ?? [] };
-    if (serviceAccountToken) {
-      const found = await lookUp(tokens.token(pod, serviceAccountToken, signal), TokenError);
-      return { kind: 'token', path: serviceAccountToken.path, found };
-    }
-    throw new Error(`source ${Object.keys(source).join(', ')} is not supported yet`);
+    const { podCertificate } = source;
+    if (!podCertificate) return resolveSource(source, pod, deps, signal);
+    const wanted = { volume, index, projection: podCertificate };
+    const found = await lookUp(deps.podCertificates.credentials(pod, wanted, signal), PodCertificateError);
+    return { kind: 'certificate', files: podCertificate, found };
   };
   return Promise.all(sources.map(resolve));
+}
+
+async function resolveSource(
+  source: VolumeProjection,
+  pod: Pod,
+  { objects, tokens, trustBundles }: ContentSourceDeps,
+  signal: AbortSignal,
+): Promise<ResolvedSource> {
+  const { namespace, uid } = pod.metadata;
+  const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle } = source;
+  if (configMap) {
+    const found = await lookUp(objects.configMap(namespace, configMap.name ?? '', signal), ObjectError);
+    return { kind: 'configMap', keys: configMap, found };
+  }
+  if (secret) {
+    const found = await lookUp(objects.secret(namespace, secret.name ?? '', signal), ObjectError);
+    return { kind: 'secret', keys: secret, found };
+  }
+  if (downwardAPI) return { kind: 'downwardAPI', items: downwardAPI.items ?? [] };
+  if (serviceAccountToken) {
+    const found = await lookUp(tokens.token(pod, serviceAccountToken, signal), TokenError);
+    return { kind: 'token', path: serviceAccountToken.path, found };
+  }
+  if (clusterTrustBundle) {
+    const found = await lookUp(trustBundles.trustAnchors(uid, clusterTrustBundle, signal), TrustBundleError);
+    return { kind: 'trustBundle', path: clusterTrustBundle.path, found };
+  }
+  throw new Error(`source ${Object.keys(source).join(', ')} is not supported yet`);
 }
 
 async function lookUp<T, E extends Error>(
@@ -90,7 +128,7 @@ function isSameSource(a: ResolvedSource, b: ResolvedSource | undefined): boolean
 }
 
 function resolvedObject(source: ResolvedSource | undefined): ConfigMap | Secret | undefined {
-  if (source === undefined || source.kind === 'downwardAPI' || source.kind === 'token') return undefined;
+  if (source?.kind !== 'configMap' && source?.kind !== 'secret') return undefined;
   return 'object' in source.found ? source.found.object : undefined;
 }
 
@@ -129,8 +167,10 @@ function sourceContent(source: ResolvedSource, defaultMode: number, context: Dow
     case 'downwardAPI':
       return downwardContent(source.items, defaultMode, context);
     case 'token':
-      if ('error' in source.found) throw source.found.error;
-      return tokenContent(source.path, source.found.object, defaultMode, context.pod);
+    case 'trustBundle':
+      return privateContent([[source.path, foundOrThrow(source.found)]], defaultMode, context.pod);
+    case 'certificate':
+      return privateContent(certificateFiles(source.files, foundOrThrow(source.found)), defaultMode, context.pod);
     default:
       return assertNever(source);
   }
@@ -149,12 +189,34 @@ function objectOrEmpty<T extends ConfigMap | Secret>({
   throw found.error;
 }
 
-/** The file of a token. If all containers run as the same user or the pod has an fsGroup, only those can read it. */
-export function tokenContent(path: string, token: string, defaultMode: number, pod: Pod): VolumeContent {
+function foundOrThrow<T>(found: Lookup<T, Error>): T {
+  if ('error' in found) throw found.error;
+  return found.object;
+}
+
+/** The files of a certificate that have a path. */
+function certificateFiles(
+  { credentialBundlePath, keyPath, certificateChainPath }: PodCertificateProjection,
+  { key, chain }: PodCredentials,
+): readonly (readonly [path: string, text: string])[] {
+  const files = [
+    [credentialBundlePath, `${key}${chain}`],
+    [keyPath, key],
+    [certificateChainPath, chain],
+  ] as const;
+  return files.flatMap(([path, text]) => (path ? [[path, text] as const] : []));
+}
+
+/** If all containers run as the same user or the pod has an fsGroup, only those can read the files. */
+export function privateContent(
+  files: readonly (readonly [path: string, text: string])[],
+  defaultMode: number,
+  pod: Pod,
+): VolumeContent {
   const owner = commonUser(pod);
   const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
-  const data = Buffer.from(token);
-  return new Map([[path, { data, mode: isPrivate ? PRIVATE_TOKEN_MODE : defaultMode, owner }]]);
+  const mode = isPrivate ? PRIVATE_MODE : defaultMode;
+  return new Map(files.map(([path, text]) => [path, { data: Buffer.from(text), mode, owner }]));
 }
 
 /** The user that every container of the pod runs as; `undefined` if one does not set a user or they differ. */

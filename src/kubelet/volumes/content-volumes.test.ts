@@ -29,7 +29,7 @@ function machine(given: Partial<PodVolumesDeps> = {}) {
   const objects = new ManifestObjects({ onChange: () => undefined });
   objects.set('file', NO_OBJECTS);
   const set = (configMaps: readonly ConfigMap[], secrets: readonly Secret[] = []) =>
-    objects.set('file', { configMaps, secrets, runtimeClasses: [] });
+    objects.set('file', { configMaps, secrets, runtimeClasses: [], claims: [], volumes: [] });
   const events = new PodEvents(host.clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
@@ -63,7 +63,7 @@ test('each type has its directory; secrets are kept in memory', async () => {
   await volumes.prepare(pod, signal);
   const places = [...volumes.volumes('u1')].map(([name, { path, readOnly }]) => [
     name,
-    path.slice(FOLDER.length),
+    path?.slice(FOLDER.length),
     readOnly,
   ]);
   assert.deepEqual(places, [
@@ -154,9 +154,17 @@ const faults: Record<string, { volume: Volume; fault: string }> = {
     volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'a', path: '../../../x' }] } },
     fault: "invalid path: must not contain '..': ../../../x",
   },
-  'an unsupported source': {
-    volume: { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca.crt' } }] } },
-    fault: 'source clusterTrustBundle is not supported yet',
+  'a trust bundle and a certificate without an API server': {
+    volume: {
+      name: 'v',
+      projected: {
+        sources: [
+          { clusterTrustBundle: { name: 'corp', path: 'ca.crt' } },
+          { podCertificate: { signerName: 'a/b', keyType: 'ED25519', keyPath: 'key' } },
+        ],
+      },
+    },
+    fault: '[ClusterTrustBundle projection is not supported in static kubelet mode, unimplemented]',
   },
   'a token without an API server, beside another error': {
     volume: {

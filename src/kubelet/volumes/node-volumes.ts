@@ -1,11 +1,19 @@
 import { abortable } from '../../base/abortable.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 
+const IN_USE = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
+
 /** A pod that uses a volume of the node. */
 export interface NodeVolumeUse {
   /** kubelet's unique volume name: `kubernetes.io/csi/driver^handle`. */
   readonly id: string;
   readonly podUid: string;
+}
+
+/** A pod that wants to use a volume of the node. */
+export interface NodeVolumeRequest extends NodeVolumeUse {
+  /** No other pod may use it: its only access mode is `ReadWriteOncePod`. */
+  readonly isExclusive?: boolean;
 }
 
 /**
@@ -29,11 +37,19 @@ export class NodeVolumes {
     this.#findUses = findUses;
   }
 
-  /** `mount` is called unless this process has mounted the volume already. It must be idempotent. */
-  async use({ id, podUid }: NodeVolumeUse, mount: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  /**
+   * `mount` is called unless this process has mounted the volume already. It must be idempotent. Rejects with kubelet's
+   * message if the pod would have to share an exclusive volume.
+   */
+  async use(
+    { id, podUid, isExclusive = false }: NodeVolumeRequest,
+    mount: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#recover(signal);
     const work = this.#mutex.run(id, async () => {
       signal.throwIfAborted();
+      this.#checkShareable({ id, podUid, isExclusive });
       this.#add({ id, podUid });
       if (this.#mounted.has(id)) return;
       await mount();
@@ -59,10 +75,30 @@ export class NodeVolumes {
     await abortable(work, signal);
   }
 
+  /** Runs work that must not overlap with a mount or an unmount of the volume, nor with other such work. */
+  async exclusively<T>(id: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const run = this.#mutex.run(id, async () => {
+      signal.throwIfAborted();
+      return work();
+    });
+    return abortable(run, signal);
+  }
+
   /** The pods that use a volume, by this or an earlier process. */
   async usersOf(id: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
     await this.#recover(signal);
     return new Set(this.#users.get(id));
+  }
+
+  /** Rejects as `use` would, before the pod leaves a trace on disk. */
+  async checkShareable(request: NodeVolumeRequest, signal: AbortSignal): Promise<void> {
+    await this.#recover(signal);
+    this.#checkShareable(request);
+  }
+
+  #checkShareable({ id, podUid, isExclusive }: NodeVolumeRequest): void {
+    const users = [...(this.#users.get(id) ?? [])];
+    if (isExclusive && users.some((each) => each !== podUid)) throw new Error(IN_USE);
   }
 
   #add({ id, podUid }: NodeVolumeUse): void {

@@ -30,7 +30,7 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
 }
 
 /** Host paths by volume name. */
-function pathsByName(volumes: PodVolumes): Record<string, string> {
+function pathsByName(volumes: PodVolumes): Record<string, string | undefined> {
   return Object.fromEntries([...volumes.volumes('u1')].map(([name, { path }]) => [name, path]));
 }
 
@@ -175,6 +175,16 @@ test('PodVolumes reports that the machine has no such huge pages', async () => {
   });
 });
 
+test('PodVolumes has nothing of an image volume on the host', async () => {
+  const { fs, volumes } = await machine();
+  const image = { reference: 'model:1', pullPolicy: 'Always' };
+  await volumes.prepare(podWith([{ name: 'model', image }]), signal);
+  assert.deepEqual([...volumes.volumes('u1')], [['model', { image, readOnly: true, isRelabelled: false }]]);
+  assert.equal(await fs.stat(volumesDir), undefined);
+  await volumes.refresh(podWith([{ name: 'model', image }]), signal);
+  assert.deepEqual([...volumes.volumes('u1').keys()], ['model']);
+});
+
 test('PodVolumes skips volumes that no container mounts', async () => {
   const { fs, volumes } = await machine();
   const unused = [disk, { name: 'data', nfs: { server: 's', path: '/' } }];
@@ -185,16 +195,18 @@ test('PodVolumes skips volumes that no container mounts', async () => {
 
 test('PodVolumes names the type of an unsupported volume, and all other volumes that fail', async () => {
   const { volumes, recorded } = await machine();
-  const nfs = { name: 'data', nfs: { server: 's', path: '/' } };
-  await assert.rejects(volumes.prepare(podWith([nfs]), signal), {
+  const git = { name: 'data', gitRepo: { repository: 'r' } };
+  const message =
+    'volume "data" is of type gitRepo, which is disabled because it runs code of the repository as root: clone it in an init container into an emptyDir volume';
+  await assert.rejects(volumes.prepare(podWith([git]), signal), {
     reason: 'FailedMount',
-    message: 'volume "data" is of type nfs, which is not supported yet',
+    message,
     silent: false,
   });
-  const pod = podWith([nfs, disk, { name: 'settings', configMap: { name: 'absent' } }]);
+  const pod = podWith([git, disk, { name: 'settings', configMap: { name: 'absent' } }]);
   await assert.rejects(volumes.prepare(pod, signal), { reason: 'FailedMount', silent: true });
   assert.deepEqual(recorded, [
-    'Warning FailedMount: volume "data" is of type nfs, which is not supported yet',
+    `Warning FailedMount: ${message}`,
     'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "absent" not found',
   ]);
   assert.deepEqual([...volumes.volumes('u1')], []);

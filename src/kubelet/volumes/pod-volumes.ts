@@ -1,24 +1,39 @@
-import type { Pod, Volume } from '../../api/generated/core-v1.ts';
-import { byCodePoint } from '../../base/code-point-order.ts';
-import type { PodEvents } from '../events/pod-events.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
+import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
-import { mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
+import { waitForAll } from '../sync/wait-for-all.ts';
+import type { AttachLimits } from './attach-limits.ts';
+import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
+import { checkNodeAffinity } from './node-affinity.ts';
+import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
-import type { HostDevice, HostVolume, MountedVolume, RefreshableContent, VolumePluginDeps } from './volume-plugin.ts';
-import { findVolumePlugin, VOLUME_PLUGINS } from './volume-plugins.ts';
-import { resolveVolume, type VolumeSpec } from './volume-spec.ts';
+import { asPodError, settleVolumes } from './settle-volumes.ts';
+import type {
+  ContainerVolume,
+  HostDevice,
+  MountedVolume,
+  RefreshableContent,
+  VolumePluginDeps,
+} from './volume-plugin.ts';
+import { findVolumePlugin } from './volume-plugins.ts';
+import { resolveVolume, type VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
+import { VolumeWaits } from './volume-waits.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
+import { waitForClaim } from './wait-for-claim.ts';
 
 /** As long as kubelet waits for the volumes of a pod; then the sync fails, is reported and retried. */
 const ATTACH_AND_MOUNT_MS = 123_000;
 
 export interface PodVolumesDeps extends VolumePluginDeps {
-  readonly events: PodEvents;
   readonly claims: PodClaims;
+  readonly attachLimits: AttachLimits;
+  /** The labels that the node has at the API server, or would have there. */
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
 }
 
 /** A volume that is set up, by mode. */
@@ -30,7 +45,7 @@ type PodVolume = {
 );
 
 /**
- * Sets up and removes the volumes of pods, through the plugins of `VOLUME_PLUGINS`.
+ * Sets up and removes the volumes of pods, through the plugins of their types.
  *
  * 1. `prepare` may be repeated. A volume that is already set up stays usable if it cannot be set up again.
  * 2. `refresh` rewrites only content whose objects have changed. Content stays as it is if an object is not available.
@@ -41,12 +56,15 @@ export class PodVolumes implements PodStep {
   readonly name = 'volumes';
   readonly #deps: PodVolumesDeps;
   readonly #ready = new Map<string, ReadonlyMap<string, PodVolume>>();
+  readonly #waits = new VolumeWaits();
+  readonly #attachments: PodAttachments;
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
+    this.#attachments = new PodAttachments(deps, this.#waits, (uid, name) => this.#of(uid).has(name));
   }
 
-  /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume. */
+  /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume, or a `PodRejectedError`. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const volumes = volumesInUse(pod);
     const folder = podDirectory(this.#deps.settings.rootDir, pod.metadata.uid);
@@ -54,12 +72,22 @@ export class PodVolumes implements PodStep {
     const deadline = this.#deps.clock.deadline(ATTACH_AND_MOUNT_MS);
     const patience = AbortSignal.any([signal, deadline]);
     const setUp = (volume: VolumeInUse): Promise<PodVolume> =>
-      this.#setUp(pod, volume, mountPoints, patience).catch((error: unknown) =>
-        this.#keepPrevious(pod, volume, error, patience),
-      );
-    const { done, errors } = await settleAll(volumes, setUp, signal, deadline);
+      this.#setUp(pod, volume, mountPoints, patience)
+        .catch((error: unknown) => this.#keepPrevious(pod, volume, error, patience))
+        .catch((error: unknown) => {
+          throw this.#withAbortedWait(pod, volume, error);
+        });
+    const { done, errors, unmounted, unattached } = await settleVolumes(volumes, setUp, signal, deadline);
+    if (unattached.length > 0 && (await this.#attachments.isLimitExceeded(pod.metadata.uid, signal))) {
+      throw attachLimitExceeded({ unmounted, unattached });
+    }
     this.#throwMountErrors(pod, errors);
     this.#ready.set(pod.metadata.uid, done);
+  }
+
+  /** What the volumes of a running `prepare` wait for. */
+  pending(uid: string): readonly ErrorCause[] {
+    return this.#waits.of(uid);
   }
 
   isStale(uid: string): boolean {
@@ -71,16 +99,16 @@ export class PodVolumes implements PodStep {
     const before = this.#of(uid);
     if (!(await this.#areInPlace(before.values()))) return this.prepare(pod, signal);
     const refreshable = [...before].flatMap(([name, volume]) => {
-      const content = volume.kind === 'filesystem' ? volume.mounted.content : undefined;
+      const { content } = volume.kind === 'filesystem' ? volume.mounted : volume.device;
       return content ? [{ name, refresh: () => refreshed(pod, volume, content, signal) }] : [];
     });
-    const { done, errors } = await settleAll(refreshable, ({ refresh }) => refresh(), signal);
+    const { done, errors } = await settleVolumes(refreshable, ({ refresh }) => refresh(), signal);
     this.#ready.set(uid, new Map([...before, ...done]));
     this.#throwMountErrors(pod, errors);
   }
 
   /** File systems of a prepared pod, by the name of the volume in its spec. */
-  volumes(uid: string): ReadonlyMap<string, HostVolume> {
+  volumes(uid: string): ReadonlyMap<string, ContainerVolume> {
     const all = [...this.#of(uid)];
     return new Map(all.flatMap(([name, each]) => (each.kind === 'filesystem' ? [[name, each.mounted]] : [])));
   }
@@ -105,8 +133,16 @@ export class PodVolumes implements PodStep {
   /** Releases a pod of which only the directory is known. */
   async releaseByUid(uid: string, signal: AbortSignal): Promise<void> {
     this.#ready.delete(uid);
-    for (const plugin of VOLUME_PLUGINS) plugin.forget?.(uid, this.#deps);
+    for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
     await releaseVolumes(uid, this.#deps, signal);
+    await this.#attachments.release(uid, signal);
+  }
+
+  /** Removes what earlier processes left of volumes that no pod uses. Pods may be prepared and released meanwhile. */
+  async removeOrphans(signal: AbortSignal): Promise<void> {
+    await waitForAll(
+      this.#deps.plugins.map((plugin) => plugin.removeOrphans?.(this.#deps, signal) ?? Promise.resolve()),
+    );
   }
 
   #of(uid: string): ReadonlyMap<string, PodVolume> {
@@ -119,25 +155,51 @@ export class PodVolumes implements PodStep {
     mountPoints: readonly string[],
     signal: AbortSignal,
   ): Promise<PodVolume> {
-    const spec = await resolveVolume(pod, volume, use, this.#deps.claims, signal);
-    const plugin = findVolumePlugin(spec);
+    const isSetUp = this.#of(pod.metadata.uid).has(volume.name);
+    const spec = await this.#resolve(pod, { name: volume.name, volume, use }, isSetUp, signal);
+    const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
+    checkNodeAffinity(spec, this.#deps.nodeLabels());
     const setup = { pod, volume: spec, mountPoints };
+    const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec) };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);
       try {
-        return { spec, kind: 'block', device: await plugin.mapDevice(setup, this.#deps, signal) };
+        return { spec, kind: 'block', device: await plugin.mapDevice(setup, deps, signal) };
       } catch (error) {
-        throw mountError(spec, error);
+        throw signal.aborted ? error : mountError(spec, error);
       }
     }
     try {
-      const mounted = await plugin.setUp(setup, this.#deps, signal);
+      const mounted = await plugin.setUp(setup, deps, signal);
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled }, isStale: false };
     } catch (error) {
-      throw mountError(spec, error);
+      throw signal.aborted ? error : mountError(spec, error);
     }
+  }
+
+  /** A volume that is set up already does not wait for its claim, nor does one whose claim wakes the pod. */
+  async #resolve(
+    pod: Pod,
+    { name, volume, use }: VolumeInUse,
+    isSetUp: boolean,
+    signal: AbortSignal,
+  ): Promise<VolumeSpec> {
+    const resolve = (): Promise<VolumeSpec> => resolveVolume(pod, volume, use, this.#deps.claims, signal);
+    if (isSetUp || this.#deps.claims.wakesPods) return resolve();
+    const onWait = (error: VolumeResolutionError): void => {
+      const { reason, message, podCause } = notMounted(name, [name], error);
+      this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
+    };
+    const deps = { ...this.#deps, waits: this.#waits, onWait };
+    return waitForClaim({ podUid: pod.metadata.uid, volume: name }, resolve, deps, signal);
+  }
+
+  /** An aborted wait rejects with the reason of the abort, which does not say what the volume waited for. */
+  #withAbortedWait({ metadata }: Pod, { name }: VolumeInUse, error: unknown): unknown {
+    const cause = this.#waits.takeAborted({ podUid: metadata.uid, volume: name });
+    return !cause || podCauseOf(error) ? error : new CausedError(errorText(error), cause, { cause: error });
   }
 
   /** Uses the volume of an earlier version of the pod, as kubelet does, and records an event. */
@@ -163,7 +225,7 @@ export class PodVolumes implements PodStep {
     const [first, ...others] = errors;
     if (first === undefined) return;
     if (others.length === 0) throw first;
-    for (const { reason, message, podCause } of errors) {
+    for (const { reason, message, podCause } of errors.filter(({ silent }) => !silent)) {
       this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
     }
     const message = errors.map((error) => error.message).join(', ');
@@ -182,46 +244,11 @@ async function refreshed(
   content: RefreshableContent,
   signal: AbortSignal,
 ): Promise<PodVolume> {
-  if (volume.kind === 'block') return volume;
   try {
-    const mounted = { ...volume.mounted, content: await content.refresh(pod, signal) };
-    return { ...volume, mounted, isStale: false };
+    const next = await content.refresh(pod, signal);
+    if (volume.kind === 'block') return { ...volume, device: { ...volume.device, content: next } };
+    return { ...volume, mounted: { ...volume.mounted, content: next }, isStale: false };
   } catch (error) {
     throw mountError(volume.spec, error);
   }
-}
-
-interface Outcomes {
-  readonly done: ReadonlyMap<string, PodVolume>;
-  readonly errors: readonly PodError[];
-}
-
-/** Works on all volumes at once, so that a volume that waits for its objects does not delay the others. */
-async function settleAll<T extends Pick<Volume, 'name'>>(
-  volumes: readonly T[],
-  work: (volume: T) => Promise<PodVolume>,
-  signal: AbortSignal,
-  deadline?: AbortSignal,
-): Promise<Outcomes> {
-  const outcomes = await Promise.allSettled(volumes.map(work));
-  signal.throwIfAborted();
-  const done = new Map<string, PodVolume>();
-  const failed: { readonly name: string; readonly reason: unknown }[] = [];
-  for (const [index, { name }] of volumes.entries()) {
-    const outcome = outcomes[index];
-    if (outcome?.status === 'fulfilled') done.set(name, outcome.value);
-    else failed.push({ name, reason: outcome?.reason });
-  }
-  const names = failed.map(({ name }) => name).sort(byCodePoint);
-  const errors = failed.map(({ name, reason }) =>
-    deadline?.aborted && reason === deadline.reason
-      ? notMounted(name, names, 'context deadline exceeded')
-      : asPodError(name, reason, names),
-  );
-  return { done, errors };
-}
-
-/** An error before the plugin was called is one of kubelet's wait for all volumes of the pod. */
-function asPodError(name: string, error: unknown, unmounted: readonly string[] = [name]): PodError {
-  return error instanceof PodError ? error : notMounted(name, unmounted, error);
 }

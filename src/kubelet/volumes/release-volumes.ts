@@ -6,7 +6,7 @@ import { pluginsDirectory, subPathsDirectory, volumeDevicesDirectory, volumesDir
 import type { VolumeOnDisk, VolumePlugin, VolumePluginDeps } from './volume-plugin.ts';
 import { pluginOfFolder } from './volume-plugins.ts';
 
-type Files = Pick<VolumePluginDeps, 'fs'>;
+type Files = Pick<VolumePluginDeps, 'fs' | 'plugins'>;
 
 /** Removes the volumes of a pod, found by its directory. Nothing is removed through a mount. */
 export async function releaseVolumes(uid: string, deps: VolumePluginDeps, signal: AbortSignal): Promise<void> {
@@ -62,7 +62,7 @@ async function forEachVolume(
 ): Promise<void> {
   const found: Promise<void>[] = [];
   for (const pluginName of await namesIn(folder, deps)) {
-    const plugin = pluginOfFolder(pluginName);
+    const plugin = pluginOfFolder(pluginName, deps.plugins);
     if (!plugin) continue;
     for (const escaped of await namesIn(`${folder}/${pluginName}`, deps)) {
       const volume = { podUid, name: escaped.replaceAll('~', '/'), path: `${folder}/${pluginName}/${escaped}` };
@@ -72,7 +72,7 @@ async function forEachVolume(
   await waitForAll(found);
 }
 
-async function namesIn(folder: string, { fs }: Files): Promise<readonly string[]> {
+async function namesIn(folder: string, { fs }: Pick<Files, 'fs'>): Promise<readonly string[]> {
   if (!(await fs.lstat(folder))) return [];
   return (await fs.readDirectory(folder)).map(({ name }) => name);
 }

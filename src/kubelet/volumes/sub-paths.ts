@@ -6,7 +6,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { subPathsDirectory } from './volume-paths.ts';
-import type { HostVolume } from './volume-plugin.ts';
+import type { ContainerVolume } from './volume-plugin.ts';
 
 /** Looks up one of the container's environment variables. */
 export type EnvLookup = (name: string) => string | undefined;
@@ -19,28 +19,29 @@ export interface SubPathsDeps {
 
 /**
  * Binds the `subPath`s of a container's mounts to paths that only the agent can change, so that a container cannot
- * redirect the runtime by changing its volume. Returns those paths by index of the mount. Repeated for each start.
+ * redirect the runtime by changing its volume. Returns those paths by index of the mount. Repeated for each start. A
+ * `subPath` of an image volume is resolved by the runtime.
  * Rejects with a `PodError` (`CreateContainerConfigError`).
  */
 export async function bindSubPaths(
   pod: Pod,
   container: Container,
-  volumes: ReadonlyMap<string, HostVolume>,
+  volumes: ReadonlyMap<string, ContainerVolume>,
   variable: EnvLookup,
   deps: SubPathsDeps,
 ): Promise<ReadonlyMap<number, string>> {
   const bound = new Map<number, string>();
   const folder = subPathsDirectory(deps.settings.rootDir, pod.metadata.uid);
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-    const volume = volumes.get(mount.name);
+    const path = volumes.get(mount.name)?.path;
     const subPath = subPathOf(mount, variable);
-    if (subPath === '' || !volume) continue;
+    if (subPath === '' || path === undefined) continue;
     const target = `${folder}/${mount.name}/${container.name}/${index}`;
     const mountText = `volumeMount "${mount.name}" of container "${container.name}"`;
     // The cause is not shown to users: it would reveal what is on the host.
-    const make = makeSubPath(volume.path, subPath, deps);
+    const make = makeSubPath(path, subPath, deps);
     await withSubPathError(make, mount.name, `failed to create subPath directory for ${mountText}`);
-    const bind = bindSubPath(volume.path, subPath, target, deps);
+    const bind = bindSubPath(path, subPath, target, deps);
     await withSubPathError(bind, mount.name, `failed to prepare subPath for ${mountText}`);
     bound.set(index, target);
   }

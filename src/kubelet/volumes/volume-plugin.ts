@@ -1,23 +1,35 @@
-import type { Pod } from '../../api/generated/core-v1.ts';
+import type { ImageVolumeSource, Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
+import type { Processes } from '../../host/processes.ts';
 import type { Random } from '../../host/random.ts';
+import type { PodEvents } from '../events/pod-events.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
+import type { PodCertificates } from '../pod-certificates/pod-certificates.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
+import type { TrustBundles } from '../trust-bundles/trust-bundles.ts';
 import type { AttachedVolumes } from './attached-volumes.ts';
 import type { NodeVolumes, NodeVolumeUse } from './node-volumes.ts';
 import type { VolumeSpec } from './volume-spec.ts';
 
 /** A volume as containers mount it. */
+export type ContainerVolume = HostVolume | ImageVolume;
+
+/** A volume with a path on the host. */
 export interface HostVolume {
-  /** On the host. */
   readonly path: string;
+  readonly image?: undefined;
   /** Mounts are read-only even if the container does not ask for it. */
   readonly readOnly: boolean;
   /** The runtime relabels the files for the containers that mount them, if SELinux is enabled. */
   readonly isRelabelled?: boolean;
+  /**
+   * Present for a volume of a server that may not answer: system calls on its files would then never return. Called before
+   * a container gets the volume; rejects with a `CausedError`.
+   */
+  readonly checkResponse?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** A block volume as containers see it. */
@@ -25,10 +37,22 @@ export interface HostDevice {
   /** A block device of the host, or a link to one. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** Present when the device changes by itself: it may grow. */
+  readonly content?: RefreshableContent;
 }
 
-/** A volume that is set up on the host. */
-export interface MountedVolume extends HostVolume {
+/** A volume that the runtime mounts from an image. It has no path on the host. */
+export interface ImageVolume {
+  readonly image: ImageVolumeSource;
+  readonly path?: undefined;
+  readonly readOnly: true;
+  readonly isRelabelled?: boolean;
+}
+
+/** A volume that is set up. */
+export type MountedVolume = ContainerVolume & MountedState;
+
+interface MountedState {
   /** A path that exists as long as the volume is set up. Absent: the volume is a path of the host itself. */
   readonly marker?: string;
   /** Present when the content changes by itself. */
@@ -60,12 +84,18 @@ export interface VolumeOnDisk {
 }
 
 export interface VolumePluginDeps {
+  /** All supported volume types: `VOLUME_PLUGINS`, and those that need more than these dependencies. */
+  readonly plugins: readonly VolumePlugin[];
   readonly fs: FileSystem;
   readonly mounts: Mounts;
   readonly clock: Clock;
   readonly random: Random;
+  readonly processes: Processes;
+  readonly events: PodEvents;
   readonly objects: PodObjects;
   readonly tokens: PodTokens;
+  readonly trustBundles: TrustBundles;
+  readonly podCertificates: PodCertificates;
   readonly nodeVolumes: NodeVolumes;
   readonly attachedVolumes: AttachedVolumes;
   /** The node's allocatable resources: shown for limits that a container does not set. */
@@ -103,6 +133,8 @@ export interface VolumePlugin {
   unmapDevice?(volume: VolumeOnDisk, deps: VolumePluginDeps, signal: AbortSignal): Promise<void>;
   /** The volume of the node that this volume of a pod uses. */
   nodeVolumeOf?(volume: VolumeOnDisk, deps: Pick<VolumePluginDeps, 'fs'>): Promise<NodeVolumeUse['id'] | undefined>;
+  /** Removes what an earlier process left of volumes of the node that no pod uses. Repeated until it succeeds. */
+  removeOrphans?(deps: VolumePluginDeps, signal: AbortSignal): Promise<void>;
   forget?(podUid: string, deps: VolumePluginDeps): void;
 }
 

@@ -1,7 +1,7 @@
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { BoundClaim, PodClaims } from '../objects/pod-claims.ts';
-import { CausedError } from '../pod/pod-cause.ts';
+import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
 
 /** A volume of a pod, with its claim resolved. kubelet's `volume.Spec`. */
 export interface VolumeSpec {
@@ -38,7 +38,7 @@ export async function resolveVolume(
 ): Promise<VolumeSpec> {
   const claimName = claimNameOf(pod, volume);
   if (claimName === undefined) return { name: volume.name, volume, readOnly: false, mode: 'Filesystem' };
-  const bound = await claims.find(pod.metadata.namespace, claimName, signal).catch((cause: unknown) => {
+  const bound = await claims.find(pod, claimName, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw claimError(pod, claimName, cause);
   });
@@ -49,16 +49,33 @@ export async function resolveVolume(
   return { name: bound.volume.metadata.name, volume, bound, readOnly, mode };
 }
 
+/** Whether only one pod may use the volume. With several access modes it is unknown which one the pod means. */
+export function isExclusive({ bound }: VolumeSpec): boolean {
+  const { accessModes = [] } = bound?.volume.spec ?? {};
+  return accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod';
+}
+
 /** The volume cannot be determined, so nothing was set up. */
 export class VolumeResolutionError extends CausedError {
   override readonly name = 'VolumeResolutionError';
+  /** The pod would have to be changed; waiting does not help. */
+  readonly isFinal: boolean;
+
+  constructor(
+    message: string,
+    podCause: ErrorCause | undefined,
+    { isFinal, ...options }: ErrorOptions & { readonly isFinal: boolean },
+  ) {
+    super(message, podCause, options);
+    this.isFinal = isFinal;
+  }
 }
 
 function claimError(pod: Pod, claimName: string, cause: unknown): VolumeResolutionError {
   const text = errorText(cause);
   const message = `error processing PVC ${pod.metadata.namespace}/${claimName}: ${text}`;
   const podCause = { kind: 'claimNotReady', claim: claimName, error: text } as const;
-  return new VolumeResolutionError(message, podCause, { cause });
+  return new VolumeResolutionError(message, podCause, { cause, isFinal: false });
 }
 
 /** A claim of the same name that was not created for this pod must not be used. */
@@ -68,12 +85,13 @@ function checkOwner(pod: Pod, { metadata }: PersistentVolumeClaim): void {
   const podName = `${pod.metadata.namespace}/${pod.metadata.name}`;
   const message = `PVC ${metadata.namespace}/${metadata.name} was not created for pod ${podName} (pod is not owner)`;
   const podCause = { kind: 'claimNotReady', claim: metadata.name, error: 'it belongs to another object' } as const;
-  throw new VolumeResolutionError(message, podCause);
+  throw new VolumeResolutionError(message, podCause, { isFinal: true });
 }
 
 function checkMode(name: string, mode: VolumeSpec['mode'], { isMounted, isDevice }: VolumeUse): void {
   const field =
     isMounted && mode === 'Block' ? 'volumeMounts' : isDevice && mode === 'Filesystem' ? 'volumeDevices' : '';
   if (field === '') return;
-  throw new VolumeResolutionError(`volume ${name} has volumeMode ${mode}, but is specified in ${field}`, undefined);
+  const message = `volume ${name} has volumeMode ${mode}, but is specified in ${field}`;
+  throw new VolumeResolutionError(message, undefined, { isFinal: true });
 }

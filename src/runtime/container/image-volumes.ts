@@ -1,5 +1,6 @@
 import { CriError } from '../../cri/cri-error.ts';
 import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
+import { IMAGE_VOLUME_MOUNT_FAILED } from '../../cri/image-volume-error.ts';
 import type { ImageStore } from '../images/image-store.ts';
 
 /** A mount of the container whose source is an image. */
@@ -8,9 +9,6 @@ export interface ImageVolume {
   readonly index: number;
   readonly imageId: string;
 }
-
-/** kubelet recognizes these errors by this prefix of the message. */
-const MOUNT_FAILED = 'ImageVolumeMountFailed';
 
 /** Throws a `CriError` that names the invalid field. */
 export function resolveImageVolumes(config: ContainerConfig, images: ImageStore): readonly ImageVolume[] {
@@ -30,10 +28,10 @@ export function resolveImageVolumes(config: ContainerConfig, images: ImageStore)
 }
 
 function imageVolumeError(code: 'InvalidArgument' | 'NotFound', field: string, why: string): CriError {
-  return new CriError(code, `${MOUNT_FAILED}: ${field}: ${why}`);
+  return new CriError(code, `${IMAGE_VOLUME_MOUNT_FAILED}: ${field}: ${why}`);
 }
 
 /** The error of a volume that cannot be mounted. */
 export function imageVolumeMountError({ index }: ImageVolume, why: string, cause: unknown): CriError {
-  return new CriError('Unknown', `${MOUNT_FAILED}: config.mounts[${index}]: ${why}`, { cause });
+  return new CriError('Unknown', `${IMAGE_VOLUME_MOUNT_FAILED}: config.mounts[${index}]: ${why}`, { cause });
 }

@@ -1,6 +1,7 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { invalidField } from '../../cri/field-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
+import { IMAGE_VOLUME_MOUNT_FAILED } from '../../cri/image-volume-error.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { resolveInRoot } from './resolve-in-root.ts';
 import type { MountSource } from './spec-facts.ts';
@@ -53,20 +54,21 @@ async function imagePath(
   if (root === undefined) throw new CriError('Internal', `mounts[${index}].image: not mounted`);
   if (imageSubPath === '') return root;
   const field = `mounts[${index}].image_sub_path`;
+  const reason = IMAGE_VOLUME_MOUNT_FAILED;
   if (imageSubPath.startsWith('/') || imageSubPath.split('/').includes('..')) {
-    throw invalidField(field, `${JSON.stringify(imageSubPath)} must be relative and without ".."`);
+    throw invalidField(field, `${JSON.stringify(imageSubPath)} must be relative and without ".."`, { reason });
   }
   try {
     const path = `${root}/${await resolveInRoot(fs, root, imageSubPath)}`;
     if ((await fs.lstat(path)) !== undefined) return path;
   } catch (error) {
-    throw asFieldError(field, error);
+    throw asFieldError(field, error, reason);
   }
-  throw invalidField(field, `the image has no ${JSON.stringify(imageSubPath)}`);
+  throw invalidField(field, `the image has no ${JSON.stringify(imageSubPath)}`, { reason });
 }
 
-function asFieldError(field: string, error: unknown): unknown {
-  return error instanceof FileSystemError ? invalidField(field, error.message, { cause: error }) : error;
+function asFieldError(field: string, error: unknown, reason?: string): unknown {
+  return error instanceof FileSystemError ? invalidField(field, error.message, { cause: error, reason }) : error;
 }
 
 /** Returns the propagation of the mount that contains `path`, from the text of /proc/self/mountinfo. */

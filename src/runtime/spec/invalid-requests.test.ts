@@ -144,19 +144,20 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     config: mount({ hostPath: '/file/below' }),
     message: 'mounts[0].host_path: realPath /file/below: ENOTDIR',
   },
-  'a sub-path without an image': {
-    config: mount({ imageSubPath: 'x' }),
-    message: 'mounts[0].image_sub_path: the mount has no image',
-  },
   'a sub-path that leads out of the image': {
     config: mount({ hostPath: '', image: { image: 'x' }, imageSubPath: '../x' }),
     request: { imageVolumes: new Map([[0, '/srv']]) },
-    message: 'mounts[0].image_sub_path: "../x" must be relative and without ".."',
+    message: 'ImageVolumeMountFailed: mounts[0].image_sub_path: "../x" must be relative and without ".."',
   },
   'a sub-path that the image does not have': {
     config: mount({ hostPath: '', image: { image: 'x' }, imageSubPath: 'none' }),
     request: { imageVolumes: new Map([[0, '/srv']]) },
-    message: 'mounts[0].image_sub_path: the image has no "none"',
+    message: 'ImageVolumeMountFailed: mounts[0].image_sub_path: the image has no "none"',
+  },
+  'a sub-path below a file of the image': {
+    config: mount({ hostPath: '', image: { image: 'x' }, imageSubPath: 'file/below' }),
+    request: { imageVolumes: new Map([[0, '/']]) },
+    message: 'ImageVolumeMountFailed: mounts[0].image_sub_path: the image has no "file/below"',
   },
   'an unknown propagation': {
     config: mount({ propagation: unknown }),

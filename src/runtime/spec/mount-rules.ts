@@ -25,7 +25,7 @@ function checkPaths(mount: Mount, field: string): void {
     if (mount.hostPath !== '') throw invalidField(`${field}.host_path`, 'a mount has either an image or a host path');
     return;
   }
-  if (mount.imageSubPath !== '') throw invalidField(`${field}.image_sub_path`, 'the mount has no image');
+  // `image_sub_path` has no meaning here: kubelet sets it for every sub-path of a pod that has an image volume.
   if (mount.hostPath === '') throw invalidField(`${field}.host_path`, 'is empty, and the mount has no image');
   if (!mount.hostPath.startsWith('/')) {
     throw invalidField(`${field}.host_path`, `${JSON.stringify(mount.hostPath)} is not absolute`);

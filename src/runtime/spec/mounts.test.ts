@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OciMount } from '../oci/oci-spec.ts';
 import { mountPropagation } from './gather-mounts.ts';
+import { checkMounts } from './mount-rules.ts';
 import { containerMounts } from './mounts.ts';
 import type { MountSource } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -82,9 +83,17 @@ test('containerMounts() sets recursive read-only', () => {
   assert.deepEqual(added(mountsOf([mount], [{ path: '/h' }]).mounts), [bind('/m', '/h', 'rprivate', 'rro')]);
 });
 
-test('containerMounts() mounts image volumes read-only and without mappings', () => {
+test('containerMounts() mounts image volumes read-only, not executable and without mappings', () => {
   const mount = { containerPath: '/m', image: { image: 'x' }, uidMappings: [{ length: 1 }] };
-  assert.deepEqual(added(mountsOf([mount], [{ path: '/v/0' }]).mounts), [bind('/m', '/v/0', 'rprivate', 'ro')]);
+  assert.deepEqual(added(mountsOf([mount], [{ path: '/v/0' }]).mounts), [
+    bind('/m', '/v/0', 'rprivate', 'ro', 'nosuid', 'nodev', 'noexec'),
+  ]);
+});
+
+test('containerMounts() ignores the path in the image that kubelet sends for a mount without one', () => {
+  const mount = { containerPath: '/m', hostPath: '/h', imageSubPath: 'sub' };
+  checkMounts(validRequest({ container: containerConfig({ mounts: [mount] }) }));
+  assert.deepEqual(added(mountsOf([mount], [{ path: '/h' }]).mounts), [bind('/m', '/h', 'rprivate', 'rw')]);
 });
 
 test('containerMounts() maps IDs unless the source is mapped already', () => {

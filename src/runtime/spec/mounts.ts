@@ -16,6 +16,9 @@ export interface ContainerMounts {
   readonly rootfsPropagation?: 'rshared' | 'rslave';
 }
 
+/** The API promises that nothing in an image volume can be executed. */
+const IMAGE_VOLUME_FLAGS = ['nosuid', 'nodev', 'noexec'];
+
 export function containerMounts(request: SpecRequest, facts: SpecFacts): ContainerMounts {
   const requested = request.container.mounts.map((mount, index) =>
     requestedMount(mount, index, facts.mountSources.get(index)),
@@ -46,7 +49,7 @@ function requestedMount(mount: Mount, index: number, source: MountSource | undef
     destination: mount.containerPath,
     type: 'bind',
     source: source.path,
-    options: ['rbind', propagationOption(mount, index, source), access],
+    options: ['rbind', propagationOption(mount, index, source), access, ...(mount.image ? IMAGE_VOLUME_FLAGS : [])],
     ...mappings,
   };
 }

@@ -4,7 +4,13 @@ import type { FileSystemUsage } from '../../host/file-system.ts';
 import { SpaceGuard } from './space-guard.ts';
 
 const GIB = 2 ** 30;
-const roomy: FileSystemUsage = { capacityBytes: 500 * GIB, availableBytes: 9 * GIB, inodes: 1000, inodesFree: 500 };
+const roomy: FileSystemUsage = {
+  capacityBytes: 500 * GIB,
+  availableBytes: 9 * GIB,
+  usedBytes: 0,
+  inodes: 1000,
+  inodesFree: 500,
+};
 
 const cases: Record<string, { usage: Partial<FileSystemUsage>; take: [number, number]; error?: RegExp }> = {
   'data that fits': { usage: {}, take: [GIB, 10] },

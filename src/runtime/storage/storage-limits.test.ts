@@ -90,7 +90,7 @@ test('copies of replaced contents are checked for space too', async () => {
   host.fs.usage = async () => {
     const availableBytes = GIBIBYTE + room;
     room = 0; // once the layer has been received
-    return { capacityBytes: 100 * GIBIBYTE, availableBytes, inodes: 0, inodesFree: 0 };
+    return { capacityBytes: 100 * GIBIBYTE, availableBytes, usedBytes: 0, inodes: 0, inodesFree: 0 };
   };
   await assert.rejects(load(storage, Buffer.concat([first, second])), { name: 'SpaceError' });
   assert.deepEqual(await layerFiles(host), []);
@@ -154,7 +154,7 @@ test('whiteouts and their parent directories are checked for space', async () =>
   const layer = await buildLayer(Object.fromEntries(whiteouts));
   let checks = 0;
   host.fs.usage = async () => {
-    const free = { capacityBytes: 9 * GIBIBYTE, availableBytes: 9 * GIBIBYTE, inodes: 100_000 };
+    const free = { capacityBytes: 9 * GIBIBYTE, availableBytes: 9 * GIBIBYTE, usedBytes: 0, inodes: 100_000 };
     return { ...free, inodesFree: checks++ < 2 ? 3000 : 1000 };
   };
   await assert.rejects(load(storage, layer), { name: 'SpaceError', message: /no more files fit/ });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ContainerState } from '../../../src/cri/generated/runtime-v1.ts';
+import { ContainerState, ImageSpec, Mount } from '../../../src/cri/generated/runtime-v1.ts';
 import { EXEC_MISSING, EXEC_MIXED, EXEC_SLOW, type ProgramName } from './programs.ts';
 import {
   assertRejectsIfExpected,
@@ -136,6 +136,32 @@ export function containerContract(subjectOf: () => Subject): void {
     await pod.create('succeeds', { metadata: { name: 'succeeds', attempt: 1 } });
     await runtime().removeContainer({ containerId: first }, signal);
     await pod.create('succeeds');
+  });
+
+  test('an image is mounted read-only, and shown in the status of the container', async (t) => {
+    const subject = subjectOf();
+    const pod = await runPod(subject);
+    t.after(pod.remove);
+    const { mountImage, mountUnknownImage, mountWritableImage } = subject.errors;
+    const attempt = (number: number, image: string, readonly: boolean) =>
+      pod.create('succeeds', {
+        metadata: { name: 'succeeds', attempt: number },
+        mounts: [Mount.fromPartial({ containerPath: '/image', image: { image }, readonly })],
+      });
+    await assert.rejects(attempt(0, 'localhost/unknown:1', true), mountUnknownImage);
+    await assert.rejects(attempt(1, subject.image, false), mountWritableImage);
+    const { image } = await subject.cri.images.imageStatus(
+      { image: ImageSpec.create({ image: subject.image }), verbose: false },
+      signal,
+    );
+    const created = attempt(2, image?.id ?? '', true);
+    await assertRejectsIfExpected(created, mountImage);
+    if (mountImage !== undefined) return;
+    const { mounts } = await statusOf(subject, await created);
+    assert.deepEqual(
+      mounts.map((mount) => mount.image?.image),
+      [image?.id],
+    );
   });
 
   test('lists are filtered by id, sandbox, state and labels', async (t) => {

@@ -25,7 +25,25 @@ export interface ExpectedErrors {
   pullFails(image: string): ExpectedError;
   readonly pullInvalidReference: ExpectedError;
   readonly unknownImage: ExpectedError;
+  /** `undefined`: images can be mounted. */
+  readonly mountImage: ExpectedError | undefined;
+  readonly mountUnknownImage: ExpectedError;
+  readonly mountWritableImage: ExpectedError;
 }
+
+/** Errors of containerd 2 and of the in-memory runtime; containerd 1.6 does not know the field. */
+export const imageMountErrors = {
+  mountImage: undefined,
+  mountUnknownImage: {
+    code: 'NotFound',
+    message:
+      'failed to mount image volume: ImageVolumeMountFailed: failed to resolve image "localhost/unknown:1": not found',
+  },
+  mountWritableImage: {
+    code: 'Unknown',
+    message: /^failed to mount image volume: ImageVolumeMountFailed: readonly must be true while mount image/,
+  },
+} as const satisfies Partial<ExpectedErrors>;
 
 /** Errors of containerd 1.6 and of the in-memory runtime. */
 export function containerdErrors(pullCode: string): ExpectedErrors {
@@ -33,6 +51,7 @@ export function containerdErrors(pullCode: string): ExpectedErrors {
     code: 'NotFound',
     message: 'an error occurred when try to find container "unknown": not found',
   };
+  const noSource = { code: 'Unknown', message: /failed to mkdir "": mkdir : no such file or directory$/ };
   return {
     sandboxNameTaken: (name, id) => ({
       code: 'Unknown',
@@ -83,6 +102,9 @@ export function containerdErrors(pullCode: string): ExpectedErrors {
       message: /^failed to parse image reference "UPPER\/\/case": invalid reference format/,
     },
     unknownImage: { code: 'NotFound', message: 'failed to resolve image "localhost/unknown:1": not found' },
+    mountImage: noSource,
+    mountUnknownImage: noSource,
+    mountWritableImage: noSource,
   };
 }
 
@@ -107,6 +129,7 @@ export function containerd2Errors(): ExpectedErrors {
       code: 'Unknown',
       message: new RegExp(`^failed to pull and unpack image "${image}": failed to resolve image: `),
     }),
+    ...imageMountErrors,
   };
 }
 
@@ -146,4 +169,13 @@ export const nodeletErrors: ExpectedErrors = {
     message: /^image\.image: failed to parse image reference "UPPER\/\/case": invalid reference format/,
   },
   unknownImage: { code: 'NotFound', message: 'config.image.image: image "localhost/unknown:1" not found' },
+  mountImage: undefined,
+  mountUnknownImage: {
+    code: 'NotFound',
+    message: 'ImageVolumeMountFailed: config.mounts[0].image.image: image "localhost/unknown:1" not found',
+  },
+  mountWritableImage: {
+    code: 'InvalidArgument',
+    message: 'ImageVolumeMountFailed: config.mounts[0].readonly: must be set where an image is mounted',
+  },
 };

@@ -9,7 +9,7 @@ import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 import { criContract } from './cri-contract.ts';
-import { containerdErrors } from './expected-errors.ts';
+import { containerdErrors, imageMountErrors } from './expected-errors.ts';
 import { PROGRAMS } from './programs.ts';
 import { serveForTest } from './serve-for-test.ts';
 import type { Subject } from './subject.ts';
@@ -26,7 +26,7 @@ function fakeSubject(): Subject {
     events: criEvents(fake.cri.runtime),
     image: IMAGE,
     unpullable: 'localhost/absent:1',
-    errors: containerdErrors('NotFound'),
+    errors: { ...containerdErrors('NotFound'), ...imageMountErrors },
     logDirectory,
     cgroupParent: '/contract',
     readLog: (path) => readFile(path, 'utf8'),

@@ -344,8 +344,9 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
 
   test(`${name} file system: reports space and inodes`, async (t) => {
     const { fs, root } = await makeWorld(t);
-    const { capacityBytes, availableBytes } = await fs.usage(root);
+    const { capacityBytes, availableBytes, usedBytes } = await fs.usage(root);
     assert.ok(capacityBytes > 0 && availableBytes > 0 && availableBytes <= capacityBytes);
+    assert.ok(usedBytes > 0 && usedBytes + availableBytes <= capacityBytes);
     await assert.rejects(fs.usage(`${root}/none`), { code: 'ENOENT' });
   });
 }

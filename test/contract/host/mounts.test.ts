@@ -48,6 +48,14 @@ function mountsContract(
     assert.deepEqual(await targets(world), []);
   });
 
+  test(`${name} mounts: a bind mount keeps the attributes of its source beside its own`, { skip }, async (t) => {
+    const { fs, mounts, root } = await makeWorld(t);
+    for (const folder of ['source', 'first', 'second']) await fs.makeDirectory(`${root}/${folder}`);
+    await mounts.mount({ source: `${root}/source`, target: `${root}/first`, flags: ['bind', 'readOnly'] });
+    await mounts.mount({ source: `${root}/first`, target: `${root}/second`, flags: ['bind', 'noExec'] });
+    assert.equal((await mountAt(`${root}/second`, mounts))?.readOnly, true);
+  });
+
   test(`${name} mounts: the last of several mounts at one path is unmounted first`, { skip }, async (t) => {
     const world = await makeWorld(t);
     const { fs, mounts, root } = world;

@@ -1,11 +1,20 @@
 /** The contract of signing keys. */
 import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
 import { MemorySigningKeys } from '../../../src/host/fake/memory-signing-keys.ts';
 import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
 import { linuxSigningKeys } from '../../../src/host/linux/linux-signing-keys.ts';
-import { KeyError, readSigningKey, type SigningKeys } from '../../../src/host/signing-keys.ts';
+import { KEY_TYPES, KeyError, type KeyType, readSigningKey, type SigningKeys } from '../../../src/host/signing-keys.ts';
 
+const ALGORITHMS: Readonly<Record<KeyType, string>> = {
+  RSA3072: 'sha256WithRSAEncryption',
+  RSA4096: 'sha256WithRSAEncryption',
+  ECDSAP256: 'ecdsa-with-SHA256',
+  ECDSAP384: 'ecdsa-with-SHA384',
+  ECDSAP521: 'ecdsa-with-SHA512',
+  ED25519: 'Ed25519',
+};
 const DATA = new TextEncoder().encode('to be signed');
 
 signingKeysContract('linux', () => linuxSigningKeys);
@@ -18,6 +27,21 @@ function signingKeysContract(name: string, makeKeys: () => SigningKeys): void {
     assert.notDeepEqual(one.publicKey, two.publicKey);
     assert.notEqual(one.pem, two.pem);
   });
+
+  for (const type of KEY_TYPES) {
+    test(`${name} signing keys: a key of type ${type} is in PKCS #8 and signs as in Go`, async () => {
+      const keys = makeKeys();
+      const [one, two] = [await keys.generateOfType(type), await keys.generateOfType(type)];
+      assert.notEqual(one.pem, two.pem);
+      assert.match(one.pem, /^-----BEGIN PRIVATE KEY-----\n/);
+      assert.equal(one.algorithm, ALGORITHMS[type]);
+      const { modulusLength } =
+        createPublicKey({ key: Buffer.from(one.publicKey), format: 'der', type: 'spki' }).asymmetricKeyDetails ?? {};
+      assert.equal(modulusLength, type.startsWith('RSA') ? Number(type.slice(3)) : undefined);
+      assert.ok(one.isSignature(one.sign(DATA), DATA));
+      assert.ok(!two.isSignature(one.sign(DATA), DATA));
+    });
+  }
 
   test(`${name} signing keys: a signature is valid only for its key and data`, async () => {
     const keys = makeKeys();

@@ -436,7 +436,10 @@ function treeContract(
     await writer.put('folder', { ...folder, mode: 0o1700 });
     await writer.put('folder/link', { ...plain, mode: 0o777, kind: 'symlink', target: `${outside}/secret` });
     const before = await fs.stat(`${outside}/secret`);
-    await fs.setTreeGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 }, never);
+    const progress: number[] = [];
+    const onProgress = (files: number): void => void progress.push(files);
+    await fs.setTreeGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770, onProgress }, never);
+    assert.equal(progress.at(-1), 4);
     await fs.setTreeGroup(`${root}/none`, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
     const given: Record<string, string> = {};
     for await (const { path, node } of fs.readTree(root, never)) {

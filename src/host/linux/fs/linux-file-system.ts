@@ -150,8 +150,14 @@ async function removeOne(path: string): Promise<void> {
 }
 
 async function usageOf(path: string) {
-  const { bsize, blocks, bavail, files, ffree } = await statfs(path);
-  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize, inodes: files, inodesFree: ffree };
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+  return {
+    capacityBytes: blocks * bsize,
+    availableBytes: bavail * bsize,
+    usedBytes: (blocks - bfree) * bsize,
+    inodes: files,
+    inodesFree: ffree,
+  };
 }
 
 function asFileStat(stats: Stats): FileStat {

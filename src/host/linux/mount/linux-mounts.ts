@@ -1,10 +1,10 @@
-import { lstat, mkdir, open, readFile, rmdir, stat, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readFile, realpath, rmdir, stat, unlink } from 'node:fs/promises';
 import { type MountEntry, MountError, type MountIdMap, type MountRequest, type Mounts } from '../../mounts.ts';
 import { openBeneath } from '../fs/beneath.ts';
 import { unlessMissing } from '../fs/unless-missing.ts';
-import { parseMountinfo } from '../proc/mountinfo.ts';
+import { mountOptionsAt, parseMountinfo } from '../proc/mountinfo.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { mountCalls } from './mount-calls.ts';
+import { keepingAttributes, mountCalls } from './mount-calls.ts';
 
 const MNT_DETACH = 2;
 /** A link at the target is not followed. */
@@ -28,8 +28,9 @@ function loadMountCalls() {
 async function mount(request: MountRequest): Promise<void> {
   const { target } = request;
   const calls = await loadMountCalls();
-  for (const [index, call] of mountCalls(request).entries()) {
+  for (const [index, each] of mountCalls(request).entries()) {
     try {
+      const call = index > 0 ? keepingAttributes(each, await optionsAt(target)) : each;
       await calls.mount.async(call.source, call.target, call.type, call.flags, call.data);
     } catch (error) {
       // The first call created an incomplete mount; a remount created none.
@@ -38,6 +39,10 @@ async function mount(request: MountRequest): Promise<void> {
       throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
     }
   }
+}
+
+async function optionsAt(target: string): Promise<readonly string[]> {
+  return mountOptionsAt(await readFile('/proc/self/mountinfo', 'utf8'), await realpath(target));
 }
 
 async function bindBeneath(root: string, path: string, target: string): Promise<void> {

@@ -17,6 +17,7 @@ const MS_SLAVE = 1 << 19;
 const MS_SHARED = 1 << 20;
 
 const ATTRIBUTES: Partial<Record<MountFlag, number>> = { readOnly: 1, noSuid: 2, noDev: 4, noExec: 8 };
+const OPTIONS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
 const ACTIONS: Partial<Record<MountFlag, number>> = { bind: MS_BIND, rbind: MS_BIND | MS_REC, remount: MS_REMOUNT };
 const PROPAGATION: Partial<Record<MountFlag, number>> = {
   private: MS_PRIVATE,
@@ -47,6 +48,13 @@ export function mountCalls({ source, target, type, flags = [], data }: MountRequ
   }
   if (propagation !== 0) calls.push({ ...plain, flags: propagation });
   return calls;
+}
+
+/** Adds the attributes that a new bind mount has from its source: changing others would remove them. */
+export function keepingAttributes(call: MountCall, options: readonly string[]): MountCall {
+  const isChangeOfBind = (call.flags & MS_REMOUNT) !== 0 && (call.flags & MS_BIND) !== 0;
+  if (!isChangeOfBind) return call;
+  return { ...call, flags: options.reduce((sum, option) => sum | (OPTIONS[option] ?? 0), call.flags) };
 }
 
 function bits(table: Partial<Record<MountFlag, number>>, flags: readonly MountFlag[]): number {

@@ -33,6 +33,13 @@ function parseLine(line: string): MountEntry | undefined {
   };
 }
 
+/** The options of the topmost mount at a resolved path: `rw`, `nosuid`, `relatime`. */
+export function mountOptionsAt(text: string, target: string): readonly string[] {
+  const lines = text.split('\n').map((line) => line.split(' '));
+  const last = lines.findLast((fields) => unescapeOctal(fields[4] ?? '') === target);
+  return last?.[5]?.split(',') ?? [];
+}
+
 /** A mount that is both shared and a slave propagates in both directions. */
 function propagationOf(optional: readonly string[]): Propagation {
   if (optional.some((field) => field.startsWith('shared:'))) return 'shared';

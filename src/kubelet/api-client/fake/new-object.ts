@@ -58,6 +58,16 @@ export function withSecretData(secret: Secret): Secret {
   return { ...rest, ...(Object.keys(data).length > 0 && { data }) };
 }
 
+const CSI_DRIVER_DEFAULTS = {
+  attachRequired: true,
+  podInfoOnMount: false,
+  storageCapacity: false,
+  volumeLifecycleModes: ['Persistent'],
+  fsGroupPolicy: 'ReadWriteOnceWithFSType',
+  requiresRepublish: false,
+  seLinuxMount: false,
+};
+
 function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObject {
   switch (resource) {
     case 'pods': {
@@ -78,6 +88,10 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'persistentvolumeclaims':
     case 'persistentvolumes':
       return toWire({ ...object, status: { phase: 'Pending' } });
+    case 'csidrivers': {
+      const driver = fromWire('csidrivers', object);
+      return toWire({ ...driver, spec: { ...CSI_DRIVER_DEFAULTS, ...driver.spec } });
+    }
     case 'volumeattachments':
       return toWire({ ...object, status: { attached: false } });
     case 'secrets':
@@ -87,7 +101,6 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'configmaps':
     case 'serviceaccounts':
     case 'runtimeclasses':
-    case 'csidrivers':
     case 'csinodes':
     case 'clustertrustbundles':
       return object;

@@ -11,7 +11,7 @@ import {
   PullImageResponse,
 } from '../../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
-import { PodError } from '../../pod/pod-error.ts';
+import { PodError, podErrorEvent } from '../../pod/pod-error.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
 import { ensureImage, type ImageDeps } from '../ensure-image.ts';
 import type { VerificationPolicy } from '../image-access.ts';
@@ -97,6 +97,8 @@ export class ImageRuntime {
     const request = { pod, image, pullPolicy, pullSecrets, sandboxConfig, record };
     return ensureImage(request, this.deps, never).catch((error: unknown) => {
       ok(error instanceof PodError);
+      const event = podErrorEvent(error); // recorded by the start of the container
+      record(event.type, event.reason, event.message);
       const { reason, message, retryAfterMs, silent } = error;
       return { reason, message, retryAfterMs, silent };
     });

@@ -27,6 +27,10 @@ export class ScriptedView implements AgentView {
   /** The result of `nodeErrors()`. */
   readonly errors: string[] = [];
 
+  podCertificates(): readonly [] {
+    return [];
+  }
+
   async nodeErrors(): Promise<readonly string[]> {
     return this.errors;
   }

@@ -4,14 +4,16 @@ import { runAllOrAbort } from '../../../base/run-all-or-abort.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
+import type { NodeAttachments } from '../attachments/node-attachments.ts';
 import { NodeLease } from '../lease/node-lease.ts';
-import { NodeCache, nodeKey } from '../node-cache.ts';
+import { type NodeCache, nodeKey } from '../node-cache.ts';
 import { type NodeEvent, type NodeEvents, nodeStatusEvent } from '../node-event.ts';
 import type { NodeSettings } from '../node-settings.ts';
 import { type ComposedNode, composeNode } from '../status/compose-node.ts';
 import type { NodeGatherer } from '../status/gather-node.ts';
 import { NodeStatusWriter } from '../status/node-status-writer.ts';
 import type { RuntimeReadiness } from '../status/runtime-readiness.ts';
+import type { StorageReadiness } from '../storage-readiness.ts';
 import { initialNode } from './initial-node.ts';
 import { type Registration, registerNode } from './register-node.ts';
 
@@ -19,12 +21,13 @@ export interface NodeManagerDeps {
   readonly api: ApiServer;
   readonly gatherer: NodeGatherer;
   readonly readiness: RuntimeReadiness;
+  readonly storage: Pick<StorageReadiness, 'subscribe'>;
+  readonly attachments: NodeAttachments;
   readonly events: NodeEvents;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Shared with other components. Absent: a private one. */
-  readonly cache?: NodeCache | undefined;
+  readonly cache: NodeCache;
 }
 
 export interface NodeManager {
@@ -40,9 +43,9 @@ export interface NodeManager {
 
 /** Registers the node, then maintains its status and its lease. */
 export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps): NodeManager {
-  const { cache = new NodeCache(settings.nodeName) } = deps;
+  const { cache } = deps;
   return {
-    run: (signal) => runNode(settings, cache, deps, signal),
+    run: (signal) => runNode(settings, deps, signal),
     current: () => cache.current,
     synced: cache.synced,
     async refresh(signal) {
@@ -52,23 +55,21 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
   };
 }
 
-async function runNode(
-  settings: NodeSettings,
-  cache: NodeCache,
-  deps: NodeManagerDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const { readiness, gatherer } = deps;
+async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
+  const { readiness, storage, gatherer, attachments, cache } = deps;
   const recorder = new NodeEventRecorder(deps.events);
-  const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> =>
-    composeNode(before, await gatherer.gather(until), settings);
+  const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> => {
+    const inputs = await gatherer.gather(until);
+    return composeNode(before, { ...inputs, volumesInUse: await attachments.compose() }, settings);
+  };
   const status = new NodeStatusWriter(settings, {
     ...deps,
-    cache,
     compose,
+    onReported: (node) => attachments.onReported(node),
     recordEvents: (events) => recorder.recordAll(events),
   });
-  const unsubscribe = readiness.subscribe(() => status.updateSoon());
+  const updateSoon = (): void => status.updateSoon();
+  const subscriptions = [readiness, storage, attachments].map((each) => each.subscribe(updateSoon));
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);
@@ -86,7 +87,7 @@ async function runNode(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    unsubscribe();
+    for (const unsubscribe of subscriptions) unsubscribe();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ContainerImage, Node, NodeAddress, NodeStatus, NodeSystemInfo } from '../../../api/generated/core-v1.ts';
 import { AddressError, type AddressView, nodeAddresses, providedIps } from '../addresses/node-addresses.ts';
+import { type VolumesInUse, volumesInUse } from '../attachments/volumes-in-use.ts';
 import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
 import type { NodeSettings } from '../node-settings.ts';
 import type { PressureCondition } from '../signals/node-pressure.ts';
@@ -19,6 +20,8 @@ export interface NodeInputs {
   readonly pressure: ReadonlySet<PressureCondition>;
   /** Why the node is not ready. Empty: it is. */
   readonly notReadyReasons: readonly string[];
+  /** Absent while unknown: the reported ones stay. */
+  readonly volumesInUse?: VolumesInUse | undefined;
   readonly nowMs: number;
 }
 
@@ -40,8 +43,10 @@ export function composeNode(before: Node, view: NodeInputs, settings: NodeSettin
   const notReadyReasons = [...view.notReadyReasons, ...missingCapacities(resources, settings)];
   const { conditions, events } = nodeConditions(status.conditions ?? [], { ...view, notReadyReasons });
   const { features = status.features, handlers } = view.runtime;
+  const { volumesInUse: inUseBefore, ...others } = status;
+  const inUse = volumesInUse(inUseBefore, view.volumesInUse);
   const composed: NodeStatus = {
-    ...status,
+    ...others,
     ...resources,
     conditions,
     addresses,
@@ -51,6 +56,7 @@ export function composeNode(before: Node, view: NodeInputs, settings: NodeSettin
     runtimeHandlers: handlers,
     declaredFeatures: settings.declaredFeatures,
     ...(features && { features }),
+    ...(inUse.length > 0 && { volumesInUse: inUse }),
   };
   return {
     node: { ...before, metadata: composedMetadata(before, settings), status: composed },

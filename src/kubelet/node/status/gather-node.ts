@@ -11,6 +11,7 @@ import {
   withAllocatableThresholds,
 } from '../signals/node-pressure.ts';
 import { readSignals } from '../signals/read-signals.ts';
+import type { StorageReadiness } from '../storage-readiness.ts';
 import type { NodeInputs } from './compose-node.ts';
 import { type MachineIdentity, readMachineIdentity } from './machine-identity.ts';
 import { type MachineSize, readMachineResources } from './machine-resources.ts';
@@ -26,6 +27,7 @@ export interface GatherDeps extends AddressDeps {
   readonly cgroupStats: CgroupStats;
   readonly images: Pick<Cri['images'], 'listImages' | 'imageFsInfo'>;
   readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'notReadyReasons'>;
+  readonly storage: Pick<StorageReadiness, 'notReadyReason'>;
 }
 
 /** Reads the inputs of the node object. Calls must not overlap. */
@@ -53,7 +55,7 @@ export class NodeGatherer {
   }
 
   async gather(signal: AbortSignal): Promise<NodeInputs> {
-    const { clock, readiness } = this.#deps;
+    const { clock, readiness, storage } = this.#deps;
     await this.#makeFolder();
     const [identity, machine, addresses, images] = await Promise.all([
       this.identity(),
@@ -69,7 +71,7 @@ export class NodeGatherer {
       images: nodeImages(images, this.#settings.maxImages),
       pressure,
       runtime: readiness.runtime,
-      notReadyReasons: readiness.notReadyReasons(),
+      notReadyReasons: [...readiness.notReadyReasons(), storage.notReadyReason()].filter((each) => each !== undefined),
       nowMs: clock.now(),
     };
   }

@@ -32,7 +32,7 @@ test('NodeStatusWriter repairs a condition that changed while its watch was brok
     const { status } = nodeThatIs('True', '2026-01-01T00:05:00Z');
     return { node: { ...before, status }, events: [], errors: [] };
   };
-  const deps = { api, cache, compose, recordEvents() {}, clock, random, log: silentLog };
+  const deps = { api, cache, compose, onReported() {}, recordEvents() {}, clock, random, log: silentLog };
   const stop = new AbortController();
   const running = new NodeStatusWriter(settings, deps).run(stop.signal);
   await clock.advance(1);

@@ -23,6 +23,8 @@ export interface NodeStatusDeps {
   readonly cache: NodeCache;
   /** Returns the wanted node, based on the API server's. */
   readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
+  /** Called after each update with the node as the API server has it. */
+  readonly onReported: (node: Node) => void;
   readonly recordEvents: (events: readonly NodeEvent[]) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -83,7 +85,7 @@ export class NodeStatusWriter {
 
   /** Returns whether the node at the API server differed from the cached one, so that it may still differ from the wanted. */
   async #update(attempt: number, signal: AbortSignal): Promise<boolean> {
-    const { api, cache, compose, recordEvents, log, clock } = this.#deps;
+    const { api, cache, compose, onReported, recordEvents, log, clock } = this.#deps;
     const key = nodeKey(this.#settings.nodeName);
     // After an error the cached node may be outdated: request it.
     const known = attempt === 1 ? cache.current : undefined;
@@ -92,10 +94,14 @@ export class NodeStatusWriter {
     for (const error of errors) log.warn('cannot compute part of the node status', { error });
     this.#recordSchedulability(before);
     const isChanged = hasNodeChanged(before, node);
-    if (!isChanged && !this.#isOverdue()) return false;
+    if (!isChanged && !this.#isOverdue()) {
+      onReported(before);
+      return false;
+    }
     this.#extraMs = isChanged || this.#reportedMs === undefined ? this.#randomOffsetMs() : 0;
     const written = await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal);
     cache.onObserved(written);
+    onReported(written);
     this.#reportedMs = clock.monotonic();
     recordEvents(events);
     return hasNodeChanged(node, written);

@@ -34,6 +34,8 @@ function containerOf(changes: PodChanges, restartCount = 0) {
     image: { ref: 'sha256:1', user: { uid: undefined, username: '' } },
     podIPs: ['10.0.0.1'],
     mounts: [],
+    devices: [],
+    extraGroups: [],
     environment: containerEnvironment({
       pod,
       container,
@@ -48,7 +50,14 @@ function containerOf(changes: PodChanges, restartCount = 0) {
 }
 
 function sandboxOf(changes: PodChanges) {
-  return sandboxConfig({ pod: examplePod(changes), attempt: 2, dns: DNSConfig.fromPartial({}), settings, host });
+  return sandboxConfig({
+    pod: examplePod(changes),
+    attempt: 2,
+    dns: DNSConfig.fromPartial({}),
+    extraGroups: [],
+    settings,
+    host,
+  });
 }
 
 test('containerConfig() puts the restart count into log path and attempt', () => {

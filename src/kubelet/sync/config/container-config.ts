@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../../api/generated/core-v1.ts';
 import { errorText } from '../../../base/error-text.ts';
-import { ContainerConfig, type Mount, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
+import { ContainerConfig, type Device, type Mount, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
 import { PodError } from '../../pod/pod-error.ts';
 import { containerLogPath } from '../../pod/pod-paths.ts';
 import { containerResources, type ResourceSettings } from '../../resources/container-resources.ts';
@@ -30,6 +30,10 @@ export interface ContainerConfigInput {
   readonly podIPs: readonly string[];
   /** From `containerMounts`. */
   readonly mounts: readonly Mount[];
+  /** From `containerDevices`. */
+  readonly devices: readonly Device[];
+  /** Of its pod's persistent volumes, from `PodVolumes.extraGroups`. */
+  readonly extraGroups: readonly number[];
   /** The sandbox's user namespace; absent: the host's. */
   readonly userNamespace?: UserNamespace | undefined;
   /** From `containerEnvironment`. */
@@ -63,6 +67,7 @@ function buildConfig(input: ContainerConfigInput): ContainerConfig {
     workingDir: container.workingDir ?? '',
     envs: Array.from(environment, ([key, value]) => ({ key, value })),
     mounts: mounts.map((mount) => ({ ...mount, ...mountIds(input.userNamespace) })),
+    devices: [...input.devices],
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, restartCount),
     logPath: containerLogPath(container.name, restartCount),
@@ -78,6 +83,7 @@ function buildConfig(input: ContainerConfigInput): ContainerConfig {
         imageUser: image.user,
         targetId: input.targetId,
         userNamespace: input.userNamespace,
+        extraGroups: input.extraGroups,
         settings,
         extraMaskedPaths: host.thermalThrottlePaths,
       }),

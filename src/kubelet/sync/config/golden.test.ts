@@ -67,7 +67,14 @@ for (const name of [
   assert.ok(sandbox);
   // kubelet adds annotations with the source and the first-seen time.
   const pod = { ...recording.pod, metadata: { ...recording.pod.metadata, annotations: sandbox.config.annotations } };
-  const ourSandbox = sandboxConfig({ pod, attempt: 0, dns: podDns(pod, settings, '').config, settings, host });
+  const ourSandbox = sandboxConfig({
+    pod,
+    attempt: 0,
+    dns: podDns(pod, settings, '').config,
+    extraGroups: [],
+    settings,
+    host,
+  });
 
   test(`sandboxConfig() matches kubelet for ${name}`, () => {
     assert.deepEqual(protoJson(ourSandbox), sandbox.config);
@@ -100,7 +107,9 @@ function ourConfig(pod: Pod, container: Container, recording: Recording, recorde
     restartCount: 0,
     image: { ref: recorded.image.image, user: { uid: undefined, username: '' } },
     podIPs,
-    mounts: containerMounts({ container, volumes, subPaths: new Map(), files }),
+    mounts: containerMounts({ container, volumes, subPaths: new Map(), images: new Map(), files }),
+    devices: [],
+    extraGroups: [],
     environment: containerEnvironment({
       pod,
       container,

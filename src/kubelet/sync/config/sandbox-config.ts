@@ -29,13 +29,15 @@ export interface SandboxConfigInput {
   readonly dns: DNSConfig;
   /** From `UserNamespaces.namespaceFor`; absent: the host's. */
   readonly userNamespace?: UserNamespace | undefined;
+  /** Of its persistent volumes, from `PodVolumes.extraGroups`. */
+  readonly extraGroups: readonly number[];
   readonly settings: SandboxSettings;
   readonly host: HostFacts;
 }
 
 /** The CRI configuration of a sandbox. Throws kubelet's message for an invalid pod. */
 export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
-  const { pod, attempt, dns, userNamespace, settings, host } = input;
+  const { pod, attempt, dns, userNamespace, extraGroups, settings, host } = input;
   const { name, namespace, uid, annotations } = pod.metadata;
   return PodSandboxConfig.fromPartial({
     metadata: { name, namespace, uid, attempt },
@@ -47,7 +49,7 @@ export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
     annotations: { ...annotations },
     linux: {
       cgroupParent: podCgroupPath(pod, settings),
-      securityContext: sandboxSecurityContext(pod, userNamespace),
+      securityContext: sandboxSecurityContext(pod, userNamespace, extraGroups),
       sysctls: sysctls(pod),
       overhead: overheadResources(pod, settings, host),
       resources: sandboxResources(pod, settings, host),

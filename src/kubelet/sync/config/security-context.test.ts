@@ -8,12 +8,24 @@ import { containerSecurityContext, type ImageUser, sandboxSecurityContext } from
 
 const root: ImageUser = { uid: undefined, username: '' };
 
-function contextOf(pod: Pod, imageUser: ImageUser = root, seccompDefault = false): Record<string, unknown> {
+function contextOf(
+  pod: Pod,
+  imageUser: ImageUser = root,
+  seccompDefault = false,
+  extraGroups: readonly number[] = [],
+): Record<string, unknown> {
   const [container] = pod.spec.containers;
   assert.ok(container);
   const settings = { rootDir: '/var/lib/kubelet', seccompDefault };
   const throttle = ['/sys/devices/system/cpu/cpu0/thermal_throttle'];
-  const context = containerSecurityContext({ pod, container, imageUser, settings, extraMaskedPaths: throttle });
+  const context = containerSecurityContext({
+    pod,
+    container,
+    imageUser,
+    settings,
+    extraGroups,
+    extraMaskedPaths: throttle,
+  });
   return protoJson(context) as Record<string, unknown>;
 }
 
@@ -140,24 +152,31 @@ test('containerSecurityContext() trusts a numeric user of the image', () => {
 
 test('sandboxSecurityContext() is privileged when any container is, init containers too', () => {
   const initContainers = [{ name: 'init', image: 'busybox', securityContext: { privileged: true } }];
-  assert.deepEqual(protoJson(sandboxSecurityContext(examplePod({ spec: { initContainers } }), undefined)), {
+  assert.deepEqual(protoJson(sandboxSecurityContext(examplePod({ spec: { initContainers } }), undefined, [])), {
     namespaceOptions: { pid: 'CONTAINER', usernsOptions: { mode: 'NODE' } },
     privileged: true,
     seccomp: {},
   });
 });
 
+test('groups of volumes are last in a container, and before the pod’s own in its sandbox', () => {
+  const pod = examplePod({ spec: { securityContext: { fsGroup: 2000, supplementalGroups: [3000] } } });
+  assert.deepEqual(contextOf(pod, root, false, [4000])['supplementalGroups'], ['2000', '3000', '4000']);
+  assert.deepEqual(sandboxSecurityContext(pod, undefined, [4000]).supplementalGroups, [2000n, 4000n, 3000n]);
+});
+
 test('a user namespace is set in the sandbox and in its containers', () => {
   const ids = [{ hostId: 65_536, containerId: 0, length: 65_536 }];
   const userNamespace = UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: ids, gids: ids });
   const expected = { uids: [{ hostId: 65_536, length: 65_536 }], gids: [{ hostId: 65_536, length: 65_536 }] };
-  const sandbox = sandboxSecurityContext(examplePod(), userNamespace);
+  const sandbox = sandboxSecurityContext(examplePod(), userNamespace, []);
   const pod = examplePod();
   const container = containerSecurityContext({
     pod,
     container: exampleContainer,
     imageUser: { uid: undefined, username: '' },
     userNamespace,
+    extraGroups: [],
     settings: { rootDir: '/var/lib/kubelet', seccompDefault: false },
     extraMaskedPaths: [],
   });

@@ -59,6 +59,7 @@ export function effectiveSecurityContext({ spec }: Pod, container: Container): S
 export function sandboxSecurityContext(
   pod: Pod,
   userNamespace: UserNamespace | undefined,
+  extraGroups: readonly number[],
 ): LinuxSandboxSecurityContext {
   const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec.securityContext ?? {};
   return LinuxSandboxSecurityContext.fromPartial({
@@ -68,7 +69,7 @@ export function sandboxSecurityContext(
     runAsGroup: int64(runAsGroup),
     namespaceOptions: namespaceOptions(pod, userNamespace),
     selinuxOptions: seLinuxOptions && definedFields(seLinuxOptions),
-    ...groups(pod),
+    ...groups(pod, { first: extraGroups }),
   });
 }
 
@@ -78,6 +79,8 @@ export interface ContainerSecurityInput {
   readonly imageUser: ImageUser;
   /** The container whose process namespace it joins. */
   readonly targetId?: string | undefined;
+  /** Of its persistent volumes. */
+  readonly extraGroups: readonly number[];
   /** The sandbox's user namespace; absent: the host's. */
   readonly userNamespace?: UserNamespace | undefined;
   readonly settings: SecuritySettings;
@@ -87,7 +90,7 @@ export interface ContainerSecurityInput {
 
 /** The CRI security context of a container. Throws kubelet's message for an invalid user, profile or policy. */
 export function containerSecurityContext(input: ContainerSecurityInput): LinuxContainerSecurityContext {
-  const { pod, container, imageUser, userNamespace, extraMaskedPaths } = input;
+  const { pod, container, imageUser, userNamespace, extraGroups, extraMaskedPaths } = input;
   const effective = effectiveSecurityContext(pod, container);
   verifyNonRoot(input, effective);
   const { capabilities, seLinuxOptions } = effective;
@@ -106,7 +109,7 @@ export function containerSecurityContext(input: ContainerSecurityInput): LinuxCo
     apparmor,
     apparmorProfile: apparmor ? deprecatedAppArmorName(apparmor) : '',
     namespaceOptions: namespaceOptions(pod, userNamespace, input.targetId),
-    ...groups(pod),
+    ...groups(pod, { last: extraGroups }),
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: isUnmasked ? [] : [...MASKED_PATHS, ...extraMaskedPaths],
     readonlyPaths: isUnmasked ? [] : [...READONLY_PATHS],
@@ -121,12 +124,16 @@ function runAs({ runAsUser, runAsGroup }: SecurityContext, image: ImageUser) {
   return { runAsUser: { value: 0n }, ...group };
 }
 
-function groups({ spec }: Pod): { supplementalGroups: bigint[]; supplementalGroupsPolicy: SupplementalGroupsPolicy } {
+/** Groups of volumes are first in a sandbox and last in a container, as kubelet has them. */
+function groups(
+  { spec }: Pod,
+  { first = [], last = [] }: { readonly first?: readonly number[]; readonly last?: readonly number[] },
+): { supplementalGroups: bigint[]; supplementalGroupsPolicy: SupplementalGroupsPolicy } {
   const { fsGroup, supplementalGroups = [], supplementalGroupsPolicy = 'Merge' } = spec.securityContext ?? {};
   if (supplementalGroupsPolicy !== 'Merge' && supplementalGroupsPolicy !== 'Strict') {
     throw new Error(`unsupported supplementalGroupsPolicy: ${supplementalGroupsPolicy}`);
   }
-  const all = fsGroup === undefined ? supplementalGroups : [fsGroup, ...supplementalGroups];
+  const all = [...(fsGroup === undefined ? [] : [fsGroup]), ...first, ...supplementalGroups, ...last];
   return {
     supplementalGroups: all.map(BigInt),
     supplementalGroupsPolicy: SupplementalGroupsPolicy[supplementalGroupsPolicy],
