@@ -49,7 +49,7 @@ export async function runCsiCycles(plan: CyclePlan): Promise<CycleResult> {
   const api = apiObjects(agent.plane);
   undo.defer(() => api.close());
   const node: CsiNode = { name: 'n1', api, rootDir: rootDirOf(agent), folder };
-  const scene = await CsiScene.start(node, 'cycles', { spec: DRIVER });
+  const scene = await CsiScene.start(node, 'cycles', { spec: DRIVER, repeatsUnpublish: true });
   undo.defer(() => scene.stop());
 
   await scene.claim('shared');

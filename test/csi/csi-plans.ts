@@ -2,6 +2,8 @@ export interface DriverPlan {
   /** Of the CSIDriver object. */
   readonly spec?: object;
   readonly flags?: readonly string[];
+  /** See `CsiProxyPlan`. */
+  readonly repeatsUnpublish?: boolean;
   /** It does not register before `register()`. */
   readonly late?: boolean;
 }

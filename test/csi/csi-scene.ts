@@ -52,6 +52,7 @@ export class CsiScene {
   readonly drawn = new DrawnValues();
   readonly #node: CsiNode;
   readonly #name: string;
+  readonly #repeatsUnpublish: boolean;
   readonly #handles = new Map<string, string>();
   readonly #uids = new Map<string, string>();
   readonly #steps: RecordedStep[] = [];
@@ -59,9 +60,10 @@ export class CsiScene {
   #proxy: CsiProxy | undefined;
   #callsSeen = 0;
 
-  private constructor(node: CsiNode, name: string, driver: HostpathDriver) {
+  private constructor(node: CsiNode, name: string, driver: HostpathDriver, repeatsUnpublish: boolean) {
     this.#node = node;
     this.#name = name;
+    this.#repeatsUnpublish = repeatsUnpublish;
     this.api = node.api;
     this.driverName = driverName(name);
     this.driver = driver;
@@ -76,7 +78,7 @@ export class CsiScene {
     await node.api.create('csidrivers', { metadata, spec: { ...defaults, ...spec } });
     const folder = join(node.folder, name);
     const driver = await startHostpathDriver({ name: metadata.name, nodeName: node.name, folder, flags });
-    const scene = new CsiScene(node, name, driver);
+    const scene = new CsiScene(node, name, driver, plan.repeatsUnpublish ?? false);
     if (!late) await scene.register().catch((error) => scene.stop().then(() => Promise.reject(error)));
     return scene;
   }
@@ -95,6 +97,7 @@ export class CsiScene {
       driverSocket: this.driver.socketPath,
       socketPath: join(this.#node.folder, this.#name, 'proxy.sock'),
       registrationPath: join(registry, `${this.#name}.sock`),
+      repeatsUnpublish: this.#repeatsUnpublish,
     });
     this.#proxy = proxy;
     this.#undo.defer(() => proxy.stop());
