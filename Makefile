@@ -18,7 +18,7 @@ CONTAINERD2_TESTS := $(patsubst %,test/integration/%.test.ts,cluster-server exec
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
   integration-containerd2 integration-embedded validation conformance conformance-groups cluster-tools critest kubeadm vm \
-  vm-reboot vm-drivers vm-critest vm-conformance sim fuzz generate generated fmt dist clean
+  vm-reboot vm-drivers vm-critest vm-conformance csi-cycles sim fuzz generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -97,6 +97,10 @@ vm-drivers: testsetup ## Compare kubelet and Nodelet there with both cgroup driv
 	@scripts/vm-image.sh
 	@scripts/cluster-tools.sh kubelet
 	@$(NODE) test/vm/drivers/vm-drivers.ts $(ARGS)
+
+csi-cycles: testsetup ## Mount and unmount CSI volumes while the agent is killed at random moments (ARGS="--cycles 1000 --lanes 8 --seed 1")
+	@scripts/cluster-tools.sh hostpathplugin
+	@$(NODE) test/csi/cycles.ts $(ARGS)
 
 vm-critest: testsetup ## Run critest with the systemd cgroup driver and AppArmor, in the virtual machine (hours; ARGS="--focus AppArmor")
 	@scripts/vm-image.sh

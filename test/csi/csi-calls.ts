@@ -41,3 +41,23 @@ export function volumeCalls(calls: readonly CsiCall[]): readonly CsiCall[] {
 export function withoutRepetitions(calls: readonly CsiCall[]): readonly CsiCall[] {
   return calls.filter((call, index) => JSON.stringify(call) !== JSON.stringify(calls[index - 1]));
 }
+
+interface VolumeRequest {
+  readonly volumeId?: string;
+  readonly stagingTargetPath?: string;
+  readonly targetPath?: string;
+}
+
+/** Volumes that are staged or published after these calls, each with its path. */
+export function volumesInPlace(calls: readonly CsiCall[]): readonly string[] {
+  const inPlace = new Set<string>();
+  for (const { method, request, code } of calls) {
+    if (code !== 'OK') continue;
+    const { volumeId, stagingTargetPath, targetPath } = request as VolumeRequest;
+    if (method === 'NodeStageVolume') inPlace.add(`volume ${volumeId} staged at ${stagingTargetPath}`);
+    if (method === 'NodeUnstageVolume') inPlace.delete(`volume ${volumeId} staged at ${stagingTargetPath}`);
+    if (method === 'NodePublishVolume') inPlace.add(`volume ${volumeId} published at ${targetPath}`);
+    if (method === 'NodeUnpublishVolume') inPlace.delete(`volume ${volumeId} published at ${targetPath}`);
+  }
+  return [...inPlace];
+}

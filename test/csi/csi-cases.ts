@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { until } from '../integration/until.ts';
-import type { CsiScene, DriverPlan } from './csi-scene.ts';
+import type { DriverPlan } from './csi-plans.ts';
+import type { CsiScene } from './csi-scene.ts';
 import { attachmentName } from './drawn-values.ts';
 
 /** Pods with volumes of a CSI driver, and what happens to them. */

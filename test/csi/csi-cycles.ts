@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type NodeletNode, startNodeletNode } from '../integration/nodelet-node.ts';
 import { becomes } from '../integration/until.ts';
 import { apiObjects } from './api-objects.ts';
+import { volumesInPlace } from './csi-calls.ts';
 import { type CsiNode, CsiScene } from './csi-scene.ts';
 import { loopDevicesOf, newDriverFolder } from './driver-folder.ts';
 import { mountPoints } from './node-tree.ts';
@@ -48,7 +49,7 @@ export async function runCsiCycles(plan: CyclePlan): Promise<CycleResult> {
   const api = apiObjects(agent.plane);
   undo.defer(() => api.close());
   const node: CsiNode = { name: 'n1', api, rootDir: rootDirOf(agent), folder };
-  const scene = await CsiScene.start(node, 'cycles', { spec: DRIVER });
+  const scene = await CsiScene.start(node, 'cycles', { spec: DRIVER, repeatsUnpublish: true });
   undo.defer(() => scene.stop());
 
   await scene.claim('shared');
@@ -100,7 +101,7 @@ async function killAgain(agent: KillableNode, lifeMs: () => number, signal: Abor
 }
 
 /** What is left of volumes after all pods have gone. */
-async function leftovers({ rootDir, folder }: CsiNode, scene: CsiScene): Promise<readonly string[]> {
+function leftovers({ rootDir }: CsiNode, scene: CsiScene): readonly string[] {
   const csi = join(rootDir, 'plugins/kubernetes.io/csi');
   const namesIn = (...path: string[]): readonly string[] => {
     const full = join(csi, ...path);
@@ -115,21 +116,9 @@ async function leftovers({ rootDir, folder }: CsiNode, scene: CsiScene): Promise
     ...namesIn('volumeDevices').filter((path) => !blockFolders.includes(path)),
     ...namesIn('volumeDevices/staging'),
     ...namesIn('volumeDevices/publish'),
-    ...usedVolumes(join(folder, 'cycles/state/state.json')),
+    ...volumesInPlace(scene.calls),
     ...loopDevicesOf(rootDir),
   ];
-}
-
-/** Volumes that the driver has staged or published. */
-function usedVolumes(statePath: string): readonly string[] {
-  const { Volumes = [] } = JSON.parse(readFileSync(statePath, 'utf8')) as { Volumes?: readonly DriverVolume[] };
-  const isUsed = ({ Staged, Published }: DriverVolume): boolean => [...(Staged ?? []), ...(Published ?? [])].length > 0;
-  return Volumes.filter(isUsed).map((volume) => `volume ${JSON.stringify(volume)}`);
-}
-
-interface DriverVolume {
-  readonly Staged?: readonly string[] | null;
-  readonly Published?: readonly string[] | null;
 }
 
 function rootDirOf({ flags }: KillableNode): string {

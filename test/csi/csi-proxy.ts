@@ -27,11 +27,16 @@ export interface CsiProxyPlan {
   readonly socketPath: string;
   /** The socket in the agent's directory of plugin registrations. */
   readonly registrationPath: string;
+  /**
+   * Answers with success when a volume that is to be unpublished is not known, as CSI requires of a repeated call: the driver
+   * forgets an inline volume with the first one, and fails the second.
+   */
+  readonly repeatsUnpublish?: boolean;
 }
 
 /** Serves the driver and registers it, like the node-driver-registrar. */
 export async function startCsiProxy(plan: CsiProxyPlan): Promise<CsiProxy> {
-  const { driverName, driverSocket, socketPath, registrationPath } = plan;
+  const { driverName, driverSocket, socketPath, registrationPath, repeatsUnpublish = false } = plan;
   const calls: CsiCall[] = [];
   const registrations: RegistrationStatus[] = [];
   await using undo = new AsyncDisposableStack();
@@ -47,6 +52,10 @@ export async function startCsiProxy(plan: CsiProxyPlan): Promise<CsiProxy> {
         return response;
       } catch (error) {
         const { code } = error as { code: number };
+        if (repeatsUnpublish && name === 'NodeUnpublishVolume' && code === status.NOT_FOUND) {
+          calls.push({ method: name, request, code: 'OK' });
+          return Buffer.alloc(0);
+        }
         calls.push({ method: name, request, code: status[code] ?? `${code}` });
         throw error;
       }

@@ -7,6 +7,7 @@ import { podOn } from '../integration/cluster-fixture.ts';
 import { until } from '../integration/until.ts';
 import type { ApiObject, ApiObjects } from './api-objects.ts';
 import { type CsiCall, volumeCalls, withoutRepetitions } from './csi-calls.ts';
+import type { ClaimPlan, DriverPlan, PodPlan } from './csi-plans.ts';
 import { type CsiProxy, startCsiProxy } from './csi-proxy.ts';
 import { attachmentName, DrawnValues, inlineHandle, sha256 } from './drawn-values.ts';
 import { type HostpathDriver, startHostpathDriver } from './hostpath-driver.ts';
@@ -43,29 +44,6 @@ export interface Recording {
   readonly events: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface DriverPlan {
-  /** Of the CSIDriver object. */
-  readonly spec?: object;
-  readonly flags?: readonly string[];
-  /** It does not register before `register()`. */
-  readonly late?: boolean;
-}
-
-export interface ClaimPlan {
-  readonly pv?: object;
-  /** Changes of the PV's `csi`. */
-  readonly csi?: object;
-  readonly claim?: object;
-  readonly block?: boolean;
-  /** Instead of a new volume of the driver. */
-  readonly handle?: string;
-}
-
-export interface PodPlan {
-  readonly spec?: object;
-  readonly container?: object;
-}
-
 /** A CSI driver of its own, its volumes and the pods that use them, on a node under test. */
 export class CsiScene {
   readonly api: ApiObjects;
@@ -74,6 +52,7 @@ export class CsiScene {
   readonly drawn = new DrawnValues();
   readonly #node: CsiNode;
   readonly #name: string;
+  readonly #repeatsUnpublish: boolean;
   readonly #handles = new Map<string, string>();
   readonly #uids = new Map<string, string>();
   readonly #steps: RecordedStep[] = [];
@@ -81,9 +60,10 @@ export class CsiScene {
   #proxy: CsiProxy | undefined;
   #callsSeen = 0;
 
-  private constructor(node: CsiNode, name: string, driver: HostpathDriver) {
+  private constructor(node: CsiNode, name: string, driver: HostpathDriver, repeatsUnpublish: boolean) {
     this.#node = node;
     this.#name = name;
+    this.#repeatsUnpublish = repeatsUnpublish;
     this.api = node.api;
     this.driverName = driverName(name);
     this.driver = driver;
@@ -98,9 +78,14 @@ export class CsiScene {
     await node.api.create('csidrivers', { metadata, spec: { ...defaults, ...spec } });
     const folder = join(node.folder, name);
     const driver = await startHostpathDriver({ name: metadata.name, nodeName: node.name, folder, flags });
-    const scene = new CsiScene(node, name, driver);
+    const scene = new CsiScene(node, name, driver, plan.repeatsUnpublish ?? false);
     if (!late) await scene.register().catch((error) => scene.stop().then(() => Promise.reject(error)));
     return scene;
+  }
+
+  /** All calls of the agent so far. */
+  get calls(): readonly CsiCall[] {
+    return this.#proxy?.calls ?? [];
   }
 
   /** Resolves when the agent has accepted the driver. */
@@ -112,6 +97,7 @@ export class CsiScene {
       driverSocket: this.driver.socketPath,
       socketPath: join(this.#node.folder, this.#name, 'proxy.sock'),
       registrationPath: join(registry, `${this.#name}.sock`),
+      repeatsUnpublish: this.#repeatsUnpublish,
     });
     this.#proxy = proxy;
     this.#undo.defer(() => proxy.stop());
@@ -223,7 +209,7 @@ export class CsiScene {
   async step(step: string, claim?: string): Promise<void> {
     await this.#nodeReports();
     const calls = volumeCalls(this.#newCalls());
-    this.#callsSeen = this.#proxy?.calls.length ?? 0;
+    this.#callsSeen = this.calls.length;
     const { status } = await this.node();
     const inUse = (status?.volumesInUse ?? []).filter((name) => name.includes(this.driverName));
     const found = claim && (await this.api.get('persistentvolumeclaims', this.fullName(claim)))?.status;
@@ -261,7 +247,7 @@ export class CsiScene {
   }
 
   #newCalls(): readonly CsiCall[] {
-    return this.#proxy?.calls.slice(this.#callsSeen) ?? [];
+    return this.calls.slice(this.#callsSeen);
   }
 
   #files(): readonly TreeEntry[] {

@@ -8,6 +8,6 @@ import { nodeletNodeSkipReason } from './nodelet-node.ts';
 const skip = nodeletNodeSkipReason() || hostpathDriverSkipReason();
 
 test('nothing is left of CSI volumes after pods have come and gone and the agent was killed', { skip }, async () => {
-  const { kills } = await runCsiCycles({ cycles: 8, lanes: 4, seed: 1 });
+  const { kills } = await runCsiCycles({ cycles: 6, lanes: 3, seed: 1 });
   assert.ok(kills > 0);
 });
