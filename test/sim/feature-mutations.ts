@@ -67,12 +67,6 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'if (!users) {',
   ),
   mutation(
-    'the pods of earlier processes do not use their volumes',
-    NODE_VOLUMES,
-    'for (const use of uses) this.#add(use);',
-    '',
-  ),
-  mutation(
     'volumes are unstaged before they are unpublished',
     CSI_TEAR_DOWN,
     'if (data) await unpublish(data, volume.podUid, paths, deps, signal);',

@@ -4,17 +4,19 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import type { Processes } from '../../host/processes.ts';
 import { podCauseOf } from '../pod/pod-cause.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { exitText, runProgram } from './mount-helper/run-program.ts';
 import { VolumeError } from './volume-error.ts';
 import type { HostDevice } from './volume-plugin.ts';
 
 const SYS_BLOCK = '/sys/block';
-const DIRECTORY_MODE = 0o750;
+const FILE_MODE = 0o750;
 
 export interface BlockDeviceDeps {
   readonly fs: FileSystem;
   readonly mounts: Mounts;
   readonly processes: Processes;
+  readonly settings: { readonly rootDir: string };
 }
 
 /** Where a device of a pod is mapped to. */
@@ -45,14 +47,14 @@ export async function mapBlockDevice(
   try {
     const file = `${globalMapPath}/${podUid}`;
     // First, because it shows that there is something to unmap. The device may have another name since the machine started.
-    await fs.makeDirectory(dirname(link), DIRECTORY_MODE);
+    await makeNodeDirectory(dirname(link), deps);
     const isLinked = (await fs.lstat(link))?.kind === 'symlink' && (await fs.readLink(link)) === path;
     if (!isLinked) {
       await fs.remove(link);
       await fs.symbolicLink(path, link);
     }
-    await fs.makeDirectory(globalMapPath, DIRECTORY_MODE);
-    if (!(await fs.lstat(file))) await fs.writeFile(file, '', { mode: DIRECTORY_MODE });
+    await makeNodeDirectory(globalMapPath, deps);
+    if (!(await fs.lstat(file))) await fs.writeFile(file, '', { mode: FILE_MODE });
     const real = await fs.realPath(file);
     const isMapped = (await mounts.list()).some(({ target }) => target === real);
     if (!isMapped) await mounts.mount({ source: path, target: file, flags: ['bind'] });
@@ -61,7 +63,7 @@ export async function mapBlockDevice(
     signal.throwIfAborted();
     throw new VolumeError('MapVolume.MapBlockVolume', errorText(cause), podCauseOf(cause), { cause });
   }
-  return { path: link, readOnly };
+  return { path: link, readOnly, globalMapPath };
 }
 
 /** Safe for a device that was mapped half-way. */

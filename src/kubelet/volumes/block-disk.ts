@@ -4,6 +4,7 @@ import { podCauseOf } from '../pod/pod-cause.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import { mapBlockDevice, unmapBlockDevice } from './block-device.ts';
 import { applyFsGroup } from './fs-group.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { bindMount, mountReferences } from './mount-helper/bind-mount.ts';
 import { formatAndMount } from './mount-helper/format-and-mount.ts';
 import { joinMountOptions, mountOptionsOf } from './mount-helper/mount-options.ts';
@@ -47,7 +48,7 @@ export async function mountDisk(
   const { pod, volume, mountPoints } = setup;
   const { uid } = pod.metadata;
   const path = volumePath(deps.settings.rootDir, uid, disk.plugin, volume.name);
-  await deps.fs.makeDirectory(path, 0o750);
+  await makeNodeDirectory(path, deps);
   await useDisk(disk, setup, deps, signal, async () => {
     if (await isMounted(disk.nodePath, deps)) return;
     const device = await step('MountVolume.WaitForAttach', disk.attach(signal), signal);
@@ -71,7 +72,7 @@ export async function mapDisk(
 ): Promise<HostDevice> {
   const { pod, volume } = setup;
   const link = volumeDevicePath(deps.settings.rootDir, pod.metadata.uid, disk.plugin, volume.name);
-  await deps.fs.makeDirectory(dirname(link), 0o750);
+  await makeNodeDirectory(dirname(link), deps);
   // Shows that there is something to unmap, until it is replaced by the link.
   if (!(await deps.fs.lstat(link))) await deps.fs.writeFile(link, '');
   let device = '';
@@ -149,7 +150,7 @@ async function useDisk(
   await step(last, deps.nodeVolumes.checkShareable(use, signal), signal);
   const record: DiskRecord = { id: disk.id, nodePath: disk.nodePath };
   const file = recordFile(podDirectory(deps.settings.rootDir, podUid), disk.plugin, volume.name);
-  await deps.fs.makeDirectory(dirname(file), 0o750);
+  await makeNodeDirectory(dirname(file), deps);
   await deps.fs.writeAtomic(file, JSON.stringify(record));
   await deps.attachedVolumes.waitUntilAttached(disk.id, signal);
   await step(last, deps.nodeVolumes.use(use, attach, signal), signal);

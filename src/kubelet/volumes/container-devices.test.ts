@@ -4,8 +4,11 @@ import type { VolumeDevice } from '../../api/generated/core-v1.ts';
 import { containerDevices } from './container-devices.ts';
 
 const DEVICES = new Map([
-  ['disk', { path: '/k/pods/u1/volumeDevices/kubernetes.io~csi/pv-1', readOnly: false }],
-  ['source', { path: '/k/pods/u1/volumeDevices/kubernetes.io~csi/pv-2', readOnly: true }],
+  ['disk', { path: '/k/pods/u1/volumeDevices/kubernetes.io~csi/pv-1', readOnly: false, globalMapPath: '/k/plugins/m' }],
+  [
+    'source',
+    { path: '/k/pods/u1/volumeDevices/kubernetes.io~csi/pv-2', readOnly: true, globalMapPath: '/k/plugins/m' },
+  ],
 ]);
 
 function devicesOf(...volumeDevices: VolumeDevice[]) {

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { FCVolumeSource } from '../../api/generated/core-v1.ts';
 import { diskIdOf, mapDisk, mountDisk, type NetworkDisk, tearDownDisk, unmapDisk } from './block-disk.ts';
 import { attachFcDisk, detachFcDisk, diskOfFcFolder, fcDisk, fcFolder, fcName } from './disks/fc-disk.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { VolumeError } from './volume-error.ts';
 import { nodePluginDirectory } from './volume-paths.ts';
 import { type VolumePluginDeps, type VolumeSetup, volumePlugin } from './volume-plugin.ts';
@@ -40,7 +41,7 @@ function networkDisk(source: FcVolume, { volume }: VolumeSetup, deps: VolumePlug
     fsType: source.fsType ?? '',
     readOnly: source.readOnly,
     async attach(signal) {
-      await deps.fs.makeDirectory(nodePath, 0o750);
+      await makeNodeDirectory(nodePath, deps);
       return attachFcDisk(disk, deps, signal);
     },
   };

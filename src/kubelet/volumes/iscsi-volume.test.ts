@@ -218,9 +218,9 @@ test('a disk of mode Block is mapped for the pod', async () => {
   const pod = claimPod('u1', { isBlock: true });
   await volumes.prepare(pod, signal);
   const link = '/k/pods/u1/volumeDevices/kubernetes.io~iscsi/pv';
-  assert.deepEqual([...volumes.devices('u1')], [['data', { path: link, readOnly: false }]]);
-  assert.equal(await fs.readLink(link), '/dev/sdb');
   const global = NODE.replace('/iface-', '/volumeDevices/iface-');
+  assert.deepEqual([...volumes.devices('u1')], [['data', { path: link, readOnly: false, globalMapPath: global }]]);
+  assert.equal(await fs.readLink(link), '/dev/sdb');
   assert.deepEqual(await targets(), [`${global}/u1`]);
   await start().release(pod, signal);
   assert.deepEqual(await targets(), []);

@@ -10,6 +10,7 @@ import {
   iscsiDisk,
   iscsiFolder,
 } from './disks/iscsi-disk.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { nodePluginDirectory } from './volume-paths.ts';
 import { type VolumePluginDeps, type VolumeSetup, volumePlugin } from './volume-plugin.ts';
 import type { VolumeSpec } from './volume-spec.ts';
@@ -50,7 +51,7 @@ function networkDisk(source: IscsiVolume, { pod, volume }: VolumeSetup, deps: Vo
     async attach(signal) {
       const login = await readLogin(source, pod.metadata.namespace, deps, signal);
       // Before the login, so that a crash leaves nothing unknown.
-      await deps.fs.makeDirectory(nodePath, 0o750);
+      await makeNodeDirectory(nodePath, deps);
       await deps.fs.writeFile(`${nodePath}/iscsi.json`, encodeIscsiDisk(disk));
       const attach = () => attachIscsiDisk(disk, login, deps, signal);
       return deps.nodeVolumes.exclusively(targetKey(disk), attach, signal);

@@ -190,8 +190,9 @@ test('a local device of mode Block is mapped for the pod', async () => {
   await volumes.prepare(pod, signal);
   await volumes.prepare(pod, signal);
   const link = '/k/pods/u1/volumeDevices/kubernetes.io~local-volume/pv';
-  const global = '/k/plugins/kubernetes.io~local-volume/volumeDevices/pv/u1';
-  assert.deepEqual([...volumes.devices('u1')], [['data', { path: link, readOnly: false }]]);
+  const globalMapPath = '/k/plugins/kubernetes.io~local-volume/volumeDevices/pv';
+  const global = `${globalMapPath}/u1`;
+  assert.deepEqual([...volumes.devices('u1')], [['data', { path: link, readOnly: false, globalMapPath }]]);
   assert.equal(await fs.readLink(link), '/dev/sdb');
   assert.deepEqual(await targets(), [global]);
   await volumes.release(pod, signal);

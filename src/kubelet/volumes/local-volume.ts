@@ -3,6 +3,7 @@ import { errorText } from '../../base/error-text.ts';
 import { podCauseOf } from '../pod/pod-cause.ts';
 import { mapBlockDevice, unmapBlockDevice } from './block-device.ts';
 import { applyFsGroup } from './fs-group.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { bindMount, mountReferences } from './mount-helper/bind-mount.ts';
 import { formatAndMount } from './mount-helper/format-and-mount.ts';
 import { joinMountOptions, mountOptionsOf } from './mount-helper/mount-options.ts';
@@ -61,7 +62,7 @@ async function setUp(source: LocalVolumeSource, setup: VolumeSetup, deps: Volume
   if (shared.split('/').includes('..')) throw new Error(`invalid path: ${shared} must not contain '..'`);
   if (!mountPoints.includes(path)) {
     // Shows that there is something to tear down, from now on.
-    await deps.fs.makeDirectory(path, 0o750);
+    await makeNodeDirectory(path, deps);
     const bind = () => bindForPod(shared, path, setup, deps);
     await deps.nodeVolumes.exclusively(volumeId(volume.name), bind, signal);
   }
@@ -87,7 +88,7 @@ async function mountDevice(
 ): Promise<void> {
   const { fs, mounts } = deps;
   const target = deviceMountPath(volume.name, deps);
-  await fs.makeDirectory(target, 0o750);
+  await makeNodeDirectory(target, deps);
   const real = await fs.realPath(target);
   if ((await mounts.list()).some((entry) => entry.target === real)) return;
   const type = fsType ?? DEFAULT_TYPE;

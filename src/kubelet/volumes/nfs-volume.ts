@@ -1,5 +1,6 @@
 import type { NFSVolumeSource } from '../../api/generated/core-v1.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { joinMountOptions, mountOptionsOf } from './mount-helper/mount-options.ts';
 import { mountByProgram, unmountForcibly } from './mount-helper/mount-program.ts';
 import { checkServerResponse } from './mount-helper/server-response.ts';
@@ -25,12 +26,12 @@ export const nfsPlugin = volumePlugin<NfsVolume>({
   supportsRelabel: false,
   source: nfsVolume,
   async setUp({ server, path, readOnly }, { pod, volume, mountPoints }, deps, signal) {
-    const { fs, settings } = deps;
+    const { settings } = deps;
     const target = volumePath(settings.rootDir, pod.metadata.uid, PLUGIN, volume.name);
     const source = `${serverInSource(server)}:${path}`;
     const options = joinMountOptions(mountOptionsOf(volume.bound?.volume), readOnly ? ['ro'] : []);
     if (!mountPoints.includes(target)) {
-      await fs.makeDirectory(target, 0o750);
+      await makeNodeDirectory(target, deps);
       try {
         await mountByProgram({ source, target, type: 'nfs', options }, deps, signal);
       } catch (error) {

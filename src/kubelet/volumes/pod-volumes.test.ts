@@ -179,7 +179,10 @@ test('PodVolumes has nothing of an image volume on the host', async () => {
   const { fs, volumes } = await machine();
   const image = { reference: 'model:1', pullPolicy: 'Always' };
   await volumes.prepare(podWith([{ name: 'model', image }]), signal);
-  assert.deepEqual([...volumes.volumes('u1')], [['model', { image, readOnly: true, isRelabelled: false }]]);
+  assert.deepEqual(
+    [...volumes.volumes('u1')],
+    [['model', { image, specName: 'model', readOnly: true, isRelabelled: false }]],
+  );
   assert.equal(await fs.stat(volumesDir), undefined);
   await volumes.refresh(podWith([{ name: 'model', image }]), signal);
   assert.deepEqual([...volumes.volumes('u1').keys()], ['model']);

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
@@ -165,7 +166,9 @@ export class PodVolumes implements PodStep {
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);
       try {
-        return { spec, kind: 'block', device: await plugin.mapDevice(setup, deps, signal) };
+        const device = await plugin.mapDevice(setup, deps, signal);
+        if (!isSetUp) this.#recordMapped(pod, spec, device);
+        return { spec, kind: 'block', device };
       } catch (error) {
         throw signal.aborted ? error : mountError(spec, error);
       }
@@ -173,9 +176,16 @@ export class PodVolumes implements PodStep {
     try {
       const mounted = await plugin.setUp(setup, deps, signal);
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
-      return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled }, isStale: false };
+      return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled, specName: spec.name }, isStale: false };
     } catch (error) {
       throw signal.aborted ? error : mountError(spec, error);
+    }
+  }
+
+  #recordMapped(pod: Pod, { name }: VolumeSpec, { path, globalMapPath }: HostDevice): void {
+    for (const where of [`globalMapPath "${globalMapPath}"`, `volumeMapPath "${dirname(path)}"`]) {
+      const message = `MapVolume.MapPodDevice succeeded for volume "${name}" ${where}`;
+      this.#deps.events.record(pod, 'Normal', 'SuccessfulMountVolume', message);
     }
   }
 

@@ -5,6 +5,7 @@ import { expandEnv } from '../../base/env-expand.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { PodError } from '../pod/pod-error.ts';
+import { makeNodeDirectory } from './make-node-directory.ts';
 import { subPathsDirectory } from './volume-paths.ts';
 import type { ContainerVolume } from './volume-plugin.ts';
 
@@ -33,10 +34,11 @@ export async function bindSubPaths(
   const bound = new Map<number, string>();
   const folder = subPathsDirectory(deps.settings.rootDir, pod.metadata.uid);
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-    const path = volumes.get(mount.name)?.path;
+    const volume = volumes.get(mount.name);
+    const path = volume?.path;
     const subPath = subPathOf(mount, variable);
     if (subPath === '' || path === undefined) continue;
-    const target = `${folder}/${mount.name}/${container.name}/${index}`;
+    const target = `${folder}/${volume?.specName ?? mount.name}/${container.name}/${index}`;
     const mountText = `volumeMount "${mount.name}" of container "${container.name}"`;
     // The cause is not shown to users: it would reveal what is on the host.
     const make = makeSubPath(path, subPath, deps);
@@ -85,7 +87,7 @@ async function makeSubPath(volume: string, subPath: string, { fs }: SubPathsDeps
 }
 
 async function bindSubPath(volume: string, subPath: string, target: string, deps: SubPathsDeps): Promise<void> {
-  await deps.fs.makeDirectory(dirname(target), 0o750);
+  await makeNodeDirectory(dirname(target), deps);
   await deps.mounts.bindBeneath(volume, subPath, target);
 }
 

@@ -20,6 +20,8 @@ export type ContainerVolume = HostVolume | ImageVolume;
 /** A volume with a path on the host. */
 export interface HostVolume {
   readonly path: string;
+  /** The `name` of its `VolumeSpec`; absent: the name in the pod. */
+  readonly specName?: string;
   readonly image?: undefined;
   /** Mounts are read-only even if the container does not ask for it. */
   readonly readOnly: boolean;
@@ -36,6 +38,8 @@ export interface HostVolume {
 export interface HostDevice {
   /** A block device of the host, or a link to one. */
   readonly path: string;
+  /** The directory of the volume with one file for each of its pods. */
+  readonly globalMapPath: string;
   readonly readOnly: boolean;
   /** Present when the device changes by itself: it may grow. */
   readonly content?: RefreshableContent;
@@ -43,6 +47,7 @@ export interface HostDevice {
 
 /** A volume that the runtime mounts from an image. It has no path on the host. */
 export interface ImageVolume {
+  readonly specName?: string;
   readonly image: ImageVolumeSource;
   readonly path?: undefined;
   readonly readOnly: true;

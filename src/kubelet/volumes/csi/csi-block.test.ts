@@ -49,7 +49,8 @@ test('a block volume is staged, published and mapped at kubelet’s paths', asyn
   const { fs } = machine.host;
   await machine.volumes.prepare(podWithDevice('u1'), signal);
   const { content: _, ...device } = machine.volumes.devices('u1').get('disk') as HostDevice;
-  assert.deepEqual(device, { path: LINK, readOnly: false });
+  const globalMapPath = '/k/plugins/kubernetes.io/csi/volumeDevices/pv-disk/dev';
+  assert.deepEqual(device, { path: LINK, readOnly: false, globalMapPath });
   assert.deepEqual(await leftOver(machine), [
     '/k/pods/u1/volumeDevices',
     '/k/pods/u1/volumeDevices/kubernetes.io~csi',

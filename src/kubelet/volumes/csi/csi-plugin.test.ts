@@ -24,7 +24,7 @@ test('a claim is staged and published at kubelet’s paths', async () => {
   await machine.volumes.prepare(podWithClaims('u1', ['data']), signal);
   const { content: _, ...volume } = machine.volumes.volumes('u1').get('data') as MountedVolume;
   const marker = `${OWN}/vol_data.json`;
-  assert.deepEqual(volume, { path: `${OWN}/mount`, readOnly: false, isRelabelled: true, marker });
+  assert.deepEqual(volume, { path: `${OWN}/mount`, specName: 'pv-data', readOnly: false, isRelabelled: true, marker });
   assert.deepEqual(await leftOver(machine), [
     '/k/pods/u1/volumes',
     '/k/pods/u1/volumes/kubernetes.io~csi',

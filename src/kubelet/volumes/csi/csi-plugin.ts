@@ -89,11 +89,11 @@ async function publishDevice(
 ): Promise<HostDevice> {
   const { csi, fs, settings } = deps;
   const use = { podUid: setup.pod.metadata.uid, name: volume.name };
-  const { link, map } = podBlockPaths(settings.rootDir, use.podUid, use.name);
+  const { link, map, globalMap } = podBlockPaths(settings.rootDir, use.podUid, use.name);
   const isMapped =
     csi.uses.isPublished(use) && (await fs.stat(link)) !== undefined && (await fs.lstat(map)) !== undefined;
   const isDone = isMapped && !needsRepublish(await csi.driverObjects.find(volume.driver, signal));
-  if (isDone) return { path: link, readOnly: volume.readOnly };
+  if (isDone) return { path: link, readOnly: volume.readOnly, globalMapPath: globalMap };
   const mark = (): Promise<void> => linkToVolume(volume, use.podUid, deps);
   const context = await attachVolume(volume, setup, mark, deps, signal);
   const device = await mapDevice(volume, setup, context, deps, signal);

@@ -172,7 +172,7 @@ test('a volume that is attached, but whose folder cannot be made, is released wi
   const driverObject = { ...DEFAULT_OBJECT, attachRequired: true };
   const machine = await csiMachine({ driverObject, given: { attachedVolumes } });
   await addClaim(machine, 'data');
-  machine.host.fs.errors.failNext('makeDirectory', 'ENOSPC', '/k/pods/u1/volumes/kubernetes.io~csi/pv-data');
+  machine.host.fs.errors.failNext('makeDirectoryBeneath', 'ENOSPC', '/k/pods/u1/volumes/kubernetes.io~csi/pv-data');
   await assert.rejects(machine.volumes.prepare(pods.u1, signal), /no space left on device/);
   await machine.volumes.release(pods.u1, signal);
   assert.deepEqual(attachedVolumes.log, [`wait ${ID}`, `release ${ID}`]);

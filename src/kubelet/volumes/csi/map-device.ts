@@ -3,6 +3,7 @@ import type { Pod } from '../../../api/generated/core-v1.ts';
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
 import { mapBlockDevice } from '../block-device.ts';
+import { makeNodeDirectory } from '../make-node-directory.ts';
 import type { HostDevice, VolumeSetup } from '../volume-plugin.ts';
 import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
@@ -15,8 +16,6 @@ import { podInfo } from './driver-object.ts';
 import { blockVolumeData, saveVolumeData } from './volume-data.ts';
 
 type Strings = Readonly<Record<string, string>>;
-
-const FOLDER_MODE = 0o750;
 
 /** Stages and publishes a block volume, and maps its device for the pod. kubelet's `GenerateMapVolumeFunc`. */
 export async function mapDevice(
@@ -44,7 +43,7 @@ export async function linkToVolume({ name }: PersistentCsiVolume, podUid: string
   const { fs, settings } = deps;
   const { link, publish } = podBlockPaths(settings.rootDir, podUid, name);
   if (await fs.lstat(link)) return;
-  await fs.makeDirectory(dirname(link), FOLDER_MODE);
+  await makeNodeDirectory(dirname(link), deps);
   await fs.symbolicLink(publish, link);
 }
 
@@ -60,7 +59,7 @@ async function setUpDevice(
   const driver = findDriver(csi, volume.driver, uid, 'blockMapper.SetUpDevice failed to get CSI client');
   const { capabilities } = driver;
   const { staging, dataFolder, data } = podBlockPaths(settings.rootDir, uid, volume.name);
-  await fs.makeDirectory(dataFolder, FOLDER_MODE);
+  await makeNodeDirectory(dataFolder, deps);
   await saveVolumeData(data, blockVolumeData(volume, csi.nodeName), fs);
   if (!capabilities.has('STAGE_UNSTAGE_VOLUME')) return;
   const { stageSecret } = volume;
@@ -71,7 +70,7 @@ async function setUpDevice(
   );
   const isNew = !(await fs.lstat(staging));
   const what = `${CSI_PLUGIN}: blockMapper.stageVolumeForBlock failed to create dir ${staging}`;
-  await explained(what, () => fs.makeDirectory(staging, FOLDER_MODE), signal);
+  await explained(what, () => makeNodeDirectory(staging, deps), signal);
   try {
     const context = { capabilities, mode: 'Block', publishContext, secrets, fsGroup: undefined } as const;
     await driver.stageVolume(stageRequest(volume, staging, context), signal);
@@ -89,7 +88,7 @@ async function mapPodDevice(
   deps: CsiPluginDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { fs, csi, settings } = deps;
+  const { csi, settings } = deps;
   const { uid } = pod.metadata;
   const driver = findDriver(csi, volume.driver, uid, 'blockMapper.MapPodDevice failed to get CSI client');
   const mapper = `${CSI_PLUGIN}: blockMapper.publishVolumeForBlock failed`;
@@ -106,7 +105,7 @@ async function mapPodDevice(
   );
   const { staging, publish, publishFolder } = podBlockPaths(settings.rootDir, uid, volume.name);
   const what = `${mapper} to create dir ${publishFolder}`;
-  await explained(what, () => fs.makeDirectory(publishFolder, FOLDER_MODE), signal);
+  await explained(what, () => makeNodeDirectory(publishFolder, deps), signal);
   const { capabilities } = driver;
   const context = { capabilities, mode: 'Block', publishContext, secrets, fsGroup: undefined } as const;
   const volumeContext = { ...attributes, ...podInfo(object, pod, lifecycle) };

@@ -1,6 +1,7 @@
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
 import { applyFsGroup } from '../fs-group.ts';
+import { makeNodeDirectory } from '../make-node-directory.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { explained, findDriver } from './csi-errors.ts';
@@ -14,7 +15,6 @@ import { podVolumeData, saveVolumeData } from './volume-data.ts';
 
 type Strings = Readonly<Record<string, string>>;
 
-const FOLDER_MODE = 0o750;
 const SET_UP = `${CSI_PLUGIN}: mounter.SetUpAt failed`;
 
 /** Publishes the volume for a pod, or publishes it again. kubelet's `SetUpAt`. */
@@ -68,8 +68,8 @@ export async function publishVolume(
 }
 
 /** The folder of a volume on its own shows that the volume may be staged for the pod. */
-export async function makeFolder({ folder }: PodVolumePaths, { fs }: Pick<CsiPluginDeps, 'fs'>): Promise<void> {
-  await fs.makeDirectory(folder, FOLDER_MODE);
+export async function makeFolder({ folder }: PodVolumePaths, deps: CsiPluginDeps): Promise<void> {
+  await makeNodeDirectory(folder, deps);
 }
 
 interface Contents {

@@ -1,6 +1,7 @@
 import type { Pod } from '../../../api/generated/core-v1.ts';
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { PluginError } from '../../../plugins/plugin-error.ts';
+import { makeNodeDirectory } from '../make-node-directory.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
@@ -19,8 +20,6 @@ export interface StagedVolume {
   readonly driver: string;
   readonly handle: string;
 }
-
-const FOLDER_MODE = 0o750;
 
 /** Stages the volume for its first pod. The other pods share it. kubelet's `MountDevice`. */
 export async function stageVolume(
@@ -64,7 +63,7 @@ async function mountDevice(
   const isNew = !(await fs.lstat(paths.data));
   await explained(
     `${CSI_PLUGIN}: attacher.MountDevice failed to create dir "${paths.mount}"`,
-    () => fs.makeDirectory(paths.mount, FOLDER_MODE),
+    () => makeNodeDirectory(paths.mount, deps),
     signal,
   );
   await explained(
