@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { CSI_CASES } from '../csi/csi-cases.ts';
-import type { Recording } from '../csi/csi-scene.ts';
+import type { RecordedStep, Recording } from '../csi/csi-scene.ts';
 import { hostpathDriverSkipReason } from '../csi/hostpath-driver.ts';
 import {
   type CsiNodeFixture,
@@ -38,8 +38,24 @@ suite('volumes of a CSI driver, beside recordings of kubelet', { skip }, () => {
   suite('cases', { concurrency: 5 }, () => {
     for (const [name, each] of Object.entries(CSI_CASES)) {
       test(`${name}: the same calls, files, status and events`, async () => {
-        assert.deepEqual(await runCsiCase(node, name, each), recorded<Recording>(name));
+        const done = withoutEmptyFolders(await runCsiCase(node, name, each));
+        assert.deepEqual(done, withoutEmptyFolders(recorded<Recording>(name)));
       });
     }
   });
 });
+
+/**
+ * The folder of a volume in its pod shows that there may be something to tear down. Nodelet creates it before the volume is
+ * staged, kubelet afterwards. Without files in it, it is not compared.
+ */
+function withoutEmptyFolders({ steps, ...others }: Recording): Recording {
+  const compared = steps.map(({ files, ...step }) => {
+    const isEmpty = ({ path, kind }: RecordedStep['files'][number]): boolean =>
+      kind === 'folder' &&
+      /^pods\/[^/]+\/volumes\//.test(path) &&
+      !files.some((file) => file.path.startsWith(`${path}/`) && (file.kind !== 'folder' || file.mountPoint));
+    return { ...step, files: files.filter((file) => !isEmpty(file)) };
+  });
+  return { steps: compared, ...others };
+}
