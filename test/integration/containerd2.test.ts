@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { chooseCgroupDriver } from '../../src/app/cgroup-driver.ts';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { LinuxContainerResources } from '../../src/cri/generated/runtime-v1.ts';
@@ -131,21 +130,6 @@ suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), tim
     const resources = LinuxContainerResources.fromPartial({ cpuPeriod: 100_000n, cpuQuota: 50_000n });
     await cri.runtime.updatePodSandboxResources({ podSandboxId, overhead: undefined, resources }, signal);
     const removed = it.gone('resize');
-    it.source.set();
-    await removed;
-  });
-
-  test('a volume of an image is reported as not supported', async () => {
-    const reported = it.next((event) => event.kind === 'event' && event.event.reason === 'FailedMount', 'FailedMount');
-    const volumes = [{ name: 'data', image: { reference: BUSYBOX_IMAGE } }];
-    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
-    it.source.set(podOf('data', { volumes, containers: [{ ...shell('main', EXITS_ON_SIGTERM), volumeMounts }] }));
-    await reported;
-    assert.match(
-      it.report('data').events.find(({ reason }) => reason === 'FailedMount')?.message ?? '',
-      /volume "data" is of type image, which is not supported yet/,
-    );
-    const removed = it.gone('data');
     it.source.set();
     await removed;
   });
