@@ -196,10 +196,6 @@ const CONTAINERS: Record<string, Rejection<ContainerChange>> = {
     { mounts: [{ image: { image: 'x' }, hostPath: '/tmp', containerPath: '/mnt', readonly: true }] },
     /config\.mounts\[0\]\.host_path: /,
   ),
-  'a folder of an image without an image': bad(
-    mount({ imageSubPath: 'etc' }),
-    /^config\.mounts\[0\]\.image_sub_path: /,
-  ),
 
   'a device that there is not': bad(
     { devices: [{ hostPath: '/dev/nonesuch', containerPath: '/dev/x', permissions: 'rwm' }] },
