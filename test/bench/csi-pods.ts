@@ -3,7 +3,7 @@
  * containerd, in turns: from POST to Ready, and from DELETE until the pod and its directory are gone. Both are seen by polling
  * every 20 ms.
  *
- *   make dist && scripts/node test/bench/csi-pods.ts [--pods 10] [--rounds 2]
+ *   scripts/node --import ./test/setup.ts test/bench/csi-pods.ts [--pods 10] [--rounds 2]
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
