@@ -1,3 +1,4 @@
+import { errorText } from '../base/error-text.ts';
 import { ExpectedError } from '../base/expected-error.ts';
 import type { CriCode } from '../cri/cri-error.ts';
 
@@ -16,7 +17,7 @@ export class PluginError extends ExpectedError {
   }
 }
 
-/** Go's text of a gRPC error, as kubelet shows it in events. */
-export function pluginErrorText({ code, message }: PluginError): string {
-  return `rpc error: code = ${code} desc = ${message}`;
+/** The text of any error as Go prints it: kubelet shows that of a gRPC error with its code. */
+export function goErrorText(error: unknown): string {
+  return error instanceof PluginError ? `rpc error: code = ${error.code} desc = ${error.message}` : errorText(error);
 }

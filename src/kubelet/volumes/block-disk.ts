@@ -1,6 +1,4 @@
 import { dirname } from 'node:path';
-import { errorText } from '../../base/error-text.ts';
-import { podCauseOf } from '../pod/pod-cause.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import { mapBlockDevice, unmapBlockDevice } from './block-device.ts';
 import { applyFsGroup } from './fs-group.ts';
@@ -8,7 +6,7 @@ import { makeNodeDirectory } from './make-node-directory.ts';
 import { bindMount, mountReferences } from './mount-helper/bind-mount.ts';
 import { formatAndMount } from './mount-helper/format-and-mount.ts';
 import { joinMountOptions, mountOptionsOf } from './mount-helper/mount-options.ts';
-import { VolumeError, type VolumeStep } from './volume-error.ts';
+import { inStep } from './volume-error.ts';
 import { pluginFolder, volumeDevicePath, volumePath } from './volume-paths.ts';
 import type { HostDevice, MountedVolume, VolumeOnDisk, VolumePluginDeps, VolumeSetup } from './volume-plugin.ts';
 import { isExclusive } from './volume-spec.ts';
@@ -51,10 +49,10 @@ export async function mountDisk(
   await makeNodeDirectory(path, deps);
   await useDisk(disk, setup, deps, signal, async () => {
     if (await isMounted(disk.nodePath, deps)) return;
-    const device = await step('MountVolume.WaitForAttach', disk.attach(signal), signal);
+    const device = await inStep('MountVolume.WaitForAttach', () => disk.attach(signal), signal);
     const options = joinMountOptions(mountOptionsOf(volume.bound?.volume), disk.readOnly ? ['ro'] : []);
     const request = { source: device, target: disk.nodePath, type: disk.fsType, options };
-    await step('MountVolume.MountDevice', formatAndMount(request, deps, signal), signal);
+    await inStep('MountVolume.MountDevice', () => formatAndMount(request, deps, signal), signal);
   });
   if (!mountPoints.includes(path)) {
     const bind = () => bindForPod(disk, path, setup, deps);
@@ -77,10 +75,10 @@ export async function mapDisk(
   if (!(await deps.fs.lstat(link))) await deps.fs.writeFile(link, '');
   let device = '';
   await useDisk(disk, setup, deps, signal, async () => {
-    device = await step('MapVolume.WaitForAttach', disk.attach(signal), signal);
+    device = await inStep('MapVolume.WaitForAttach', () => disk.attach(signal), signal);
   });
   // Connected for another pod.
-  if (device === '') device = await step('MapVolume.WaitForAttach', disk.attach(signal), signal);
+  if (device === '') device = await inStep('MapVolume.WaitForAttach', () => disk.attach(signal), signal);
   const mapping = { podUid: pod.metadata.uid, globalMapPath: disk.nodePath, link };
   return mapBlockDevice(device, mapping, disk.readOnly, deps, signal);
 }
@@ -147,13 +145,13 @@ async function useDisk(
   const podUid = pod.metadata.uid;
   const use = { id: disk.id, podUid, isExclusive: isExclusive(volume) };
   const last = volume.mode === 'Block' ? 'MapVolume.SetUpDevice' : 'MountVolume.SetUp';
-  await step(last, deps.nodeVolumes.checkShareable(use, signal), signal);
+  await inStep(last, () => deps.nodeVolumes.checkShareable(use, signal), signal);
   const record: DiskRecord = { id: disk.id, nodePath: disk.nodePath };
   const file = recordFile(podDirectory(deps.settings.rootDir, podUid), disk.plugin, volume.name);
   await makeNodeDirectory(dirname(file), deps);
   await deps.fs.writeAtomic(file, JSON.stringify(record));
   await deps.attachedVolumes.waitUntilAttached(disk.id, signal);
-  await step(last, deps.nodeVolumes.use(use, attach, signal), signal);
+  await inStep(last, () => deps.nodeVolumes.use(use, attach, signal), signal);
 }
 
 /** The group is changed before the mount, so what is mounted is complete. Continues if the pod does not wait any longer. */
@@ -184,16 +182,6 @@ async function isUsedByPods(nodePath: string, { fs, mounts, settings }: VolumePl
     entries.some(({ target }) => target === real) &&
     mountReferences(entries, real).some((each) => each.startsWith(pods))
   );
-}
-
-async function step<T>(name: VolumeStep, work: Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    signal.throwIfAborted();
-    if (cause instanceof VolumeError) throw cause;
-    throw new VolumeError(name, errorText(cause), podCauseOf(cause), { cause });
-  }
 }
 
 async function readRecord(

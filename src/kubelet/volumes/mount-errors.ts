@@ -1,5 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
-import { PluginError, pluginErrorText } from '../../plugins/plugin-error.ts';
+import { goErrorText } from '../../plugins/plugin-error.ts';
 import { podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { PodRejectedError } from '../pod/pod-rejected-error.ts';
@@ -14,7 +14,7 @@ export function mountError(spec: VolumeSpec, cause: unknown): PodError {
   const step = cause instanceof VolumeError ? cause.step : lastStep;
   const title = step.includes(' failed ') ? step : `${step} failed`;
   const podCause = { kind: 'volumeFailed', volume: spec.volume.name, cause: podCauseOf(cause) } as const;
-  const text = cause instanceof PluginError ? pluginErrorText(cause) : errorText(cause);
+  const text = goErrorText(cause);
   const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
   return new PodError(reason, `${title} for volume "${spec.name}" : ${text}`, { cause, podCause });
 }

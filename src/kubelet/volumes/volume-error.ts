@@ -1,4 +1,5 @@
-import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
+import { goErrorText } from '../../plugins/plugin-error.ts';
+import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 
 /** The step of a volume that failed, as kubelet's events name it. */
 export type VolumeStep =
@@ -23,5 +24,16 @@ export class VolumeError extends CausedError {
   constructor(step: VolumeStep, message: string, podCause?: ErrorCause, options?: ErrorOptions) {
     super(message, podCause, options);
     this.step = step;
+  }
+}
+
+/** Errors of the work are those of this step. An abort stays an abort. */
+export async function inStep<T>(step: VolumeStep, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    signal.throwIfAborted();
+    if (cause instanceof VolumeError) throw cause;
+    throw new VolumeError(step, goErrorText(cause), podCauseOf(cause), { cause });
   }
 }

@@ -1,8 +1,7 @@
-import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type PluginInfo, RegistrationDefinition } from '../generated/pluginregistration-v1.ts';
 import { PluginConnection, pluginRpc } from '../plugin-connection.ts';
-import { PluginError, pluginErrorText } from '../plugin-error.ts';
+import { goErrorText } from '../plugin-error.ts';
 import { type FoundPlugin, isAgentStopping, type PluginHandlers, type PluginRegistration } from './plugin-handler.ts';
 
 const GET_INFO = pluginRpc(RegistrationDefinition, RegistrationDefinition.methods.getInfo);
@@ -55,11 +54,11 @@ class RegistrationAttempt {
   async run(signal: AbortSignal): Promise<RegisteredPlugin> {
     const path = this.#socketPath;
     await this.#connection.connect(DIAL_MS, signal).catch((error: unknown) => {
-      const cause = `failed to dial socket ${path}, err: ${goText(error)}`;
+      const cause = `failed to dial socket ${path}, err: ${goErrorText(error)}`;
       throw this.#failure(`dial failed at socket ${path}, err: ${cause}`, error, signal);
     });
     const info = await this.#connection.call(GET_INFO, {}, GET_INFO_MS, signal).catch((error: unknown) => {
-      const text = `failed to get plugin info using RPC GetInfo at socket ${path}, err: ${goText(error)}`;
+      const text = `failed to get plugin info using RPC GetInfo at socket ${path}, err: ${goErrorText(error)}`;
       throw this.#failure(text, error, signal);
     });
     return this.#registerFound(info, signal);
@@ -75,18 +74,18 @@ class RegistrationAttempt {
     try {
       handler.validate(plugin);
     } catch (error) {
-      return this.#refuse(`plugin validation failed with err: ${goText(error)}`, signal, error);
+      return this.#refuse(`plugin validation failed with err: ${goErrorText(error)}`, signal, error);
     }
     let registration: PluginRegistration;
     try {
       registration = await handler.register(plugin, signal);
     } catch (error) {
       signal.throwIfAborted();
-      return this.#refuse(`plugin registration failed with err: ${goText(error)}`, signal, error);
+      return this.#refuse(`plugin registration failed with err: ${goErrorText(error)}`, signal, error);
     }
     await this.#notify({ pluginRegistered: true, error: '' }, signal).catch(async (error: unknown) => {
       const cause = await this.#undo(registration, error, signal);
-      const text = `failed to send registration status at socket ${this.#socketPath}, err: : ${goText(error)}`;
+      const text = `failed to send registration status at socket ${this.#socketPath}, err: : ${goErrorText(error)}`;
       throw this.#failure(text, cause, signal);
     });
     return { type, plugin, registration };
@@ -110,7 +109,7 @@ class RegistrationAttempt {
   async #refuse(reason: string, signal: AbortSignal, cause?: unknown): Promise<never> {
     const text = `RegisterPlugin error -- ${reason}`;
     await this.#notify({ pluginRegistered: false, error: text }, signal).catch((error: unknown) => {
-      const lost = `failed to send error at socket ${this.#socketPath}, err: ${text}: ${goText(error)}`;
+      const lost = `failed to send error at socket ${this.#socketPath}, err: ${text}: ${goErrorText(error)}`;
       throw this.#failure(lost, error, signal);
     });
     throw new Error(text, { cause });
@@ -126,8 +125,4 @@ class RegistrationAttempt {
   #failure(reason: string, cause: unknown, signal: AbortSignal): unknown {
     return signal.aborted ? signal.reason : new Error(`RegisterPlugin error -- ${reason}`, { cause });
   }
-}
-
-function goText(error: unknown): string {
-  return error instanceof PluginError ? pluginErrorText(error) : errorText(error);
 }

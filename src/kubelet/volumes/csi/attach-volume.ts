@@ -1,8 +1,8 @@
 import type { VolumeStep } from '../volume-error.ts';
+import { inStep } from '../volume-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
-import { inStep } from './csi-errors.ts';
 import { publishContextOf } from './csi-objects.ts';
 import type { PersistentCsiVolume } from './csi-volume.ts';
 import { needsAttach } from './driver-object.ts';

@@ -1,15 +1,9 @@
 import { errorText } from '../../../base/error-text.ts';
 import { type CsiDriver, CsiDriverNotFoundError } from '../../../plugins/csi/csi-drivers.ts';
-import { PluginError, pluginErrorText } from '../../../plugins/plugin-error.ts';
+import { goErrorText } from '../../../plugins/plugin-error.ts';
 import { CausedError, podCauseOf } from '../../pod/pod-cause.ts';
-import { VolumeError, type VolumeStep } from '../volume-error.ts';
 import type { CsiDeps } from './csi-deps.ts';
 import { CSI_PLUGIN } from './csi-volume.ts';
-
-/** The text of an error as Go prints it. */
-export function csiErrorText(error: unknown): string {
-  return error instanceof PluginError ? pluginErrorText(error) : errorText(error);
-}
 
 /** Rejects with kubelet's `WHAT: CAUSE` if the work fails. An abort stays an abort. */
 export async function explained<T>(what: string, work: () => Promise<T> | T, signal: AbortSignal): Promise<T> {
@@ -17,18 +11,7 @@ export async function explained<T>(what: string, work: () => Promise<T> | T, sig
     return await work();
   } catch (error) {
     signal.throwIfAborted();
-    throw new CausedError(`${what}: ${csiErrorText(error)}`, podCauseOf(error), { cause: error });
-  }
-}
-
-/** Errors of the work are those of this step. An abort stays an abort. */
-export async function inStep<T>(step: VolumeStep, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof VolumeError) throw error;
-    throw new VolumeError(step, csiErrorText(error), podCauseOf(error), { cause: error });
+    throw new CausedError(`${what}: ${goErrorText(error)}`, podCauseOf(error), { cause: error });
   }
 }
 

@@ -2,18 +2,12 @@ import { dirname } from 'node:path';
 import type { FileSystem } from '../../../host/file-system.ts';
 import type { CsiDrivers } from '../../../plugins/csi/csi-drivers.ts';
 import { VolumeUsage_Unit as Unit } from '../../../plugins/generated/csi-v1.ts';
+import type { VolumeUsage } from '../volume-usage.ts';
 import { podVolumePathsIn } from './csi-paths.ts';
 import { loadVolumeData } from './volume-data.ts';
 
 /** The usage of a volume as its driver reports it. Units that it does not report are zero, as in kubelet. */
-export interface CsiVolumeUsage {
-  readonly capacityBytes: number;
-  readonly availableBytes: number;
-  readonly usedBytes: number;
-  readonly inodes: number;
-  readonly inodesFree: number;
-  readonly inodesUsed: number;
-}
+export type CsiVolumeUsage = Omit<VolumeUsage, 'measuredMs'>;
 
 /**
  * Asks the driver of the volume that is published at `path`. `undefined`: it does not report usage, or the volume is not

@@ -1,7 +1,7 @@
-import { VolumeError } from '../volume-error.ts';
+import { goErrorText } from '../../../plugins/plugin-error.ts';
+import { inStep, VolumeError } from '../volume-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
-import { csiErrorText, inStep } from './csi-errors.ts';
 import { blockPaths, stagingPaths } from './csi-paths.ts';
 import { type CsiVolume, type PersistentCsiVolume, persistentVolumeOf } from './csi-volume.ts';
 import { expandVolume } from './expand-volume.ts';
@@ -46,7 +46,7 @@ export async function expandInUse(
     await expandVolume({ volume: grown, claim, pod, mode, paths }, deps, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const text = error instanceof VolumeError ? error.message : csiErrorText(error);
+    const text = error instanceof VolumeError ? error.message : goErrorText(error);
     const message = `NodeExpandVolume.NodeExpandVolume failed for volume "${volume.name}" : ${text}`;
     events.record(pod, 'Warning', 'VolumeResizeFailed', message);
   }

@@ -2,7 +2,7 @@ import type { PersistentVolumeClaim, Pod } from '../../../api/generated/core-v1.
 import type { Quantity } from '../../../base/quantity.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
-import { PluginError } from '../../../plugins/plugin-error.ts';
+import { goErrorText, PluginError } from '../../../plugins/plugin-error.ts';
 import type { VolumeSpec } from '../volume-spec.ts';
 import {
   type ExpansionPlan,
@@ -13,7 +13,7 @@ import {
   planExpansion,
 } from './claim-resize.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
-import { csiErrorText, explained } from './csi-errors.ts';
+import { explained } from './csi-errors.ts';
 import { credentialsOf } from './csi-objects.ts';
 import { expandRequest } from './csi-requests.ts';
 import type { PersistentCsiVolume } from './csi-volume.ts';
@@ -108,7 +108,7 @@ async function callDriver(
   } catch (error) {
     signal.throwIfAborted();
     const colon = error instanceof PluginError && INFEASIBLE.has(error.code) ? '' : ' :';
-    const message = `Expander.NodeExpand failed to expand the volume${colon} ${csiErrorText(error)}`;
+    const message = `Expander.NodeExpand failed to expand the volume${colon} ${goErrorText(error)}`;
     throw new Error(message, { cause: error });
   }
   return true;
@@ -140,7 +140,7 @@ async function reportFailure(
   const hasFailedBefore = deps.csi.uses.sizes.fail(id);
   const isInfeasible = error instanceof Error && error.cause instanceof PluginError && INFEASIBLE.has(error.cause.code);
   const takesBack = isInfeasible || (hasFailedBefore && isOutdated(claim, newSize));
-  const patch = failedPatch(claim, csiErrorText(error), takesBack, formatTime(deps.clock.now()));
+  const patch = failedPatch(claim, goErrorText(error), takesBack, formatTime(deps.clock.now()));
   // The error of the driver is the one to report; the claim shows it after the next attempt.
   if (patch) await patchStatus(claim, patch, deps, signal).catch(() => signal.throwIfAborted());
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { silentLog } from '../../base/log.ts';
-import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
-import { CsiAttachLimits } from './attach-limits.ts';
+import { silentLog } from '../../../base/log.ts';
+import { createMemoryHost } from '../../../host/fake/memory-host.ts';
+import { createMemoryApiServer } from '../../api-client/fake/memory-api-server.ts';
+import { CsiAttachLimits } from './csi-attach-limits.ts';
 
 const FOREVER = new AbortController().signal;
 const DRIVER = 'disk.example.com';
