@@ -42,6 +42,9 @@ const KINDS = [
   'io.k8s.api.certificates.v1.CertificateSigningRequest',
   'io.k8s.api.certificates.v1beta1.ClusterTrustBundle',
   'io.k8s.api.certificates.v1beta1.PodCertificateRequest',
+  'io.k8s.api.resource.v1.ResourceClaim',
+  'io.k8s.api.resource.v1.ResourceSlice',
+  'io.k8s.api.resource.v1.ResourceSliceList',
   'io.k8s.apimachinery.pkg.apis.meta.v1.Status',
 ];
 
@@ -55,7 +58,10 @@ const SCALARS: Record<string, string> = {
 };
 
 /** Definitions whose last part is the name of another one. */
-const NAMES: Record<string, string> = { 'io.k8s.api.storage.v1.TokenRequest': 'CSIDriverTokenRequest' };
+const NAMES: Record<string, string> = {
+  'io.k8s.api.core.v1.ResourceClaim': 'ContainerResourceClaim',
+  'io.k8s.api.storage.v1.TokenRequest': 'CSIDriverTokenRequest',
+};
 
 interface Property {
   readonly $ref?: string;

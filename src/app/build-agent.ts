@@ -21,6 +21,7 @@ import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
 import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
+import { buildResourceManagers } from './build-resource-managers.ts';
 import { buildRuntime } from './build-runtime.ts';
 import { PodSignals } from './pod-signals.ts';
 import { RunningAgent } from './running-agent.ts';
@@ -49,9 +50,24 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
+  const resourceManagers = buildResourceManagers();
   const pods = buildPods(
     parts,
-    { unhandled, facts, signals, timeline, events, statuses, records, runtime, node, cluster, imagePulls, csi },
+    {
+      unhandled,
+      facts,
+      signals,
+      timeline,
+      events,
+      statuses,
+      records,
+      runtime,
+      node,
+      cluster,
+      imagePulls,
+      csi,
+      resourceManagers,
+    },
     life.signal,
   );
   const { loop, workers, probes, cgroups, volumes } = pods;
@@ -79,6 +95,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     { name: 'node', run: (until) => node.run(until) },
     ...cluster.parts,
     ...plugins.parts,
+    ...resourceManagers.parts,
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },

@@ -20,6 +20,7 @@ import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
 import type { ClusterNode } from './build-node.ts';
+import type { ResourceManagers } from './build-resource-managers.ts';
 import { cgroupsOfDriver } from './cgroup-driver.ts';
 
 export interface PodStepsDeps {
@@ -29,6 +30,7 @@ export interface PodStepsDeps {
   readonly events: PodEvents;
   readonly userNamespaces: UserNamespaces;
   readonly csi: CsiDeps;
+  readonly resourceManagers: ResourceManagers;
   readonly node: Pick<ClusterNode, 'attachedVolumes' | 'current'>;
 }
 
@@ -44,7 +46,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi, node }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -88,6 +90,7 @@ export function buildPodSteps(
     cgroups,
     volumes,
     inOrder: [
+      ...resourceManagers.steps,
       userNamespaces,
       objectsStep(objects),
       directories,

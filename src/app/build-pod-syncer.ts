@@ -17,6 +17,7 @@ import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
 import type { ImagePulls } from './build-image-pulls.ts';
 import type { PodSteps } from './build-pod-steps.ts';
+import type { ResourceManagers } from './build-resource-managers.ts';
 import type { AgentRuntime } from './build-runtime.ts';
 
 export interface SyncerBuildDeps {
@@ -33,6 +34,7 @@ export interface SyncerBuildDeps {
   readonly publisher: PodStatusPublisher;
   readonly userNamespaces: UserNamespaces;
   readonly steps: PodSteps;
+  readonly resourceManagers: ResourceManagers;
 }
 
 /** Builds the syncer, which executes the syncs of the pod workers. */
@@ -89,6 +91,7 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     envSources: inputs.envSources,
     mounts: inputs.mounts,
     devices: inputs.devices,
+    runOptions: (...container) => deps.resourceManagers.runOptions(...container),
     volumeGroups: (pod) => steps.volumes.extraGroups(pod),
   });
 }

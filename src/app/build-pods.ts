@@ -24,6 +24,7 @@ import type { ImagePulls } from './build-image-pulls.ts';
 import type { ClusterNode } from './build-node.ts';
 import { buildPodSteps, type PodSteps } from './build-pod-steps.ts';
 import { buildPodSyncer } from './build-pod-syncer.ts';
+import type { ResourceManagers } from './build-resource-managers.ts';
 import type { AgentRuntime } from './build-runtime.ts';
 import type { PodSignals } from './pod-signals.ts';
 
@@ -41,6 +42,7 @@ export interface PodsBuildDeps {
   readonly cluster: AgentObjects;
   readonly imagePulls: ImagePulls;
   readonly csi: CsiDeps;
+  readonly resourceManagers: ResourceManagers;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -87,6 +89,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     publisher,
     userNamespaces,
     steps,
+    resourceManagers: deps.resourceManagers,
   });
   const common = { clock: host.clock, log, unhandled };
   const workers: PodWorkers = new PodWorkers(

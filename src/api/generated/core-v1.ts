@@ -32,6 +32,22 @@ export interface Affinity {
   readonly podAntiAffinity?: PodAntiAffinity | undefined;
 }
 
+export interface AllocatedDeviceStatus {
+  readonly conditions?: ReadonlyArray<Condition> | undefined;
+  readonly data?: RawExtension | undefined;
+  readonly device: string;
+  readonly driver: string;
+  readonly networkData?: NetworkDeviceData | undefined;
+  readonly pool: string;
+  readonly shareID?: string | undefined;
+}
+
+export interface AllocationResult {
+  readonly allocationTimestamp?: Time | undefined;
+  readonly devices?: DeviceAllocationResult | undefined;
+  readonly nodeSelector?: NodeSelector | undefined;
+}
+
 export interface AppArmorProfile {
   readonly localhostProfile?: string | undefined;
   readonly type: string;
@@ -69,6 +85,10 @@ export interface BoundObjectReference {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
   readonly uid?: string | undefined;
+}
+
+export interface CELDeviceSelector {
+  readonly expression: string;
 }
 
 export interface CSIDriver {
@@ -139,6 +159,22 @@ export interface CSIVolumeSource {
 export interface Capabilities {
   readonly add?: ReadonlyArray<string> | undefined;
   readonly drop?: ReadonlyArray<string> | undefined;
+}
+
+export interface CapacityRequestPolicy {
+  readonly default?: Quantity | undefined;
+  readonly validRange?: CapacityRequestPolicyRange | undefined;
+  readonly validValues?: ReadonlyArray<Quantity> | undefined;
+}
+
+export interface CapacityRequestPolicyRange {
+  readonly max?: Quantity | undefined;
+  readonly min: Quantity;
+  readonly step?: Quantity | undefined;
+}
+
+export interface CapacityRequirements {
+  readonly requests?: Readonly<Record<string, Quantity>> | undefined;
 }
 
 export interface CephFSPersistentVolumeSource {
@@ -339,6 +375,11 @@ export interface ContainerResizePolicy {
   readonly restartPolicy: string;
 }
 
+export interface ContainerResourceClaim {
+  readonly name: string;
+  readonly request?: string | undefined;
+}
+
 export interface ContainerRestartRule {
   readonly action: string;
   readonly exitCodes?: ContainerRestartRuleOnExitCodes | undefined;
@@ -396,8 +437,130 @@ export interface ContainerUser {
   readonly linux?: LinuxContainerUser | undefined;
 }
 
+export interface Counter {
+  readonly value: Quantity;
+}
+
+export interface CounterSet {
+  readonly counters: Readonly<Record<string, Counter>>;
+  readonly name: string;
+}
+
 export interface DaemonEndpoint {
   readonly Port: number;
+}
+
+export interface Device {
+  readonly allNodes?: boolean | undefined;
+  readonly allowMultipleAllocations?: boolean | undefined;
+  readonly attributes?: Readonly<Record<string, DeviceAttribute>> | undefined;
+  readonly bindingConditions?: ReadonlyArray<string> | undefined;
+  readonly bindingFailureConditions?: ReadonlyArray<string> | undefined;
+  readonly bindsToNode?: boolean | undefined;
+  readonly capacity?: Readonly<Record<string, DeviceCapacity>> | undefined;
+  readonly consumesCounters?: ReadonlyArray<DeviceCounterConsumption> | undefined;
+  readonly name: string;
+  readonly nodeAllocatableResourceMappings?: Readonly<Record<string, NodeAllocatableResourceMapping>> | undefined;
+  readonly nodeName?: string | undefined;
+  readonly nodeSelector?: NodeSelector | undefined;
+  readonly taints?: ReadonlyArray<DeviceTaint> | undefined;
+}
+
+export interface DeviceAllocationConfiguration {
+  readonly opaque?: OpaqueDeviceConfiguration | undefined;
+  readonly requests?: ReadonlyArray<string> | undefined;
+  readonly source: string;
+}
+
+export interface DeviceAllocationResult {
+  readonly config?: ReadonlyArray<DeviceAllocationConfiguration> | undefined;
+  readonly results?: ReadonlyArray<DeviceRequestAllocationResult> | undefined;
+}
+
+export interface DeviceAttribute {
+  readonly bool?: boolean | undefined;
+  readonly bools?: ReadonlyArray<boolean> | undefined;
+  readonly int?: number | undefined;
+  readonly ints?: ReadonlyArray<number> | undefined;
+  readonly string?: string | undefined;
+  readonly strings?: ReadonlyArray<string> | undefined;
+  readonly version?: string | undefined;
+  readonly versions?: ReadonlyArray<string> | undefined;
+}
+
+export interface DeviceCapacity {
+  readonly requestPolicy?: CapacityRequestPolicy | undefined;
+  readonly value: Quantity;
+}
+
+export interface DeviceClaim {
+  readonly config?: ReadonlyArray<DeviceClaimConfiguration> | undefined;
+  readonly constraints?: ReadonlyArray<DeviceConstraint> | undefined;
+  readonly requests?: ReadonlyArray<DeviceRequest> | undefined;
+}
+
+export interface DeviceClaimConfiguration {
+  readonly opaque?: OpaqueDeviceConfiguration | undefined;
+  readonly requests?: ReadonlyArray<string> | undefined;
+}
+
+export interface DeviceConstraint {
+  readonly distinctAttribute?: string | undefined;
+  readonly matchAttribute?: string | undefined;
+  readonly requests?: ReadonlyArray<string> | undefined;
+}
+
+export interface DeviceCounterConsumption {
+  readonly counterSet: string;
+  readonly counters: Readonly<Record<string, Counter>>;
+}
+
+export interface DeviceRequest {
+  readonly exactly?: ExactDeviceRequest | undefined;
+  readonly firstAvailable?: ReadonlyArray<DeviceSubRequest> | undefined;
+  readonly name: string;
+}
+
+export interface DeviceRequestAllocationResult {
+  readonly adminAccess?: boolean | undefined;
+  readonly bindingConditions?: ReadonlyArray<string> | undefined;
+  readonly bindingFailureConditions?: ReadonlyArray<string> | undefined;
+  readonly consumedCapacity?: Readonly<Record<string, Quantity>> | undefined;
+  readonly device: string;
+  readonly driver: string;
+  readonly pool: string;
+  readonly request: string;
+  readonly shareID?: string | undefined;
+  readonly tolerations?: ReadonlyArray<DeviceToleration> | undefined;
+}
+
+export interface DeviceSelector {
+  readonly cel?: CELDeviceSelector | undefined;
+}
+
+export interface DeviceSubRequest {
+  readonly allocationMode?: string | undefined;
+  readonly capacity?: CapacityRequirements | undefined;
+  readonly count?: number | undefined;
+  readonly deviceClassName: string;
+  readonly name: string;
+  readonly selectors?: ReadonlyArray<DeviceSelector> | undefined;
+  readonly tolerations?: ReadonlyArray<DeviceToleration> | undefined;
+}
+
+export interface DeviceTaint {
+  readonly effect: string;
+  readonly key: string;
+  readonly timeAdded?: Time | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface DeviceToleration {
+  readonly effect?: string | undefined;
+  readonly key?: string | undefined;
+  readonly operator?: string | undefined;
+  readonly tolerationSeconds?: number | undefined;
+  readonly value?: string | undefined;
 }
 
 export interface DownwardAPIProjection {
@@ -502,6 +665,16 @@ export interface EventSeries {
 export interface EventSource {
   readonly component?: string | undefined;
   readonly host?: string | undefined;
+}
+
+export interface ExactDeviceRequest {
+  readonly adminAccess?: boolean | undefined;
+  readonly allocationMode?: string | undefined;
+  readonly capacity?: CapacityRequirements | undefined;
+  readonly count?: number | undefined;
+  readonly deviceClassName: string;
+  readonly selectors?: ReadonlyArray<DeviceSelector> | undefined;
+  readonly tolerations?: ReadonlyArray<DeviceToleration> | undefined;
 }
 
 export interface ExecAction {
@@ -757,6 +930,12 @@ export interface NFSVolumeSource {
   readonly server: string;
 }
 
+export interface NetworkDeviceData {
+  readonly hardwareAddress?: string | undefined;
+  readonly interfaceName?: string | undefined;
+  readonly ips?: ReadonlyArray<string> | undefined;
+}
+
 export interface Node {
   readonly apiVersion?: string | undefined;
   readonly kind?: string | undefined;
@@ -779,6 +958,11 @@ export interface NodeAllocatableResourceClaimStatus {
   readonly containers?: ReadonlyArray<string> | undefined;
   readonly resourceClaimName: string;
   readonly resources: Readonly<Record<string, Quantity>>;
+}
+
+export interface NodeAllocatableResourceMapping {
+  readonly allocationMultiplier?: Quantity | undefined;
+  readonly capacityKey?: string | undefined;
 }
 
 export interface NodeCondition {
@@ -922,6 +1106,11 @@ export interface ObjectReference {
   readonly namespace?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly uid?: string | undefined;
+}
+
+export interface OpaqueDeviceConfiguration {
+  readonly driver: string;
+  readonly parameters: RawExtension;
 }
 
 export interface Overhead {
@@ -1338,6 +1527,8 @@ export interface RBDVolumeSource {
   readonly user?: string | undefined;
 }
 
+export type RawExtension = Readonly<Record<string, never>>;
+
 export interface ResourceAttributes {
   readonly fieldSelector?: FieldSelectorAttributes | undefined;
   readonly group?: string | undefined;
@@ -1351,8 +1542,28 @@ export interface ResourceAttributes {
 }
 
 export interface ResourceClaim {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: ResourceClaimSpec;
+  readonly status?: ResourceClaimStatus | undefined;
+}
+
+export interface ResourceClaimConsumerReference {
+  readonly apiGroup?: string | undefined;
   readonly name: string;
-  readonly request?: string | undefined;
+  readonly resource: string;
+  readonly uid: string;
+}
+
+export interface ResourceClaimSpec {
+  readonly devices?: DeviceClaim | undefined;
+}
+
+export interface ResourceClaimStatus {
+  readonly allocation?: AllocationResult | undefined;
+  readonly devices?: ReadonlyArray<AllocatedDeviceStatus> | undefined;
+  readonly reservedFor?: ReadonlyArray<ResourceClaimConsumerReference> | undefined;
 }
 
 export interface ResourceFieldSelector {
@@ -1367,10 +1578,41 @@ export interface ResourceHealth {
   readonly resourceID: string;
 }
 
+export interface ResourcePool {
+  readonly generation: number;
+  readonly name: string;
+  readonly resourceSliceCount: number;
+}
+
 export interface ResourceRequirements {
-  readonly claims?: ReadonlyArray<ResourceClaim> | undefined;
+  readonly claims?: ReadonlyArray<ContainerResourceClaim> | undefined;
   readonly limits?: Readonly<Record<string, Quantity>> | undefined;
   readonly requests?: Readonly<Record<string, Quantity>> | undefined;
+}
+
+export interface ResourceSlice {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: ResourceSliceSpec;
+}
+
+export interface ResourceSliceList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<ResourceSlice>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface ResourceSliceSpec {
+  readonly allNodes?: boolean | undefined;
+  readonly devices?: ReadonlyArray<Device> | undefined;
+  readonly driver: string;
+  readonly nodeName?: string | undefined;
+  readonly nodeSelector?: NodeSelector | undefined;
+  readonly perDeviceNodeSelection?: boolean | undefined;
+  readonly pool: ResourcePool;
+  readonly sharedCounters?: ReadonlyArray<CounterSet> | undefined;
 }
 
 export interface ResourceStatus {

@@ -2,6 +2,7 @@ import type { Quantity as ApiQuantity, Container, Pod } from '../../api/generate
 import { isPodLevelResource, podLimits, podRequests, type ResourceList } from '../../api/pod-resources.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
+import type { ContainerRunOptions } from '../pod/container-run-options.ts';
 import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
 import type { HostFacts } from './host-facts.ts';
 import { hugePageSizeOf } from './huge-pages.ts';
@@ -16,12 +17,16 @@ export interface ResourceSettings extends SwapSettings, MemoryQosSettings {
   readonly singleProcessOOMKill?: boolean | undefined;
 }
 
-/** The resources of a container in CRI terms. */
+/** The CPUs and NUMA nodes of a container, as the CPU and memory managers assigned them. */
+export type ContainerPlacement = Pick<ContainerRunOptions, 'cpusetCpus' | 'cpusetMems' | 'hasExclusiveCpus'>;
+
+/** The resources of a container in CRI terms. The CPU time of exclusive CPUs is not limited. */
 export function containerResources(
   pod: Pod,
   container: Container,
   settings: ResourceSettings,
   host: HostFacts,
+  { cpusetCpus = '', cpusetMems = '', hasExclusiveCpus = false }: ContainerPlacement = {},
 ): LinuxContainerResources {
   const { requests, limits } = container.resources ?? {};
   const podLevel = hasPodLevelResources(pod) ? pod.spec.resources?.limits : undefined;
@@ -31,12 +36,14 @@ export function containerResources(
       cpuLimit: milli(limits?.['cpu']) || milli(podLevel?.['cpu']),
       memoryLimit: bytes(limits?.['memory']) || bytes(podLevel?.['memory']),
     },
-    settings,
+    hasExclusiveCpus ? { ...settings, cpuCfsQuota: false } : settings,
     host,
   );
   const withoutQos = withSwap(base, swapLimit(pod, container, settings, host), host);
   return LinuxContainerResources.fromPartial({
     ...withoutQos,
+    cpusetCpus,
+    cpusetMems,
     unified: { ...withoutQos.unified, ...containerMemoryQos(pod, container, settings, host) },
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacityBytes),
     hugepageLimits: hugepageLimits({ ...podLevel, ...limits }, host),

@@ -1,4 +1,4 @@
-import type { ResourceClaim, ResourceRequirements } from '../../api/generated/core-v1.ts';
+import type { ContainerResourceClaim, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { errorText } from '../../base/error-text.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
@@ -113,7 +113,7 @@ function decodeQuantity(value: unknown): string {
   return canonical(value);
 }
 
-function decodeClaim(value: unknown): ResourceClaim {
+function decodeClaim(value: unknown): ContainerResourceClaim {
   const { name = '', request } = jsonFields(value);
   return { name: String(name), ...(request !== undefined && { request: String(request) }) };
 }

@@ -6,6 +6,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import type { Device, ImageSpec, Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
+import type { ContainerRunOptions } from '../pod/container-run-options.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
 import { podLogDirectory } from '../pod/pod-paths.ts';
@@ -69,6 +70,8 @@ export interface StartDeps extends StopDeps {
     inputs: MountInputs,
     signal: AbortSignal,
   ) => Promise<readonly Mount[]>;
+  /** CPUs, memory, devices and claims that the container was assigned. Rejects with a `PodError` or any other error. */
+  readonly runOptions: (pod: Pod, container: Container, signal: AbortSignal) => Promise<ContainerRunOptions>;
   /** Block devices of the container. Throws a `PodError`. */
   readonly devices: (context: ContainerStartContext, container: Container) => readonly Device[];
   readonly volumeGroups: VolumeGroups;
@@ -131,6 +134,7 @@ async function buildConfig(
   const { pod, podIPs, observed } = context;
   const { settings, hostFacts, allocatable } = deps;
   const { hostIPs, envFiles } = settings;
+  const runOptions = await deps.runOptions(pod, container, signal);
   const devices = deps.devices(context, container);
   const sources = await deps.envSources(context, container, signal);
   const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
@@ -148,6 +152,7 @@ async function buildConfig(
     environment,
     mounts,
     devices,
+    runOptions,
     extraGroups: deps.volumeGroups(pod),
     settings,
     host: hostFacts,

@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../../../api/generated/core-v1.ts';
 import { errorText } from '../../../base/error-text.ts';
 import { ContainerConfig, type Device, type Mount, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
+import type { ContainerRunOptions } from '../../pod/container-run-options.ts';
 import { PodError } from '../../pod/pod-error.ts';
 import { containerLogPath } from '../../pod/pod-paths.ts';
 import { containerResources, type ResourceSettings } from '../../resources/container-resources.ts';
@@ -32,6 +33,8 @@ export interface ContainerConfigInput {
   readonly mounts: readonly Mount[];
   /** From `containerDevices`. */
   readonly devices: readonly Device[];
+  /** What the managers of the machine's resources add; absent: nothing. */
+  readonly runOptions?: ContainerRunOptions | undefined;
   /** Of its pod's persistent volumes, from `PodVolumes.extraGroups`. */
   readonly extraGroups: readonly number[];
   /** The sandbox's user namespace; absent: the host's. */
@@ -57,7 +60,9 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
 }
 
 function buildConfig(input: ContainerConfigInput): ContainerConfig {
-  const { pod, container, restartCount, image, mounts, environment, settings, host } = input;
+  const { pod, container, restartCount, image, runOptions = {}, settings, host } = input;
+  const environment = new Map([...textBytes(runOptions.env), ...input.environment]);
+  const mounts = [...(runOptions.mounts ?? []), ...input.mounts];
   const expand = (text: string): string => expandReferences(environment, text);
   return ContainerConfig.fromPartial({
     metadata: { name: container.name, attempt: restartCount },
@@ -67,16 +72,20 @@ function buildConfig(input: ContainerConfigInput): ContainerConfig {
     workingDir: container.workingDir ?? '',
     envs: Array.from(environment, ([key, value]) => ({ key, value })),
     mounts: mounts.map((mount) => ({ ...mount, ...mountIds(input.userNamespace) })),
-    devices: [...input.devices],
+    devices: [...(runOptions.devices ?? []), ...input.devices],
+    CDIDevices: (runOptions.cdiDevices ?? []).map((name) => ({ name })),
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, restartCount),
+    annotations: {
+      ...Object.fromEntries(runOptions.annotations ?? []),
+      ...containerAnnotations(pod, container, restartCount),
+    },
     logPath: containerLogPath(container.name, restartCount),
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     stopSignal: stopSignalOf(container, settings),
     linux: {
-      resources: containerResources(pod, container, settings, host),
+      resources: containerResources(pod, container, settings, host, runOptions),
       securityContext: containerSecurityContext({
         pod,
         container,
@@ -89,6 +98,10 @@ function buildConfig(input: ContainerConfigInput): ContainerConfig {
       }),
     },
   });
+}
+
+function textBytes(env: ReadonlyMap<string, string> = new Map()): [string, Uint8Array][] {
+  return Array.from(env, ([name, value]) => [name, Buffer.from(value)]);
 }
 
 /** Volume files are owned by ids of the pod's user namespace. */

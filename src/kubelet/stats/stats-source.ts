@@ -1,0 +1,12 @@
+import type { PodStats, Summary } from '../../api/stats-summary.ts';
+
+/** Statistics of the node and its pods, read when asked for. */
+export interface StatsSource {
+  /** Everything that `/stats/summary` shows. `onlyCpuAndMemory`: without disks, networks and volumes, which cost more. */
+  summary(options: { readonly onlyCpuAndMemory: boolean }, signal: AbortSignal): Promise<Summary>;
+  /**
+   * The pods that run, with memory read just now. Disk usage is as old as its last measurement, which goes on in the
+   * background at a bounded pace; it is missing for what was never measured.
+   */
+  pods(signal: AbortSignal): Promise<readonly PodStats[]>;
+}
