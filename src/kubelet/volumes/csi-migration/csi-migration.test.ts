@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import volumes from '../../../../test/data/csi-migration/volumes.json' with { type: 'json' };
 import type { PersistentVolume } from '../../../api/generated/core-v1.ts';
 import { errorText } from '../../../base/error-text.ts';
 import { migrateToCsi } from './csi-migration.ts';
@@ -13,7 +12,8 @@ interface Case {
   readonly error?: string;
 }
 
-const cases: readonly Case[] = volumes;
+const file = '../../../../test/data/csi-migration/volumes.json';
+const { default: cases }: { readonly default: readonly Case[] } = await import(file, { with: { type: 'json' } });
 
 for (const { name, given, csi, error } of cases.filter(({ given: { spec } }) => spec.csi === undefined)) {
   test(`migrateToCsi() translates a volume as kubelet does: ${name}`, () => {
