@@ -1,5 +1,5 @@
+import { CpuSet } from '../../base/cpu-set.ts';
 import type { CpuDetails, CpuLevel, CpuTopology } from './cpu-details.ts';
-import { CpuSet } from './cpu-set.ts';
 
 /** The order of single CPUs: core after core, or one of each core first. */
 export type CpuOrder = 'packed' | 'spread';

@@ -1,10 +1,10 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
+import { CpuSet } from '../../base/cpu-set.ts';
 import { errorText } from '../../base/error-text.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
 import { goJson } from '../../base/go/go-json.ts';
 import { goQuote } from '../../base/go/go-quote.ts';
 import { type Checkpoint, checkType, readCheckpoint } from './checkpoint-json.ts';
-import { CpuSet } from './cpu-set.ts';
 import type { CpuState } from './cpu-state.ts';
 
 /** The container of a container id. */

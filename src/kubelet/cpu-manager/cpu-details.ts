@@ -1,5 +1,5 @@
+import { CpuSet } from '../../base/cpu-set.ts';
 import type { CpuPlace } from '../topology/machine-topology.ts';
-import { CpuSet } from './cpu-set.ts';
 
 /** A kind of group of CPUs. */
 export type CpuLevel = keyof CpuPlace;
@@ -61,6 +61,8 @@ export class CpuTopology {
   readonly details: CpuDetails;
   readonly allCpus: CpuSet;
   readonly numaNodes: CpuSet;
+  /** All sets of NUMA nodes but the empty one: by size, then in order. */
+  readonly numaSubsets: readonly (readonly number[])[];
   readonly socketCount: number;
   /** Rounded down if groups differ in size, as kubelet does. */
   readonly cpusPerCore: number;
@@ -71,6 +73,7 @@ export class CpuTopology {
     this.details = new CpuDetails(places);
     this.allCpus = this.details.cpus;
     this.numaNodes = this.details.ids('numaNodeId');
+    this.numaSubsets = this.numaNodes.list.flatMap((_, index) => [...subsetsOf(this.numaNodes.list, index + 1)]);
     this.socketCount = this.details.ids('socketId').size;
     this.cpusPerCore = this.#average('coreId');
     this.cpusPerSocket = this.#average('socketId');
@@ -79,5 +82,14 @@ export class CpuTopology {
 
   #average(level: CpuLevel): number {
     return Math.floor(this.details.size / this.details.ids(level).size);
+  }
+}
+
+function* subsetsOf(nodes: readonly number[], size: number): Generator<readonly number[]> {
+  if (size === 0) yield [];
+  else {
+    for (const [index, node] of nodes.entries()) {
+      for (const rest of subsetsOf(nodes.slice(index + 1), size - 1)) yield [node, ...rest];
+    }
   }
 }

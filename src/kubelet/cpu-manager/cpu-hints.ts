@@ -1,7 +1,7 @@
+import type { CpuSet } from '../../base/cpu-set.ts';
 import type { TopologyHint } from '../topology/hint-provider.ts';
 import { numaMask } from '../topology/numa-mask.ts';
 import type { CpuTopology } from './cpu-details.ts';
-import type { CpuSet } from './cpu-set.ts';
 
 export interface HintRequest {
   readonly available: CpuSet;
@@ -22,7 +22,7 @@ export function cpuHints(topology: CpuTopology, request: HintRequest): readonly 
   const needed = topology.details.keepOnly(reusable).ids('numaNodeId').list;
   const candidates: (readonly number[])[] = [];
   let smallest = topology.numaNodes.size;
-  for (const nodes of subsets(topology.numaNodes.list)) {
+  for (const nodes of topology.numaSubsets) {
     if (nodes.length < smallest && sumOf(nodes, inMachine) >= requested) smallest = nodes.length;
     if (!needed.every((node) => nodes.includes(node))) continue;
     if (reusable.size + sumOf(nodes, free) >= requested) candidates.push(nodes);
@@ -43,19 +43,4 @@ function isSocketAligned(topology: CpuTopology, nodes: readonly number[], nodeCo
 
 function sumOf(nodes: readonly number[], counts: ReadonlyMap<number, number>): number {
   return nodes.reduce((sum, node) => sum + (counts.get(node) ?? 0), 0);
-}
-
-/** All subsets but the empty one: by size, then in order. */
-function* subsets(nodes: readonly number[]): Generator<readonly number[]> {
-  for (let size = 1; size <= nodes.length; size++) yield* subsetsOf(nodes, size);
-}
-
-function* subsetsOf(nodes: readonly number[], size: number): Generator<readonly number[]> {
-  if (size === 0) {
-    yield [];
-    return;
-  }
-  for (const [index, node] of nodes.entries()) {
-    for (const rest of subsetsOf(nodes.slice(index + 1), size - 1)) yield [node, ...rest];
-  }
 }

@@ -1,6 +1,6 @@
+import { CpuSet } from '../../base/cpu-set.ts';
 import type { MachineTopology } from '../topology/machine-topology.ts';
 import { CpuTopology } from './cpu-details.ts';
-import { CpuSet } from './cpu-set.ts';
 import { CpuManagerError, type PolicyGates, parseStaticPolicyOptions, policyOptionsError } from './policy-options.ts';
 import { StaticPolicy } from './static-policy.ts';
 

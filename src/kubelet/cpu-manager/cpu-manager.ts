@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
+import { CpuSet } from '../../base/cpu-set.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -13,7 +14,6 @@ import {
 import type { MachineTopology } from '../topology/machine-topology.ts';
 import type { ContainerOwner } from './cpu-checkpoint.ts';
 import { type CpuManagerSettings, createPolicy } from './cpu-manager-settings.ts';
-import { CpuSet } from './cpu-set.ts';
 import { assign, assignedCpus, type CpuState, release } from './cpu-state.ts';
 import { CpuStateFile } from './cpu-state-file.ts';
 import { type ContainerCpusets, CpusetUpdates } from './cpuset-updates.ts';

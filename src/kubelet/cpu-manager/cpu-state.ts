@@ -1,4 +1,4 @@
-import { CpuSet } from './cpu-set.ts';
+import { CpuSet } from '../../base/cpu-set.ts';
 
 /** By pod UID, then by container. */
 export type CpuAssignments = ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;

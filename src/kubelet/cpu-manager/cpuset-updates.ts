@@ -1,9 +1,9 @@
 import { ChangeSignal } from '../../base/change-signal.ts';
+import type { CpuSet } from '../../base/cpu-set.ts';
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
 import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { CpuSet } from './cpu-set.ts';
 
 /** Updates that are in flight at once. */
 const BATCH = 10;

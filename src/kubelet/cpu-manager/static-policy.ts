@@ -1,10 +1,10 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
+import { CpuSet } from '../../base/cpu-set.ts';
 import { goQuote } from '../../base/go/go-quote.ts';
 import { AllocationError, type TopologyHint } from '../topology/hint-provider.ts';
 import { numaNodesOf } from '../topology/numa-mask.ts';
 import type { CpuTopology } from './cpu-details.ts';
 import { cpuHints } from './cpu-hints.ts';
-import { CpuSet } from './cpu-set.ts';
 import { allAssignedCpus, assignedCpus, type CpuState } from './cpu-state.ts';
 import { CpuManagerError, checkMachine, type StaticPolicyOptions } from './policy-options.ts';
 import { exclusiveCpus, exclusiveCpusOfPod } from './requested-cpus.ts';

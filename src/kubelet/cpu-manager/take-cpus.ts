@@ -1,7 +1,7 @@
+import type { CpuSet } from '../../base/cpu-set.ts';
 import { ExpectedError } from '../../base/expected-error.ts';
 import { CpuAccumulator, type CpuOrder } from './cpu-accumulator.ts';
 import type { CpuTopology } from './cpu-details.ts';
-import type { CpuSet } from './cpu-set.ts';
 import { type NumaSplit, splitAcrossNumaNodes } from './numa-split.ts';
 import type { StaticPolicyOptions } from './policy-options.ts';
 

@@ -1,7 +1,7 @@
 // Runs sequences of pods through kubelet's static policy of the CPU manager, and prints what it decided.
 //
 // Reads one JSON value from standard input (the type input), and writes one line of JSON for each sequence: a list with one
-// text for each step, and the checkpoint file at the end. See decisions.ts for the notation.
+// text for each step, and the checkpoint file at the end. See place-sequence.ts for the notation.
 package main
 
 import (

@@ -6,13 +6,15 @@
  *   test/managers/cpu/record.sh --write            record anew
  */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { MACHINES } from '../../../src/kubelet/cpu-manager/machines.fixture.ts';
-import { placeSequence } from '../../../src/kubelet/cpu-manager/place-sequence.fixture.ts';
-import { digestOf, drawSequence } from '../../../src/kubelet/cpu-manager/pod-sequences.fixture.ts';
+import { placeSequence } from './place-sequence.ts';
+import { digestOf, drawSequence } from './pod-sequences.ts';
 
-const RECORDED = 5000;
+const COMPARED = 5000;
+/** The first of them are recorded: unit tests have no time for all. */
+const RECORDED = 600;
 /** So many are recorded in full, for a reader of the file. Of others it has a digest. */
 const IN_FULL = 40;
 const FILE = new URL('../../data/managers/cpu.json', import.meta.url);
@@ -23,7 +25,7 @@ const HOW =
 const { values } = parseArgs({
   options: {
     kubelet: { type: 'string', default: '' },
-    seeds: { type: 'string', default: `1-${RECORDED}` },
+    seeds: { type: 'string', default: `1-${COMPARED}` },
     write: { type: 'boolean', default: false },
   },
 });
@@ -45,8 +47,9 @@ if (values.write) {
   const recorded = {
     how: HOW,
     inFull: decisions.slice(0, IN_FULL),
-    digests: decisions.slice(IN_FULL).map(digestOf).join(' '),
+    digests: decisions.slice(IN_FULL, RECORDED).map(digestOf).join(' '),
   };
+  mkdirSync(new URL('.', FILE), { recursive: true });
   writeFileSync(FILE, `${JSON.stringify(recorded, undefined, 1)}\n`);
 }
 process.exitCode = differences === 0 ? 0 : 1;
@@ -62,5 +65,8 @@ function askKubelet(asked: readonly number[]): readonly (readonly string[])[] {
   const input = JSON.stringify({ machines: Object.fromEntries(machines), sequences: asked.map(drawSequence) });
   const { stdout, stderr, status } = spawnSync(values.kubelet, { input, encoding: 'utf8', maxBuffer: 2 ** 30 });
   if (status !== 0) throw new Error(`${values.kubelet}: ${stderr}`);
-  return stdout.trimEnd().split('\n').map((line): readonly string[] => JSON.parse(line));
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line): readonly string[] => JSON.parse(line));
 }

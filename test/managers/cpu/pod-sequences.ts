@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { SeededRandom } from '../../host/fake/seeded-random.ts';
-import { CpuTopology } from './cpu-details.ts';
-import { MACHINES, type MachineName, machine } from './machines.fixture.ts';
+import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
+import { CpuTopology } from '../../../src/kubelet/cpu-manager/cpu-details.ts';
+import { MACHINES, type MachineName, machine } from '../../../src/kubelet/cpu-manager/machines.fixture.ts';
 
 /** Pods that come and go on one machine, as both kubelet's CPU manager and ours are asked to place them. */
 export interface PodSequence {

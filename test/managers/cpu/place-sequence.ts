@@ -1,12 +1,16 @@
-import type { Container, Pod } from '../../api/generated/core-v1.ts';
-import { silentLog } from '../../base/log.ts';
-import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
-import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { examplePod } from '../sync/config/pod.fixture.ts';
-import { AllocationError, type HintsByResource, type TopologyHint } from '../topology/hint-provider.ts';
-import { CpuManager, type CpuManagerDeps } from './cpu-manager.ts';
-import { machine } from './machines.fixture.ts';
-import type { PodSequence, PodToPlace } from './pod-sequences.fixture.ts';
+import type { Container, Pod } from '../../../src/api/generated/core-v1.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { MemoryFileSystem } from '../../../src/host/fake/memory-file-system.ts';
+import { VirtualClock } from '../../../src/host/fake/virtual-clock.ts';
+import { CpuManager, type CpuManagerDeps } from '../../../src/kubelet/cpu-manager/cpu-manager.ts';
+import { machine } from '../../../src/kubelet/cpu-manager/machines.fixture.ts';
+import { examplePod } from '../../../src/kubelet/sync/config/pod.fixture.ts';
+import {
+  AllocationError,
+  type HintsByResource,
+  type TopologyHint,
+} from '../../../src/kubelet/topology/hint-provider.ts';
+import type { PodSequence, PodToPlace } from './pod-sequences.ts';
 
 const ROOT = '/var/lib/kubelet';
 const FILE = `${ROOT}/cpu_manager_state`;
