@@ -17,10 +17,10 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { name: 'on machines with equal cores', seeds: 200, change: (deps) => deps },
+  { name: 'on machines with equal cores', seeds: 80, change: (deps) => deps },
   {
     name: 'on a machine with two kinds of cores',
-    seeds: 100,
+    seeds: 60,
     change: (deps) => ({
       ...deps,
       topology: HYBRID_MACHINE,
