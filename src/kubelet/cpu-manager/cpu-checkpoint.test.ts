@@ -48,6 +48,10 @@ const files: Record<string, { text: string; expected: unknown }> = {
     text: '{"policyName":"none","defaultCPUSet":"1-3","entries":{"gone":"4-6"}}',
     expected: "failed to migrate checkpoint from v1 to v2: containerID 'gone' not found in initial containers list",
   },
+  'a file with other fields': {
+    text: '{"":[],"x":{},"policyName":"none","defaultCpuSet":"1-3"}',
+    expected: { shared: '1-3' },
+  },
   'a wrong checksum': {
     text: '{"policyName":"none","defaultCPUSet":"4-6","entries":{},"checksum":1337}',
     expected: 'checkpoint is corrupted',

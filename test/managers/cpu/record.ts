@@ -32,6 +32,7 @@ const { values } = parseArgs({
 const [first = 1, last = first] = values.seeds.split('-').map(Number);
 const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
+if (values.write && (first !== 1 || last < RECORDED)) throw new Error(`--write needs the sequences 1-${RECORDED}`);
 const decisions = askKubelet(seeds);
 let differences = 0;
 for (const [index, seed] of seeds.entries()) {
