@@ -1,6 +1,7 @@
 import { resolve } from 'node:path/posix';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { MachineFacts } from '../host/machine-facts.ts';
+import type { CpuManagerSettings } from '../kubelet/cpu-manager/cpu-manager-settings.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
@@ -11,6 +12,9 @@ import { TOKENS_GATE } from './config/validate-token-attributes.ts';
 
 /** Where log collectors read; fixed in kubelet. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';
+
+/** A negative period does not make the agent spin. */
+const MIN_RECONCILE_MS = 100;
 
 export interface ProcessFacts {
   /** The environment of the process: `HOME`, and what credential provider plugins inherit. */
@@ -65,6 +69,7 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    cpuManager: cpuManagerSettings(settings),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,
@@ -78,6 +83,24 @@ export function agentSettings(
       maxPerContainer: asLimit(flags.maximumDeadContainersPerContainer),
       maxTotal: asLimit(flags.maximumDeadContainers),
     },
+  };
+}
+
+function cpuManagerSettings({ config, parsed, featureGates }: KubeletSettings): CpuManagerSettings {
+  const { cpuManagerPolicyOptions: options = {}, reservedSystemCPUs: reservedSystemCpus = '' } = config;
+  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('cpu')?.milliValue() ?? 0n);
+  return {
+    policy: config.cpuManagerPolicy === 'static' ? 'static' : 'none', // validation rejects other values
+    options,
+    gates: {
+      alphaOptions: featureGates.get('CPUManagerPolicyAlphaOptions') ?? false,
+      betaOptions: featureGates.get('CPUManagerPolicyBetaOptions') ?? false,
+    },
+    reconcilePeriodMs: Math.max(MIN_RECONCILE_MS, parsed.ms.cpuManagerReconcilePeriod),
+    reservedSystemCpus,
+    reservedMilliCpus: reserved.reduce((sum, each) => sum + each, 0n),
+    topologyManagerPolicy: config.topologyManagerPolicy,
+    disablesQuota: featureGates.get('DisableCPUQuotaWithExclusiveCPUs') ?? false,
   };
 }
 

@@ -9,9 +9,9 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
   'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, expected: [] },
   'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, expected: [] },
   'warns about each field that has no effect': {
-    file: { cpuManagerPolicy: 'static', topologyManagerPolicy: 'single-numa-node' },
+    file: { memoryManagerPolicy: 'Static', topologyManagerPolicy: 'single-numa-node' },
     expected: [
-      'warning cpuManagerPolicy: has no effect in this version of Nodelet',
+      'warning memoryManagerPolicy: has no effect in this version of Nodelet',
       'warning topologyManagerPolicy: has no effect in this version of Nodelet',
     ],
   },
