@@ -117,7 +117,7 @@ function hugepageLimits(limits: ResourceList, { hugePageSizes }: HostFacts) {
   return hugePageSizes.map((pageSize) => ({ pageSize, limit: asked.get(pageSize) ?? 0n }));
 }
 
-function hasPodLevelResources({ spec }: Pod): boolean {
+export function hasPodLevelResources({ spec }: Pod): boolean {
   const names = [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})];
   return names.some(isPodLevelResource);
 }

@@ -23,6 +23,10 @@ export type HintsByResource = ReadonlyMap<string, readonly TopologyHint[] | unde
  * 3. Calls of all providers are made one at a time, by one caller (`PodPlacement`).
  */
 export interface HintProvider {
+  /** Whether the pod may get anything from it. Pods that no provider concerns do not wait for others. Absent: every pod may. */
+  concerns?(pod: Pod): boolean;
+  /** UIDs of the pods that have something, from this process or a previous one. Absent: it finds those that are gone by itself. */
+  assignedUids?(): readonly string[];
   /** For the scope `container`. */
   containerHints(pod: Pod, container: Container): HintsByResource;
   /** For the scope `pod`: what all containers together need. */
