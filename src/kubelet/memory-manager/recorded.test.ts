@@ -1,6 +1,5 @@
 /** What kubelet's own memory and topology managers decided about random pods: see test/managers/memory. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
@@ -19,7 +18,6 @@ import { MemoryManager } from './memory-manager.ts';
 import type { MemoryState } from './memory-state.ts';
 import { reservedBytes } from './reserved-memory.ts';
 
-const FILE = new URL('../../../test/data/managers/memory.jsonl', import.meta.url);
 const ROOT = '/var/lib/kubelet';
 const FOREVER = new AbortController().signal;
 
@@ -66,12 +64,14 @@ interface RecordedMerge {
   readonly admit: boolean;
 }
 
-const lines: readonly { readonly world?: RecordedWorld; readonly merge?: RecordedMerge }[] = readFileSync(FILE, 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line));
-const worlds = lines.flatMap(({ world }) => world ?? []);
-const merges = lines.flatMap(({ merge }) => merge ?? []);
+interface Recorded {
+  readonly worlds: readonly RecordedWorld[];
+  readonly merges: readonly RecordedMerge[];
+}
+
+const file = '../../../test/data/managers/memory.json';
+const { default: recorded }: { readonly default: Recorded } = await import(file, { with: { type: 'json' } });
+const { worlds, merges } = recorded;
 
 test(`MemoryManager assigns memory as kubelet did to the pods of ${worlds.length} machines`, async (t) => {
   assert.ok(worlds.length >= 100);

@@ -1,4 +1,4 @@
-import type { Container, Pod } from '../../api/generated/core-v1.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import { FileSystemError } from '../../host/file-system.ts';
@@ -22,9 +22,10 @@ export interface PodPlacementDeps {
  *
  * 1. One pod at a time, in the order in which they arrive: the hints of a pod depend on what the pods before it got.
  * 2. A pod is placed once by this process. After a restart it is placed again and gets what the checkpoints have.
- * 3. A pod that cannot be placed is rejected, with kubelet's reason and message. An error of a file system is not the pod's:
+ * 3. Calls that may take long are made when the next pod is being placed (`settle`).
+ * 4. A pod that cannot be placed is rejected, with kubelet's reason and message. An error of a file system is not the pod's:
  *    it is tried again.
- * 4. `release` gives back what the pod has, from this process or a previous one.
+ * 5. `release` gives back what the pod has, from this process or a previous one.
  */
 export class PodPlacement implements PodStep {
   readonly #providers: readonly HintProvider[];
@@ -44,9 +45,11 @@ export class PodPlacement implements PodStep {
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     if (this.#placed.has(uid) || !this.#providers.some((each) => each.concerns?.(pod) ?? true)) return;
-    await this.#lock.run(async () => {
-      this.#placed.set(uid, await this.#place(pod, signal));
-    }, signal);
+    const hints = await this.#lock.run(() => this.#place(pod, signal), signal);
+    for (const provider of this.#providers) {
+      if (provider.settle) await asRejection(provider.settle(pod, signal), signal);
+    }
+    this.#placed.set(uid, hints);
   }
 
   async release({ metadata: { uid } }: Pod, signal: AbortSignal): Promise<void> {
@@ -84,7 +87,9 @@ export class PodPlacement implements PodStep {
     for (const container of [...initContainers, ...containers]) {
       const hint = ofPod ?? this.#merge((provider) => provider.containerHints(pod, container));
       hints.set(container.name, hint);
-      for (const provider of this.#providers) await allocate(provider, pod, container, hint, signal);
+      for (const provider of this.#providers) {
+        await asRejection(provider.allocate(pod, container, hint, signal), signal);
+      }
     }
     return hints;
   }
@@ -97,15 +102,9 @@ export class PodPlacement implements PodStep {
   }
 }
 
-async function allocate(
-  provider: HintProvider,
-  pod: Pod,
-  container: Container,
-  hint: TopologyHint,
-  signal: AbortSignal,
-): Promise<void> {
+async function asRejection(call: Promise<void>, signal: AbortSignal): Promise<void> {
   try {
-    await provider.allocate(pod, container, hint, signal);
+    await call;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FileSystemError) throw error;

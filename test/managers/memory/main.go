@@ -478,11 +478,23 @@ func check(err error) {
 func main() {
 	klog.SetLogger(logr.Discard())
 	r := rand.New(rand.NewSource(36))
-	out := json.NewEncoder(os.Stdout)
+	fmt.Println(`{"worlds": [`)
 	for i := 0; i < 120; i++ {
-		check(out.Encode(map[string]any{"world": run(r, i)}))
+		printLine(run(r, i), i == 119)
 	}
+	fmt.Println(`], "merges": [`)
 	for i := 0; i < 400; i++ {
-		check(out.Encode(map[string]any{"merge": drawMerge(r, i)}))
+		printLine(drawMerge(r, i), i == 399)
 	}
+	fmt.Println("]}")
+}
+
+func printLine(value any, isLast bool) {
+	text, err := json.Marshal(value)
+	check(err)
+	end := ","
+	if isLast {
+		end = ""
+	}
+	fmt.Printf("%s%s\n", text, end)
 }
