@@ -9,6 +9,11 @@ export interface MemoryReservation {
   readonly limits: Readonly<Record<string, string>>;
 }
 
+export interface MemoryManagerSettings {
+  readonly policy: 'None' | 'Static';
+  readonly reserved: readonly MemoryReservation[];
+}
+
 /** Bytes by NUMA node and kind of memory. */
 export type ReservedBytes = ReadonlyMap<number, ReadonlyMap<string, number>>;
 

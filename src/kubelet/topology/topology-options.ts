@@ -7,7 +7,8 @@ const MAX_NUMA_NODES = 8;
 const PREFER_CLOSEST = 'prefer-closest-numa-nodes';
 const MAX_ALLOWABLE = 'max-allowable-numa-nodes';
 
-export type TopologyPolicyName = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
+export const TOPOLOGY_POLICIES = ['none', 'best-effort', 'restricted', 'single-numa-node'] as const;
+export type TopologyPolicyName = (typeof TOPOLOGY_POLICIES)[number];
 export type TopologyScope = 'container' | 'pod';
 
 /** `topologyManagerPolicy`, `topologyManagerScope` and `topologyManagerPolicyOptions`. */
