@@ -18,7 +18,6 @@ import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import type { MachineTopology } from '../kubelet/topology/machine-topology.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
@@ -113,8 +112,6 @@ export interface AgentParts {
    * since CRI has no such event.
    */
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
-  /** Absent: read from sysfs. */
-  readonly machineTopology?: MachineTopology | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
   readonly settings: AgentSettings;

@@ -50,7 +50,7 @@ export async function buildResourceManagers(
   life: AbortSignal,
 ): Promise<ResourceManagers> {
   const { settings, log } = parts;
-  const readTopology = once(() => parts.machineTopology ?? readMachineTopology(parts.host.fs));
+  const readTopology = once(() => readMachineTopology(parts.host.fs));
   const { topologyManager = NO_TOPOLOGY } = settings;
   const policy = await buildTopologyPolicy(topologyManager, parts, readTopology);
   const cpu =
@@ -112,10 +112,10 @@ function exclusiveCpus({ cpus }: AllocatedResources, isQuotaDisabled: boolean): 
   };
 }
 
-function once<T>(read: () => T | Promise<T>): () => Promise<T> {
+function once<T>(read: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => {
-    result ??= Promise.resolve(read());
+    result ??= read();
     return result;
   };
 }

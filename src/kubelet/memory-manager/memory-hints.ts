@@ -81,5 +81,5 @@ function isUsableGroup(machine: MachineMemory, group: readonly number[]): boolea
 function isFreeFor(machine: MachineMemory, id: number, group: readonly number[]): boolean {
   const node = machine.get(id);
   if (!node || node.numberOfAssignments === 0) return true;
-  return node.cells.length > 1 && numaMask(node.cells) === numaMask(group);
+  return numaMask(node.cells) === numaMask(group);
 }

@@ -88,7 +88,6 @@ function better(current: MergedHint, candidate: MergedHint, bestCount: number, p
   if (current.preferred) return fitter(current, candidate, preference);
   const [has, gets] = [numaCount(current.affinity), numaCount(candidate.affinity)];
   if (has > bestCount) return fitter(current, candidate, preference);
-  if (has === bestCount) return gets === bestCount ? fitter(current, candidate, preference) : current;
   if (gets > bestCount) return current;
   if (gets !== has) return gets > has ? candidate : current;
   return fitter(current, candidate, preference);

@@ -269,11 +269,11 @@ func sortedInts(values []int) []int {
 	return values
 }
 
-func drawPod(r *rand.Rand, number int, nodes []nodeSpec) *podSpec {
+func drawPod(r *rand.Rand, number int, nodes []nodeSpec, scale int64) *podSpec {
 	pod := &podSpec{UID: fmt.Sprintf("p%d", number), Burstable: r.Intn(8) == 0}
 	size := func() int64 {
 		unit := int64(nodes[0].Memory) / 8
-		return unit/4*int64(1+r.Intn(12)) + int64(r.Intn(3))*4096
+		return unit/4*int64(1+r.Intn(12))*scale + int64(r.Intn(3))*4096
 	}
 	huge := func() int64 {
 		if nodes[0].HugePages == 0 || r.Intn(3) > 0 {
@@ -342,6 +342,7 @@ func run(r *rand.Rand, index int) world {
 	m := &managers{active: map[string]*v1.Pod{}, dir: dir, w: &w}
 	check(m.start())
 	freed := map[string]bool{}
+	scale := []int64{1, 1, 3, 6}[r.Intn(4)] // the larger ones need several nodes
 	var order []string
 	for i := 0; i < 14; i++ {
 		s := step{}
@@ -351,7 +352,7 @@ func run(r *rand.Rand, index int) world {
 		}
 		switch action := r.Intn(10); {
 		case action < 6 || pick == "":
-			s.Add = drawPod(r, i, w.Nodes)
+			s.Add = drawPod(r, i, w.Nodes, scale)
 			m.admit(podOf(s.Add), &s)
 			if s.Reason == "" {
 				order = append(order, s.Add.UID)
@@ -479,12 +480,12 @@ func main() {
 	klog.SetLogger(logr.Discard())
 	r := rand.New(rand.NewSource(36))
 	fmt.Println(`{"worlds": [`)
-	for i := 0; i < 120; i++ {
-		printLine(run(r, i), i == 119)
+	for i := 0; i < 100; i++ {
+		printLine(run(r, i), i == 99)
 	}
 	fmt.Println(`], "merges": [`)
-	for i := 0; i < 400; i++ {
-		printLine(drawMerge(r, i), i == 399)
+	for i := 0; i < 380; i++ {
+		printLine(drawMerge(r, i), i == 379)
 	}
 	fmt.Println("]}")
 }
