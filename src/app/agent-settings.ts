@@ -5,6 +5,8 @@ import type { CpuManagerSettings } from '../kubelet/cpu-manager/cpu-manager-sett
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
+import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
+import { TOPOLOGY_POLICIES, type TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -65,6 +67,12 @@ export function agentSettings(
     memoryQos: featureGates.get('MemoryQoS') ? memoryQos(settings, machine) : undefined,
     userNamespaceIdsPerPod: config.userNamespaces?.idsPerPod,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    topologyManager: topologySettings(config),
+    memoryManager: {
+      policy: config.memoryManagerPolicy === 'Static' ? 'Static' : 'None', // validation rejects other values
+      reserved: config.reservedMemory ?? [],
+    },
+    fixedResources: fixedResources(settings),
     envFiles: featureGates.get('EnvFiles'),
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
@@ -84,6 +92,22 @@ export function agentSettings(
       maxTotal: asLimit(flags.maximumDeadContainers),
     },
   };
+}
+
+function topologySettings(config: KubeletSettings['config']): TopologySettings {
+  const { topologyManagerPolicy, topologyManagerScope, topologyManagerPolicyOptions: options = {} } = config;
+  // Validation rejects other values.
+  const policy = TOPOLOGY_POLICIES.find((each) => each === topologyManagerPolicy) ?? 'none';
+  return { policy, scope: topologyManagerScope === 'pod' ? 'pod' : 'container', options };
+}
+
+/** What a manager has assigned does not change while the pod runs, except with kubelet's gates. */
+function fixedResources({ config, featureGates }: KubeletSettings): FixedResources {
+  const { cpuManagerPolicy, memoryManagerPolicy } = config;
+  const isCpuFixed = cpuManagerPolicy === 'static' && !featureGates.get('InPlacePodVerticalScalingExclusiveCPUs');
+  const isMemoryFixed =
+    memoryManagerPolicy === 'Static' && !featureGates.get('InPlacePodVerticalScalingExclusiveMemory');
+  return { ...(isCpuFixed && { cpu: cpuManagerPolicy }), ...(isMemoryFixed && { memory: memoryManagerPolicy }) };
 }
 
 function cpuManagerSettings({ config, parsed, featureGates }: KubeletSettings): CpuManagerSettings {

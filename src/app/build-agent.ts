@@ -50,7 +50,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
-  const resourceManagers = buildResourceManagers();
+  const resourceManagers = await buildResourceManagers(parts, { facts, runtime, signals }, life.signal);
   const pods = buildPods(
     parts,
     {

@@ -12,6 +12,8 @@ export const HONOURED_GATES = [
   'DisableCPUQuotaWithExclusiveCPUs',
   'EnvFiles',
   'ExtendWebSocketsToKubelet',
+  'InPlacePodVerticalScalingExclusiveCPUs',
+  'InPlacePodVerticalScalingExclusiveMemory',
   'KubeletCrashLoopBackOffMax',
   'KubeletEnsureSecretPulledImages',
   'KubeletServiceAccountTokenForCredentialProviders',

@@ -55,6 +55,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'localStorageCapacityIsolation',
   'maxParallelImagePulls',
   'maxPods',
+  'memoryManagerPolicy',
   'memoryReservationPolicy',
   'memorySwap',
   'mergeDefaultEvictionSettings',
@@ -72,6 +73,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'registerWithTaints',
   'registryBurst',
   'registryPullQPS',
+  'reservedMemory',
   'reservedSystemCPUs',
   'resolvConf',
   'rotateCertificates',
@@ -89,6 +91,9 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'tlsCipherSuites',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
+  'topologyManagerPolicy',
+  'topologyManagerPolicyOptions',
+  'topologyManagerScope',
   'userNamespaces',
 ]);
 
