@@ -16,6 +16,7 @@ import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
+import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
@@ -66,6 +67,8 @@ export interface AgentSettings {
   readonly containerStopSignals?: boolean | undefined;
   /** The feature gate ClusterTrustBundleProjection; absent: off. */
   readonly clusterTrustBundleProjection?: boolean | undefined;
+  /** The feature gate ResourceHealthStatus; absent: on. */
+  readonly resourceHealthStatus?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
@@ -102,6 +105,8 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
+  /** Serves `device-plugins/kubelet.sock`; absent: device plugins register only in `plugins_registry`. */
+  readonly serveDeviceRegistration?: ServeRegistration | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */
