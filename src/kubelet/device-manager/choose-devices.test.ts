@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { devicesOf } from '../../plugins/fake/fake-device-plugin.ts';
 import { numaMask } from '../topology/numa-mask.ts';
-import { chooseDevices, completeChoice, type DeviceDemand, nodesWithDevices, splitByAffinity } from './choose-devices.ts';
+import {
+  chooseDevices,
+  completeChoice,
+  type DeviceDemand,
+  nodesWithDevices,
+  splitByAffinity,
+} from './choose-devices.ts';
 
 const DEVICES = devicesOf('a@0', 'b@0', 'c@1', 'd@1', 'e@0,1', 'f');
 
@@ -18,8 +24,9 @@ function demandOf(change: Partial<DeviceDemand>): DeviceDemand {
   };
 }
 
-const choose = (change: Partial<DeviceDemand>, preferred: readonly string[] = []): readonly string[] =>
-  [...completeChoice(chooseDevices(demandOf(change)), preferred)];
+const choose = (change: Partial<DeviceDemand>, preferred: readonly string[] = []): readonly string[] => [
+  ...completeChoice(chooseDevices(demandOf(change)), preferred),
+];
 
 const CASES: Readonly<Record<string, [Partial<DeviceDemand>, readonly string[], readonly string[]]>> = {
   'takes reusable devices first, without its plugin': [{ required: 1, reusable: new Set(['x']) }, ['b'], ['x']],

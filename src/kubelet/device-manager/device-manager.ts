@@ -1,6 +1,5 @@
 import type { Container, Pod, ResourceStatus } from '../../api/generated/core-v1.ts';
 import { podLimits } from '../../api/pod-resources.ts';
-import { byCodePoint } from '../../base/code-point-order.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -252,7 +251,7 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
   resourceHealth(uid: string, container: string): readonly ResourceStatus[] {
     return [...this.#assigned.ofContainer(uid, container)].map(([name, assigned]) => ({
       name,
-      resources: [...idsOf(assigned)].toSorted(byCodePoint).map((resourceID) => {
+      resources: [...idsOf(assigned)].map((resourceID) => {
         const { health = HEALTHY } = this.#inventory.devices(name).get(resourceID) ?? {};
         return { resourceID, health: health === HEALTHY ? 'Healthy' : 'Unhealthy' };
       }),

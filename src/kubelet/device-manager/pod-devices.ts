@@ -1,3 +1,4 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
 import { ContainerAllocateResponse } from '../../plugins/generated/deviceplugin-v1beta1.ts';
 import type { CheckpointEntry, DevicesByNuma } from './checkpoint.ts';
 
@@ -98,8 +99,9 @@ export class PodDevices {
   }
 }
 
+/** In the order of ids. */
 export function idsOf({ devices }: Pick<AssignedDevices, 'devices'>): ReadonlySet<string> {
-  return new Set([...devices.values()].flat());
+  return new Set([...devices.values()].flat().toSorted(byCodePoint));
 }
 
 /** By each NUMA node of the device; kubelet's `DevicesPerNUMA`. */
