@@ -4,6 +4,8 @@ import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
+import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
+import { TOPOLOGY_POLICIES, type TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -61,6 +63,13 @@ export function agentSettings(
     memoryQos: featureGates.get('MemoryQoS') ? memoryQos(settings, machine) : undefined,
     userNamespaceIdsPerPod: config.userNamespaces?.idsPerPod,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    topologyManager: topologySettings(config),
+    memoryManager: {
+      policy: config.memoryManagerPolicy === 'Static' ? 'Static' : 'None', // validation rejects other values
+      reserved: config.reservedMemory ?? [],
+    },
+    disableCpuQuotaWithExclusiveCpus: featureGates.get('DisableCPUQuotaWithExclusiveCPUs'),
+    fixedResources: fixedResources(settings),
     envFiles: featureGates.get('EnvFiles'),
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
@@ -80,6 +89,22 @@ export function agentSettings(
       maxTotal: asLimit(flags.maximumDeadContainers),
     },
   };
+}
+
+function topologySettings(config: KubeletSettings['config']): TopologySettings {
+  const { topologyManagerPolicy, topologyManagerScope, topologyManagerPolicyOptions: options = {} } = config;
+  // Validation rejects other values.
+  const policy = TOPOLOGY_POLICIES.find((each) => each === topologyManagerPolicy) ?? 'none';
+  return { policy, scope: topologyManagerScope === 'pod' ? 'pod' : 'container', options };
+}
+
+/** What a manager has assigned does not change while the pod runs, except with kubelet's gates. */
+function fixedResources({ config, featureGates }: KubeletSettings): FixedResources {
+  const { cpuManagerPolicy, memoryManagerPolicy } = config;
+  const isCpuFixed = cpuManagerPolicy === 'static' && !featureGates.get('InPlacePodVerticalScalingExclusiveCPUs');
+  const isMemoryFixed =
+    memoryManagerPolicy === 'Static' && !featureGates.get('InPlacePodVerticalScalingExclusiveMemory');
+  return { ...(isCpuFixed && { cpu: cpuManagerPolicy }), ...(isMemoryFixed && { memory: memoryManagerPolicy }) };
 }
 
 /** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */

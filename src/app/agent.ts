@@ -10,11 +10,15 @@ import type { AgentView } from '../kubelet/explain/agent-view.ts';
 import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
 import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
+import type { MemoryManagerSettings } from '../kubelet/memory-manager/reserved-memory.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
+import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import type { MachineTopology } from '../kubelet/topology/machine-topology.ts';
+import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
@@ -61,6 +65,14 @@ export interface AgentSettings {
   readonly userNamespaceIdsPerPod?: number | undefined;
   /** Unsafe sysctls that pods may set: names, or prefixes with a `*`; absent: none. */
   readonly allowedUnsafeSysctls?: readonly string[] | undefined;
+  /** Absent: the policy none. */
+  readonly topologyManager?: TopologySettings | undefined;
+  /** Absent: the policy None, without its checkpoint file. */
+  readonly memoryManager?: MemoryManagerSettings | undefined;
+  /** The feature gate DisableCPUQuotaWithExclusiveCPUs; absent: on. */
+  readonly disableCpuQuotaWithExclusiveCpus?: boolean | undefined;
+  /** Resources of Guaranteed pods that cannot be resized; absent: none. */
+  readonly fixedResources?: FixedResources | undefined;
   /** The feature gate EnvFiles; absent: on. */
   readonly envFiles?: boolean | undefined;
   /** The feature gate ContainerStopSignals; absent: off. */
@@ -103,6 +115,8 @@ export interface AgentParts {
    * since CRI has no such event.
    */
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
+  /** Absent: read from sysfs. */
+  readonly machineTopology?: MachineTopology | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
   /** Serves `device-plugins/kubelet.sock`; absent: device plugins register only in `plugins_registry`. */

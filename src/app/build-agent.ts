@@ -45,8 +45,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { observed, health } = runtime;
   const eventWriter = buildEventWriter(parts, events);
   const csiNode = buildCsiNode(parts);
-  const numaNodes = (): readonly number[] => [0];
-  const devices = await buildDeviceManager(parts, { observed, signals, numaNodes }, life.signal);
+  const devices = await buildDeviceManager(parts, { observed, signals }, life.signal);
   const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager };
   const node = buildNode(parts, facts, nodeDeps);
   const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler }, life.signal);
@@ -54,7 +53,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
-  const resourceManagers = buildResourceManagers({ devices });
+  const resourceManagers = await buildResourceManagers(parts, facts, devices, life.signal);
   const pods = buildPods(
     parts,
     {

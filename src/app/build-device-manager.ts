@@ -1,9 +1,7 @@
 import type { Part } from '../base/supervise.ts';
 import { DeviceManager } from '../kubelet/device-manager/device-manager.ts';
-import { deviceStep } from '../kubelet/device-manager/device-step.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import { runningContainers } from '../kubelet/pod/observed-pod.ts';
-import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import { cleanPluginFolder } from '../plugins/device/clean-folder.ts';
 import { DevicePluginRegistration } from '../plugins/device/device-registration.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
@@ -14,15 +12,11 @@ import type { PodSignals } from './pod-signals.ts';
 export interface DeviceBuildDeps {
   readonly observed: Pick<ObservedPods, 'get'>;
   readonly signals: PodSignals;
-  /** The NUMA nodes of the machine. */
-  readonly numaNodes: () => readonly number[];
 }
 
 /** Device plugins and their devices. */
 export interface AgentDevices {
   readonly manager: DeviceManager;
-  /** Assigns what `manager`, as a hint provider, has reserved: after the step that calls the providers. */
-  readonly step: PodStep;
   /** Of plugins whose sockets are in `plugins_registry`. */
   readonly handler: PluginHandler;
   /** kubelet's health check `device-plugin`: why plugins cannot register, `undefined` while they can. */
@@ -32,7 +26,7 @@ export interface AgentDevices {
 
 export async function buildDeviceManager(
   { host, log, settings, serveDeviceRegistration }: AgentParts,
-  { observed, signals, numaNodes }: DeviceBuildDeps,
+  { observed, signals }: DeviceBuildDeps,
   life: AbortSignal,
 ): Promise<AgentDevices> {
   const { fs, clock } = host;
@@ -42,7 +36,6 @@ export async function buildDeviceManager(
     clock,
     log,
     folder,
-    numaNodes,
     isRunning: (uid) => runningContainers(observed.get(uid)).length > 0,
     onPodChanged: (uid) => {
       if (settings.resourceHealthStatus ?? true) signals.podResourceHealth.raise(uid);
@@ -62,7 +55,6 @@ export async function buildDeviceManager(
   };
   return {
     manager,
-    step: deviceStep(manager),
     handler: registration,
     unhealthyReason: () => failure,
     parts: serveDeviceRegistration

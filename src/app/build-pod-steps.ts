@@ -59,6 +59,7 @@ export function buildPodSteps(
     settings,
     hostFacts,
     actuated,
+    hasExclusiveCpus: resourceManagers.hasExclusiveCpus,
   });
   const { tmpfsNoswap } = facts.swap;
   const plugins = [...VOLUME_PLUGINS, csiPlugin(csi)];

@@ -92,6 +92,7 @@ export function buildPodSyncer({ host, cri, log, settings }: AgentParts, deps: S
     mounts: inputs.mounts,
     devices: inputs.devices,
     runOptions: (...container) => deps.resourceManagers.runOptions(...container),
+    hasExclusiveCpus: deps.resourceManagers.hasExclusiveCpus,
     volumeGroups: (pod) => steps.volumes.extraGroups(pod),
   });
 }

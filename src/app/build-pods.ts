@@ -120,6 +120,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
       findPodsOnNode({ observed: runtime.observed, directories: steps.directories, cgroups: steps.cgroups }),
     onObjects: ({ name }, objects) => signals.sourceObjects.raise(name, objects),
     onSourceErrors: ({ name }, errors) => signals.sourceErrors.raise(name, errors),
+    onPodsKnown: (uids) => deps.resourceManagers.onPodsKnown(uids),
     onChanges: (changes) => {
       signals.sourceReported.raise();
       for (const { pod } of changes) signals.podChanged.raise(pod);
@@ -144,7 +145,8 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
   const { hostIPs } = settings;
   const admission = new NodeAdmission(facts.node, () => node.current());
   const admit = (pod: Pod, others: readonly Pod[]) => admission.admit(pod, others);
-  const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, admit });
+  const { fixedResources: fixed } = settings;
+  const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, fixed, admit });
   const handlerFeatures = new PodHandlerFeatures({
     handlers: cluster.runtimeClasses,
     features: facts.runtimeFeatures,

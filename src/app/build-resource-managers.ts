@@ -2,7 +2,18 @@ import type { Container, Pod, ResourceStatus } from '../api/generated/core-v1.ts
 import type { Part } from '../base/supervise.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
+import type { AllocatedResources } from '../kubelet/pod-resources/allocated-resources.ts';
+import type { HasExclusiveCpus } from '../kubelet/resources/container-resources.ts';
+import type { HintProvider } from '../kubelet/topology/hint-provider.ts';
+import type { MachineTopology } from '../kubelet/topology/machine-topology.ts';
+import { PodPlacement } from '../kubelet/topology/pod-placement.ts';
+import { readMachineTopology } from '../kubelet/topology/read-machine-topology.ts';
+import { nodeCountWarning, type TopologySettings, topologyOptions } from '../kubelet/topology/topology-options.ts';
+import { type TopologyPolicy, topologyPolicy } from '../kubelet/topology/topology-policy.ts';
+import type { AgentParts } from './agent.ts';
+import type { AgentFacts } from './agent-facts.ts';
 import type { AgentDevices } from './build-device-manager.ts';
+import { buildMemoryManager } from './build-memory-manager.ts';
 
 /** The managers of the machine's resources: CPUs, memory, devices, resource claims. */
 export interface ResourceManagers {
@@ -10,26 +21,87 @@ export interface ResourceManagers {
   readonly steps: readonly PodStep[];
   /** What the managers add to a container. */
   runOptions(pod: Pod, container: Container, signal: AbortSignal): Promise<ContainerRunOptions>;
+  /** What containers have, for the pod resources API. */
+  readonly allocated: AllocatedResources;
+  /** `false` for all if the feature gate DisableCPUQuotaWithExclusiveCPUs is off. */
+  readonly hasExclusiveCpus: HasExclusiveCpus;
+  /** All sources have reported: pods that are not known ended while no agent was running. */
+  onPodsKnown(uids: ReadonlySet<string>): void;
   /** The field `allocatedResourcesStatus` of a container. */
   resourceHealth(uid: string, container: string): readonly ResourceStatus[];
   readonly parts: readonly Part[];
 }
 
-export interface ManagerDeps {
-  readonly devices: AgentDevices;
-}
-
 /** A manager that adds something to containers. */
 export type RunOptionsOf = (pod: Pod, container: Container, signal: AbortSignal) => Promise<ContainerRunOptions>;
 
-export function buildResourceManagers({ devices }: ManagerDeps): ResourceManagers {
-  const { manager } = devices;
-  const contributions: readonly RunOptionsOf[] = [manager.runOptions.bind(manager)];
+const NO_TOPOLOGY: TopologySettings = { policy: 'none', scope: 'container', options: {} };
+
+/** Rejects with kubelet's message if a manager cannot work with its configuration or its checkpoint. */
+export async function buildResourceManagers(
+  parts: AgentParts,
+  facts: AgentFacts,
+  { manager: devices, parts: deviceParts }: AgentDevices,
+  life: AbortSignal,
+): Promise<ResourceManagers> {
+  const { settings, log } = parts;
+  const readTopology = once(() => parts.machineTopology ?? readMachineTopology(parts.host.fs));
+  const { topologyManager = NO_TOPOLOGY } = settings;
+  const policy = await buildTopologyPolicy(topologyManager, parts, readTopology);
+  if (policy.name !== 'none') devices.setNumaNodes((await readTopology()).numaNodes.map(({ id }) => id));
+  const memory = await buildMemoryManager(parts, facts, readTopology);
+  const providers: readonly HintProvider[] = [devices, ...(memory ? [memory] : [])]; // in kubelet's order: devices, CPUs, memory
+  const contributions: readonly RunOptionsOf[] = [
+    devices.runOptions.bind(devices),
+    ...(memory ? [memory.runOptions.bind(memory)] : []),
+  ];
+  const placement = new PodPlacement({ providers, policy, scope: topologyManager.scope });
+  const allocated: AllocatedResources = {
+    cpus: () => [],
+    memory: (uid, container) => memory?.memory(uid, container) ?? [],
+    devices: (uid, container) => devices.devices(uid, container),
+    claims: () => [],
+    allocatable: () => ({ cpus: [], memory: memory?.allocatable() ?? [], devices: devices.allocatableDevices() }),
+  };
   return {
-    steps: [devices.step],
+    steps: [placement],
     runOptions: async (pod, container, signal) =>
       mergeRunOptions(await Promise.all(contributions.map((each) => each(pod, container, signal)))),
-    resourceHealth: (uid, container) => manager.resourceHealth(uid, container),
-    parts: devices.parts,
+    allocated,
+    hasExclusiveCpus: exclusiveCpus(allocated, settings.disableCpuQuotaWithExclusiveCpus ?? true),
+    onPodsKnown(uids) {
+      placement.removeStale(uids, life).catch((error: unknown) => {
+        if (!life.aborted) log.error('cannot take back the resources of pods that are gone', { error });
+      });
+    },
+    resourceHealth: (uid, container) => devices.resourceHealth(uid, container),
+    parts: deviceParts,
+  };
+}
+
+async function buildTopologyPolicy(
+  settings: TopologySettings,
+  { log }: AgentParts,
+  readTopology: () => Promise<MachineTopology>,
+): Promise<TopologyPolicy> {
+  if (settings.policy === 'none') return topologyPolicy(settings, { numaNodes: [] });
+  const warning = nodeCountWarning(topologyOptions(settings.options));
+  if (warning !== undefined) log.warn(warning);
+  return topologyPolicy(settings, await readTopology());
+}
+
+function exclusiveCpus({ cpus }: AllocatedResources, isQuotaDisabled: boolean): HasExclusiveCpus {
+  if (!isQuotaDisabled) return () => false;
+  return ({ metadata: { uid }, spec }, container) => {
+    const asked = container ? [container] : [...(spec.initContainers ?? []), ...spec.containers];
+    return asked.some(({ name }) => cpus(uid, name).length > 0);
+  };
+}
+
+function once<T>(read: () => T | Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => {
+    result ??= Promise.resolve(read());
+    return result;
   };
 }

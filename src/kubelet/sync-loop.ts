@@ -47,6 +47,8 @@ export interface SyncLoopDeps {
   /** The objects in a source's manifests besides pods. Called before the pods reach the workers. */
   readonly onObjects: (source: PodSource, objects: SourceObjects) => void;
   readonly onSourceErrors: (source: PodSource, errors: readonly SourceError[]) => void;
+  /** UIDs of all pods of the sources and on the node, once all sources have reported; called before new pods are admitted. */
+  readonly onPodsKnown?: (uids: ReadonlySet<string>) => void;
   /** The pods that a snapshot changed, mirror pods included. Called after the workers are updated. */
   readonly onChanges: (changes: readonly PodChange[]) => void;
 }
@@ -143,6 +145,7 @@ export class SyncLoop {
     this.#index = indexPods(desired);
     this.#deps.onSourceErrors(source, errors);
     if (objects) this.#deps.onObjects(source, objects);
+    if (becameReady && this.#areSourcesReady()) this.#deps.onPodsKnown?.(this.#knownUids());
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#tryDispatch(change);
     this.#grantResizes();
     this.#deps.onChanges(changes);
@@ -215,6 +218,12 @@ export class SyncLoop {
     return this.#deps.sources.every(({ name }) => this.#desired.ready.has(name));
   }
 
+  #knownUids(): ReadonlySet<string> {
+    const { workers, observed } = this.#deps;
+    const wanted = allDesired(this.#desired).map(({ metadata }) => metadata.uid);
+    return new Set([...wanted, ...workers.all.keys(), ...observed.all.keys()]);
+  }
+
   /** Only readiness gates matter: other components write their conditions, and the rest of the status is our own. */
   #reconcile(pod: Pod): void {
     const worker = this.#deps.workers.all.get(pod.metadata.uid);
@@ -274,6 +283,7 @@ export class SyncLoop {
         const isWanted = wanted.has(uid) && !this.#rejected.has(uid);
         if (!isWanted) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);
       }
+      this.#deps.onPodsKnown?.(this.#knownUids());
     } catch (error) {
       if (!signal.aborted) log.warn('cannot check for orphaned pods', { error });
     } finally {

@@ -52,6 +52,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'localStorageCapacityIsolation',
   'maxParallelImagePulls',
   'maxPods',
+  'memoryManagerPolicy',
   'memoryReservationPolicy',
   'memorySwap',
   'mergeDefaultEvictionSettings',
@@ -69,6 +70,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'registerWithTaints',
   'registryBurst',
   'registryPullQPS',
+  'reservedMemory',
   'reservedSystemCPUs',
   'resolvConf',
   'rotateCertificates',
@@ -86,6 +88,9 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'tlsCipherSuites',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
+  'topologyManagerPolicy',
+  'topologyManagerPolicyOptions',
+  'topologyManagerScope',
   'userNamespaces',
 ]);
 

@@ -1,5 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import { TOPOLOGY_POLICIES } from '../../kubelet/topology/topology-options.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { evictionErrors } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -68,7 +69,6 @@ function* taintErrors({ registerWithTaints = [] }: KubeletConfiguration): Genera
   }
 }
 
-const TOPOLOGY_POLICIES = ['none', 'best-effort', 'restricted', 'single-numa-node'];
 const HAIRPIN_MODES = ['none', 'hairpin-veth', 'promiscuous-bridge'];
 /** Of the Kubernetes that this is a node agent of. */
 const PREVIOUS_MINOR = '1.35';
@@ -76,7 +76,7 @@ const CHANGE_DETECTION = ['Get', 'Cache', 'Watch'];
 
 function* choiceErrors(config: KubeletConfiguration): Generator<string> {
   const { topologyManagerPolicy, topologyManagerScope, hairpinMode, authorization } = config;
-  if (!TOPOLOGY_POLICIES.includes(topologyManagerPolicy)) {
+  if (!TOPOLOGY_POLICIES.some((policy) => policy === topologyManagerPolicy)) {
     const choices = TOPOLOGY_POLICIES.map((policy) => `"${policy}"`).join(' ');
     yield `invalid configuration: topologyManagerPolicy (--topology-manager-policy) "${topologyManagerPolicy}" must be one of: [${choices}]`;
   }
@@ -90,7 +90,10 @@ function* choiceErrors(config: KubeletConfiguration): Generator<string> {
     yield `unknown authorization mode ${authorization.mode}`;
   }
   if (!['none', 'static'].includes(config.cpuManagerPolicy)) yield `unknown policy: "${config.cpuManagerPolicy}"`;
-  if (!['None', 'Static'].includes(config.memoryManagerPolicy)) yield `unknown policy: "${config.memoryManagerPolicy}"`;
+  if (config.memoryManagerPolicy === 'BestEffort') yield 'policy "BestEffort" is not available for platform "linux"';
+  else if (!['None', 'Static'].includes(config.memoryManagerPolicy)) {
+    yield `unknown policy: "${config.memoryManagerPolicy}"`;
+  }
   if (!CHANGE_DETECTION.includes(config.configMapAndSecretChangeDetectionStrategy)) {
     yield `unknown configmap and secret manager mode: ${config.configMapAndSecretChangeDetectionStrategy}`;
   }

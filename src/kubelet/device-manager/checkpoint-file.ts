@@ -24,6 +24,7 @@ export class CheckpointFile {
   readonly #deps: CheckpointFileDeps;
   readonly #path: string;
   #onDisk: string | undefined;
+  #isBehind = false;
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -51,6 +52,11 @@ export class CheckpointFile {
     }
   }
 
+  /** A write is in flight or has failed. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
   /** Resolves when all changes made so far are on disk. */
   save(): Promise<void> {
     this.#next ??= this.#current
@@ -71,12 +77,10 @@ export class CheckpointFile {
     const { fs, folder, current } = this.#deps;
     const text = encodeCheckpoint(current());
     if (text === this.#onDisk) return;
-    try {
-      await fs.makeDirectory(folder, 0o750);
-      await fs.writeAtomic(this.#path, text, { mode: 0o600 });
-    } catch (error) {
-      throw new Error(`failed to write checkpoint file "${NAME}": ${String(error)}`, { cause: error });
-    }
+    this.#isBehind = true;
+    await fs.makeDirectory(folder, 0o750);
+    await fs.writeAtomic(this.#path, text, { mode: 0o600 });
     this.#onDisk = text;
+    this.#isBehind = false;
   }
 }

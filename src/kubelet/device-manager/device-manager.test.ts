@@ -6,10 +6,10 @@ import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.t
 import { devicesOf, FakeDevicePlugin, type FakeDevicePluginOptions } from '../../plugins/fake/fake-device-plugin.ts';
 import { ContainerAllocateResponse } from '../../plugins/generated/deviceplugin-v1beta1.ts';
 import { PluginError } from '../../plugins/plugin-error.ts';
-import type { TopologyHint } from '../topology/hint-provider.ts';
 import { numaMask } from '../topology/numa-mask.ts';
+import { PodPlacement } from '../topology/pod-placement.ts';
+import { topologyPolicy } from '../topology/topology-policy.ts';
 import { DeviceManager } from './device-manager.ts';
-import { deviceStep } from './device-step.ts';
 
 const GPU = 'example.com/gpu';
 const FOLDER = '/k/device-plugins';
@@ -40,11 +40,12 @@ async function newNode(host: MemoryHost = createMemoryHost()) {
     clock: host.clock,
     log: silentLog,
     folder: FOLDER,
-    numaNodes: () => [0, 1],
     isRunning: (uid) => running.has(uid),
     onPodChanged: (uid) => changedPods.push(uid),
   });
-  const step = deviceStep(manager);
+  manager.setNumaNodes([0, 1]);
+  const policy = topologyPolicy({ policy: 'none', options: {} }, { numaNodes: [] });
+  const step = new PodPlacement({ providers: [manager], policy, scope: 'container' });
   const register = (...devices: string[]) => registerWith({}, ...devices);
   const registerWith = (options: FakeDevicePluginOptions, ...devices: string[]): FakeDevicePlugin => {
     const plugin = new FakeDevicePlugin(options);
@@ -52,12 +53,7 @@ async function newNode(host: MemoryHost = createMemoryHost()) {
     manager.reported(plugin, devicesOf(...devices));
     return plugin;
   };
-  /** As `PodPlacement` and the steps after it. */
-  const start = async (pod: Pod, hint: TopologyHint = ANY): Promise<void> => {
-    const { initContainers = [], containers } = pod.spec;
-    for (const container of [...initContainers, ...containers]) await manager.allocate(pod, container, hint);
-    await step.prepare(pod, FOREVER);
-  };
+  const start = (pod: Pod): Promise<void> => step.prepare(pod, FOREVER);
   const idsOf = (uid: string, container: string): readonly string[] =>
     manager.devices(uid, container).flatMap(({ deviceIds }) => deviceIds);
   const counts = (): readonly unknown[] => {
@@ -84,7 +80,10 @@ test('a container gets devices, which no other container gets before its pod is 
   const plugin = node.register('a', 'b', 'c');
   await node.start(podOf('p1', [containerOf('c', 2)]));
   assert.deepEqual(node.idsOf('p1', 'c'), ['a', 'b']);
-  await assert.rejects(node.start(podOf('p2', [containerOf('c', 2)])), /Requested: 2, Available: 1$/);
+  await assert.rejects(
+    node.start(podOf('p2', [containerOf('c', 2)])),
+    /Requested: 2, Available: 1, which is unexpected$/,
+  );
   await node.manager.release('p2');
   await node.manager.release('p1');
   await node.start(podOf('p3', [containerOf('c', 3)]));
@@ -152,7 +151,11 @@ for (const [name, report, message] of [
     await node.start(pod);
     const next = await node.again();
     if (report) next.register(...report);
-    await assert.rejects(next.start(pod), { message });
+    const rejection = {
+      reason: 'UnexpectedAdmissionError',
+      message: `Allocate failed due to ${message}, which is unexpected`,
+    };
+    await assert.rejects(next.start(pod), rejection);
   });
 }
 
@@ -175,7 +178,8 @@ test('a changed request has kubelet’s text', async () => {
   await node.start(podOf('p1', [containerOf('c', 1)]));
   const next = await node.again();
   const message = 'pod "p1" container "c" changed request for resource "example.com/gpu" from 1 to 2';
-  await assert.rejects(next.start(podOf('p1', [containerOf('c', 2)])), { message });
+  const rejection = { message: `Allocate failed due to ${message}, which is unexpected` };
+  await assert.rejects(next.start(podOf('p1', [containerOf('c', 2)])), rejection);
 });
 
 test('the node has all devices, and healthy ones are allocatable', async () => {
@@ -306,7 +310,8 @@ test('devices of the hint are taken', async () => {
     ],
   );
   assert.deepEqual(node.manager.podHints(pod).get(GPU), hints);
-  await node.start(pod, { affinity: numaMask([1]), preferred: true });
+  await node.manager.allocate(pod, containerOf('c', 1), { affinity: numaMask([1]), preferred: true });
+  await node.manager.settle(pod, FOREVER);
   assert.deepEqual(node.idsOf('p1', 'c'), ['c']);
   assert.deepEqual(node.manager.containerHints(pod, containerOf('c', 1)).get(GPU)?.[0]?.affinity, 2n);
   const next = podOf('p2', [containerOf('c', 3)]);
@@ -375,7 +380,7 @@ test('pods that ended while the agent was down are released', async () => {
   await node.start(podOf('p1', [containerOf('c', 1)]));
   const next = await node.again();
   next.register('a');
-  next.manager.retainOnly(new Set(['p2']));
+  await next.step.removeStale(new Set(['p2']), FOREVER);
   await next.start(podOf('p2', [containerOf('c', 1)]));
   assert.deepEqual(next.idsOf('p2', 'c'), ['a']);
 });

@@ -9,7 +9,7 @@ import {
   HEALTHY,
   type PluginDevice,
 } from '../../plugins/device/device-plugin.ts';
-import { goErrorText } from '../../plugins/plugin-error.ts';
+import { goErrorText, PluginError } from '../../plugins/plugin-error.ts';
 import type { DeviceCounts } from '../node/status/node-resources.ts';
 import type { ContainerRunOptions } from '../pod/container-run-options.ts';
 import type { AssignedDevices } from '../pod-resources/allocated-resources.ts';
@@ -17,6 +17,7 @@ import type { HintProvider, HintsByResource, TopologyHint } from '../topology/hi
 import { CheckpointFile } from './checkpoint-file.ts';
 import { type DeviceIds, isAligned } from './choose-devices.ts';
 import { DeviceAllocation } from './device-allocation.ts';
+import { containersInOrder } from './device-demands.ts';
 import { deviceHints } from './device-hints.ts';
 import { DeviceInventory } from './device-inventory.ts';
 import { deviceRunOptions } from './device-run-options.ts';
@@ -30,8 +31,6 @@ export interface DeviceManagerDeps {
   readonly log: Log;
   /** `<root>/device-plugins` */
   readonly folder: string;
-  /** The NUMA nodes of the machine. */
-  readonly numaNodes: () => readonly number[];
   /** Whether any container of the pod runs. */
   readonly isRunning: (uid: string) => boolean;
   /** The health of a device of the pod changed. */
@@ -55,6 +54,7 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
   #hadCheckpoint = true;
   readonly #listeners = new Set<() => void>();
   #countsText = '';
+  #numaNodes: readonly number[] = [0];
 
   private constructor(deps: DeviceManagerDeps) {
     this.#deps = deps;
@@ -86,6 +86,11 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
     return !this.#hadCheckpoint;
   }
 
+  /** The NUMA nodes of the machine, for hints. */
+  setNumaNodes(ids: readonly number[]): void {
+    this.#numaNodes = ids;
+  }
+
   /** Calls the listener when the node has other devices than before. */
   subscribe(listener: () => void): () => void {
     const each = (): void => listener();
@@ -107,6 +112,15 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
   disconnected(plugin: DevicePlugin): void {
     this.#inventory.disconnected(plugin, this.#deps.clock.monotonic());
     this.#notifyNode();
+  }
+
+  concerns(pod: Pod): boolean {
+    if (this.#assigned.has(pod.metadata.uid)) return true;
+    return containersInOrder(pod).some((each) => this.#allocation.demands(pod, each).size > 0);
+  }
+
+  assignedUids(): readonly string[] {
+    return this.#assigned.uids;
   }
 
   containerHints(pod: Pod, container: Container): HintsByResource {
@@ -132,7 +146,7 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
     demands: ReadonlyMap<string, number>,
     ofResource: (resource: string) => { readonly has: DeviceIds; readonly reusable: DeviceIds },
   ): HintsByResource {
-    const machineNodes = this.#deps.numaNodes();
+    const machineNodes = this.#numaNodes;
     const hints = [...demands].map(([resource, requested]): [string, readonly TopologyHint[] | undefined] => {
       const devices = this.#inventory.devices(resource);
       if (!isAligned(devices)) return [resource, undefined];
@@ -160,22 +174,17 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
    */
   async settle(pod: Pod, signal: AbortSignal): Promise<void> {
     try {
-      if (await this.#allocation.settle(pod, signal)) await this.#file.save();
+      const isChanged = await this.#allocation.settle(pod, signal);
+      if (isChanged || this.#file.isBehind) await this.#file.save();
     } catch (error) {
       this.#allocation.cancel(pod.metadata.uid);
-      throw error;
+      signal.throwIfAborted();
+      throw error instanceof PluginError ? new Error(goErrorText(error), { cause: error }) : error;
     }
   }
 
   async release(uid: string): Promise<void> {
     if (this.#allocation.release(uid)) this.#file.saveInBackground();
-  }
-
-  /** Releases all other pods: those that ended while the agent was down. */
-  retainOnly(uids: ReadonlySet<string>): void {
-    const gone = this.#assigned.uids.filter((uid) => !uids.has(uid));
-    for (const uid of gone) this.#allocation.release(uid);
-    if (gone.length > 0) this.#file.saveInBackground();
   }
 
   /** What a container gets. Calls `PreStartContainer` of plugins that require it; rejects with kubelet's text. */

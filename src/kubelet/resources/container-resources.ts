@@ -20,6 +20,9 @@ export interface ResourceSettings extends SwapSettings, MemoryQosSettings {
 /** The CPUs and NUMA nodes of a container, as the CPU and memory managers assigned them. */
 export type ContainerPlacement = Pick<ContainerRunOptions, 'cpusetCpus' | 'cpusetMems' | 'hasExclusiveCpus'>;
 
+/** Whether the container, or without one any container of the pod, has exclusive CPUs, and so no limit of its CPU time. */
+export type HasExclusiveCpus = (pod: Pod, container?: Container) => boolean;
+
 /** The resources of a container in CRI terms. The CPU time of exclusive CPUs is not limited. */
 export function containerResources(
   pod: Pod,
@@ -52,7 +55,12 @@ export function containerResources(
 }
 
 /** The resources of the whole pod, without its overhead. */
-export function sandboxResources(pod: Pod, settings: ResourceSettings, host: HostFacts): LinuxContainerResources {
+export function sandboxResources(
+  pod: Pod,
+  settings: ResourceSettings,
+  host: HostFacts,
+  { hasExclusiveCpus = false }: Pick<ContainerPlacement, 'hasExclusiveCpus'> = {},
+): LinuxContainerResources {
   const bare = { ...pod, spec: { ...pod.spec, overhead: undefined } };
   const requests = podRequests(bare);
   const limits = podLimits(bare);
@@ -60,6 +68,7 @@ export function sandboxResources(pod: Pod, settings: ResourceSettings, host: Hos
     cpuRequest: requests.get('cpu')?.milliValue(),
     cpuLimit: limits.get('cpu')?.milliValue() ?? 0n,
     memoryLimit: limits.get('memory')?.value() ?? 0n,
+    hasExclusiveCpus,
   };
   return LinuxContainerResources.fromPartial(linuxResources(amounts, settings, host));
 }
@@ -120,7 +129,7 @@ function hugepageLimits(limits: ResourceList, { hugePageSizes }: HostFacts) {
   return hugePageSizes.map((pageSize) => ({ pageSize, limit: asked.get(pageSize) ?? 0n }));
 }
 
-function hasPodLevelResources({ spec }: Pod): boolean {
+export function hasPodLevelResources({ spec }: Pod): boolean {
   const names = [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})];
   return names.some(isPodLevelResource);
 }

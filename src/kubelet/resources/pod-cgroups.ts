@@ -16,6 +16,7 @@ import {
   podUidOfCgroup,
   qosCgroup,
 } from './cgroup-names.ts';
+import type { HasExclusiveCpus } from './container-resources.ts';
 import { cpuShares } from './cpu-units.ts';
 import { podMemoryRequest, qosMemoryQos } from './memory-qos.ts';
 import {
@@ -37,6 +38,8 @@ export interface PodCgroupsDeps {
   readonly hostFacts: PodCgroupHost;
   /** The pod with its actuated resources. Absent: they equal the allocated ones. */
   readonly actuated?: (pod: Pod) => Pod;
+  /** The CPU time of these pods is not limited. Absent: no pod has exclusive CPUs. */
+  readonly hasExclusiveCpus?: HasExclusiveCpus | undefined;
 }
 
 /** The requests of a pod, which its QoS class adds up. */
@@ -63,15 +66,19 @@ export class PodCgroups implements PodStep {
   readonly #settings: PodCgroupsDeps['settings'];
   readonly #host: PodCgroupHost;
   readonly #actuated: (pod: Pod) => Pod;
+  readonly #hasExclusiveCpus: HasExclusiveCpus;
   /** The pods that have a cgroup, by UID. */
   readonly #pods = new Map<string, CountedPod>();
 
-  constructor({ cgroups, processes, settings, hostFacts, actuated = (pod) => pod }: PodCgroupsDeps) {
+  constructor(deps: PodCgroupsDeps) {
+    const { cgroups, processes, settings, hostFacts } = deps;
+    const { actuated = (pod) => pod, hasExclusiveCpus = () => false } = deps;
     this.#cgroups = cgroups;
     this.#processes = processes;
     this.#settings = settings;
     this.#host = hostFacts;
     this.#actuated = actuated;
+    this.#hasExclusiveCpus = hasExclusiveCpus;
   }
 
   /** Rejects with a `PodError`: kubelet's, with the cause and its fix if it is known. Other pods are not affected. */
@@ -166,7 +173,8 @@ export class PodCgroups implements PodStep {
   }
 
   #cgroupValues(pod: Pod): CgroupValues {
-    return podCgroupValues(pod, this.#settings, this.#host);
+    const settings = this.#hasExclusiveCpus(pod) ? { ...this.#settings, cpuCfsQuota: false } : this.#settings;
+    return podCgroupValues(pod, settings, this.#host);
   }
 
   #path(name: CgroupName): string {

@@ -1,5 +1,7 @@
 import type { Container, Pod, PodCondition } from '../../api/generated/core-v1.ts';
+import { qosClass } from '../../api/qos.ts';
 import { goJson } from '../../base/go/go-json.ts';
+import { parseQuantity, type Quantity } from '../../base/quantity.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
@@ -18,11 +20,19 @@ export interface PodResizesDeps {
   readonly clock: Clock;
   readonly settings: SwapSettings;
   readonly hostFacts: HostFacts;
+  /** Resources of Guaranteed pods that a manager assigns for as long as the pod runs. Absent: none. */
+  readonly fixed?: FixedResources | undefined;
   /** Admission of the resized pod beside the running ones. `undefined`: it is admitted. */
   readonly admit: (
     pod: Pod,
     others: readonly Pod[],
   ) => { readonly reason: string; readonly message: string } | undefined;
+}
+
+/** The policy by the resource that its manager assigns: `static`, `Static`. */
+export interface FixedResources {
+  readonly cpu?: string | undefined;
+  readonly memory?: string | undefined;
 }
 
 /**
@@ -156,7 +166,7 @@ export class PodResizes {
     return news !== undefined;
   }
 
-  /** The runtime cannot change the swap limit of a running container. */
+  /** The runtime cannot change the swap limit of a running container, and managers cannot change what they assigned. */
   #infeasibleReason(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
     const { settings, hostFacts } = this.#deps;
     const before = new Map(containersOf(allocated).map((container) => [container.name, container]));
@@ -165,8 +175,10 @@ export class PodResizes {
       if (!old || isSameResources(memoryRequest(container), memoryRequest(old)) || restartsForMemory(old)) return false;
       return swapLimit(pod, container, settings, hostFacts) + swapLimit(allocated, old, settings, hostFacts) > 0;
     });
-    const message = 'In-place resize of containers with swap is not supported.';
-    return isSwapping ? { reason: INFEASIBLE, message } : undefined;
+    const message = isSwapping
+      ? 'In-place resize of containers with swap is not supported.'
+      : fixedResourceMessage(pod, allocated, this.#deps.fixed ?? {});
+    return message === undefined ? undefined : { reason: INFEASIBLE, message };
   }
 
   /** Containers that do not run get the resources when they start. */
@@ -191,6 +203,28 @@ export class PodResizes {
 }
 
 const INFEASIBLE = 'Infeasible';
+
+/** kubelet's message for a resize of a resource that a manager has assigned. */
+function fixedResourceMessage(pod: Pod, allocated: Pod, { cpu, memory }: FixedResources): string | undefined {
+  if (qosClass(pod) !== 'Guaranteed') return undefined;
+  const managers = [
+    { resource: 'cpu', manager: 'CPU', policy: cpu },
+    { resource: 'memory', manager: 'Memory', policy: memory },
+  ];
+  const fixed = managers.find(({ resource, policy }) => policy !== undefined && isChanged(pod, allocated, resource));
+  return (
+    fixed && `Resize is infeasible for Guaranteed Pods alongside ${fixed.manager} Manager policy "${fixed.policy}"`
+  );
+}
+
+function isChanged(pod: Pod, allocated: Pod, resource: string): boolean {
+  const requestOf = ({ resources }: Container | { readonly resources?: undefined }): Quantity =>
+    parseQuantity(resources?.requests?.[resource] ?? 0);
+  const before = new Map(containersOf(allocated).map((container) => [container.name, requestOf(container)]));
+  return containersOf(pod).some(
+    (container) => requestOf(container).compare(before.get(container.name) ?? requestOf({})) !== 0,
+  );
+}
 
 function containersOf({ spec }: Pod): Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers];

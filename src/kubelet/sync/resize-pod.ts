@@ -9,6 +9,7 @@ import { findContainer } from '../pod/find-container.ts';
 import { currentSandbox, newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import {
   containerResources,
+  type HasExclusiveCpus,
   overheadResources,
   type ResourceSettings,
   sandboxResources,
@@ -28,6 +29,7 @@ export interface ResizeDeps {
   readonly records: ResourceRecords;
   readonly resizes: PodResizes;
   readonly cgroups: Pick<PodCgroups, 'applyAllocated'>;
+  readonly hasExclusiveCpus?: HasExclusiveCpus | undefined;
 }
 
 /** Resizes the pod. Returns the error, which is already recorded as an event and condition. */
@@ -64,7 +66,8 @@ async function resizePod(
   await checkMemoryUsage(pod, updates, observed, deps, signal);
   await updateSandboxResources(pod, observed, deps, signal);
   for (const { container, containerId } of updates) {
-    const wanted = containerResources(pod, container, deps.settings, deps.hostFacts);
+    const hasExclusiveCpus = deps.hasExclusiveCpus?.(pod, container);
+    const wanted = containerResources(pod, container, deps.settings, deps.hostFacts, { hasExclusiveCpus });
     const linux = { ...wanted, unified: resizedMemoryQos(wanted.unified) };
     const request = UpdateContainerResourcesRequest.fromPartial({ containerId, linux });
     await deps.runtime.updateContainerResources(request, signal);
@@ -133,13 +136,13 @@ function formatErrors(errors: readonly string[]): string {
 async function updateSandboxResources(
   pod: Pod,
   observed: ObservedPod | undefined,
-  { runtime, settings, hostFacts }: ResizeDeps,
+  { runtime, settings, hostFacts, hasExclusiveCpus }: ResizeDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const sandbox = currentSandbox(observed);
   if (!sandbox) return;
   const overhead = overheadResources(pod, settings, hostFacts);
-  const resources = sandboxResources(pod, settings, hostFacts);
+  const resources = sandboxResources(pod, settings, hostFacts, { hasExclusiveCpus: hasExclusiveCpus?.(pod) });
   try {
     await runtime.updatePodSandboxResources({ podSandboxId: sandbox.id, overhead, resources }, signal);
   } catch (error) {

@@ -8,6 +8,7 @@ import type { Timeline } from '../events/timeline.ts';
 import type { RuntimeHandlers } from '../objects/runtime-classes.ts';
 import type { ObservedSandbox } from '../pod/observed-pod.ts';
 import { PodError } from '../pod/pod-error.ts';
+import type { HasExclusiveCpus } from '../resources/container-resources.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 import { type DnsSettings, type DnsWarning, podDns } from './config/dns.ts';
 import { type SandboxSettings, sandboxConfig } from './config/sandbox-config.ts';
@@ -22,6 +23,7 @@ export interface SandboxDeps {
   readonly runtimeHandlers: Pick<RuntimeHandlers, 'lookupHandler'>;
   readonly userNamespaces: PodUserNamespaces;
   readonly volumeGroups: VolumeGroups;
+  readonly hasExclusiveCpus?: HasExclusiveCpus | undefined;
 }
 
 /** Groups that the persistent volumes of a prepared pod ask for, beyond those of its spec. */
@@ -67,7 +69,17 @@ export async function podSandboxConfig(
     const { config: dns, warnings } = podDns(pod, settings, await nodeResolvConf(deps));
     const userNamespace = await deps.userNamespaces.namespaceFor(pod, runtimeHandler, signal);
     const extraGroups = deps.volumeGroups(pod);
-    const config = sandboxConfig({ pod, attempt, dns, userNamespace, extraGroups, settings, host: hostFacts });
+    const hasExclusiveCpus = deps.hasExclusiveCpus?.(pod);
+    const config = sandboxConfig({
+      pod,
+      attempt,
+      dns,
+      userNamespace,
+      extraGroups,
+      hasExclusiveCpus,
+      settings,
+      host: hostFacts,
+    });
     return { config, warnings };
   }, signal);
 }

@@ -65,6 +65,11 @@ export function nodeResources(
   return { capacity: texts(capacity), allocatable: texts(new Map([...allocatable, ['memory', memory]])) };
 }
 
+/** What the node keeps from pods: for the system, for Kubernetes' own daemons, and for eviction. */
+export function nodeReservation(machine: MachineResources, settings: ReservationSettings & CapacitySettings): Amounts {
+  return reservedAmounts(machineCapacity(machine, settings), settings);
+}
+
 /** The limits of all pods together if they are enforced, without the reserve for eviction. */
 export function enforcedAmounts(machine: MachineResources, settings: ReservationSettings & CapacitySettings): Amounts {
   const own = machineCapacity(machine, settings);

@@ -31,13 +31,15 @@ export interface SandboxConfigInput {
   readonly userNamespace?: UserNamespace | undefined;
   /** Of its persistent volumes, from `PodVolumes.extraGroups`. */
   readonly extraGroups: readonly number[];
+  /** Absent: no container has any. */
+  readonly hasExclusiveCpus?: boolean | undefined;
   readonly settings: SandboxSettings;
   readonly host: HostFacts;
 }
 
 /** The CRI configuration of a sandbox. Throws kubelet's message for an invalid pod. */
 export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
-  const { pod, attempt, dns, userNamespace, extraGroups, settings, host } = input;
+  const { pod, attempt, dns, userNamespace, extraGroups, hasExclusiveCpus, settings, host } = input;
   const { name, namespace, uid, annotations } = pod.metadata;
   return PodSandboxConfig.fromPartial({
     metadata: { name, namespace, uid, attempt },
@@ -52,7 +54,7 @@ export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
       securityContext: sandboxSecurityContext(pod, userNamespace, extraGroups),
       sysctls: sysctls(pod),
       overhead: overheadResources(pod, settings, host),
-      resources: sandboxResources(pod, settings, host),
+      resources: sandboxResources(pod, settings, host, { hasExclusiveCpus }),
     },
   });
 }
