@@ -18,7 +18,7 @@ CONTAINERD2_TESTS := $(patsubst %,test/integration/%.test.ts,cluster-server exec
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries words unit integration integration-containerd \
   integration-containerd2 integration-embedded validation conformance conformance-groups cluster-tools critest kubeadm vm \
-  vm-reboot vm-drivers vm-critest vm-conformance csi-cycles sim fuzz generate generated fmt dist clean
+  vm-reboot vm-drivers vm-critest vm-conformance csi-cycles cpu-decisions sim fuzz generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -111,6 +111,9 @@ vm-conformance: testsetup ## Run node conformance tests there; write their secti
 	@scripts/vm-image.sh
 	@scripts/cluster-tools.sh --conformance kubelet
 	@$(NODE) test/vm/judges/vm-conformance.ts $(ARGS)
+
+cpu-decisions: setup ## Compare thousands of decisions of kubelet's CPU manager with ours, and record some for unit tests (needs Go)
+	@test/managers/cpu/record.sh --write $(ARGS)
 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300

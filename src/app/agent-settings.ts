@@ -1,6 +1,7 @@
 import { resolve } from 'node:path/posix';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { MachineFacts } from '../host/machine-facts.ts';
+import type { CpuManagerSettings } from '../kubelet/cpu-manager/cpu-manager-settings.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
@@ -13,6 +14,9 @@ import { TOKENS_GATE } from './config/validate-token-attributes.ts';
 
 /** Where log collectors read; fixed in kubelet. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';
+
+/** A negative period does not make the agent spin. */
+const MIN_RECONCILE_MS = 100;
 
 export interface ProcessFacts {
   /** The environment of the process: `HOME`, and what credential provider plugins inherit. */
@@ -68,13 +72,13 @@ export function agentSettings(
       policy: config.memoryManagerPolicy === 'Static' ? 'Static' : 'None', // validation rejects other values
       reserved: config.reservedMemory ?? [],
     },
-    disableCpuQuotaWithExclusiveCpus: featureGates.get('DisableCPUQuotaWithExclusiveCPUs'),
     fixedResources: fixedResources(settings),
     envFiles: featureGates.get('EnvFiles'),
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    cpuManager: cpuManagerSettings(settings),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,
@@ -105,6 +109,24 @@ function fixedResources({ config, featureGates }: KubeletSettings): FixedResourc
   const isMemoryFixed =
     memoryManagerPolicy === 'Static' && !featureGates.get('InPlacePodVerticalScalingExclusiveMemory');
   return { ...(isCpuFixed && { cpu: cpuManagerPolicy }), ...(isMemoryFixed && { memory: memoryManagerPolicy }) };
+}
+
+function cpuManagerSettings({ config, parsed, featureGates }: KubeletSettings): CpuManagerSettings {
+  const { cpuManagerPolicyOptions: options = {}, reservedSystemCPUs: reservedSystemCpus = '' } = config;
+  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('cpu')?.milliValue() ?? 0n);
+  return {
+    policy: config.cpuManagerPolicy === 'static' ? 'static' : 'none', // validation rejects other values
+    options,
+    gates: {
+      alphaOptions: featureGates.get('CPUManagerPolicyAlphaOptions') ?? false,
+      betaOptions: featureGates.get('CPUManagerPolicyBetaOptions') ?? false,
+    },
+    reconcilePeriodMs: Math.max(MIN_RECONCILE_MS, parsed.ms.cpuManagerReconcilePeriod),
+    reservedSystemCpus,
+    reservedMilliCpus: reserved.reduce((sum, each) => sum + each, 0n),
+    topologyManagerPolicy: config.topologyManagerPolicy,
+    disablesQuota: featureGates.get('DisableCPUQuotaWithExclusiveCPUs') ?? false,
+  };
 }
 
 /** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */

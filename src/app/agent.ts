@@ -6,6 +6,7 @@ import type { Cri } from '../cri/services.ts';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/api-client/api-server.ts';
+import type { CpuManagerSettings } from '../kubelet/cpu-manager/cpu-manager-settings.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
 import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
@@ -69,8 +70,6 @@ export interface AgentSettings {
   readonly topologyManager?: TopologySettings | undefined;
   /** Absent: the policy None, without its checkpoint file. */
   readonly memoryManager?: MemoryManagerSettings | undefined;
-  /** The feature gate DisableCPUQuotaWithExclusiveCPUs; absent: on. */
-  readonly disableCpuQuotaWithExclusiveCpus?: boolean | undefined;
   /** Resources of Guaranteed pods that cannot be resized; absent: none. */
   readonly fixedResources?: FixedResources | undefined;
   /** The feature gate EnvFiles; absent: on. */
@@ -83,6 +82,8 @@ export interface AgentSettings {
   readonly resourceHealthStatus?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
+  /** Absent: there is no CPU manager, and no file of it. */
+  readonly cpuManager?: CpuManagerSettings | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */

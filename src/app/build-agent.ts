@@ -53,7 +53,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
-  const resourceManagers = await buildResourceManagers(parts, facts, devices, life.signal);
+  const managerDeps = { facts, runtime, signals, devices };
+  const resourceManagers = await buildResourceManagers(parts, managerDeps, life.signal);
   const pods = buildPods(
     parts,
     {

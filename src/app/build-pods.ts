@@ -116,8 +116,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
       publisher.forget(pod.metadata.uid);
       signals.podChanged.raise(pod);
     },
-    podsOnNode: () =>
-      findPodsOnNode({ observed: runtime.observed, directories: steps.directories, cgroups: steps.cgroups }),
+    podsOnNode: () => findPodsOnNode({ ...steps, observed: runtime.observed }),
     onObjects: ({ name }, objects) => signals.sourceObjects.raise(name, objects),
     onSourceErrors: ({ name }, errors) => signals.sourceErrors.raise(name, errors),
     onPodsKnown: (uids) => deps.resourceManagers.onPodsKnown(uids),

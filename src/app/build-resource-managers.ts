@@ -12,8 +12,11 @@ import { nodeCountWarning, type TopologySettings, topologyOptions } from '../kub
 import { type TopologyPolicy, topologyPolicy } from '../kubelet/topology/topology-policy.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
+import { buildCpuManager } from './build-cpu-manager.ts';
 import type { AgentDevices } from './build-device-manager.ts';
 import { buildMemoryManager } from './build-memory-manager.ts';
+import type { AgentRuntime } from './build-runtime.ts';
+import type { PodSignals } from './pod-signals.ts';
 
 /** The managers of the machine's resources: CPUs, memory, devices, resource claims. */
 export interface ResourceManagers {
@@ -37,11 +40,17 @@ export type RunOptionsOf = (pod: Pod, container: Container, signal: AbortSignal)
 
 const NO_TOPOLOGY: TopologySettings = { policy: 'none', scope: 'container', options: {} };
 
+export interface ResourceManagersDeps {
+  readonly devices: AgentDevices;
+  readonly facts: AgentFacts;
+  readonly runtime: Pick<AgentRuntime, 'observed'>;
+  readonly signals: Pick<PodSignals, 'podObserved'>;
+}
+
 /** Rejects with kubelet's message if a manager cannot work with its configuration or its checkpoint. */
 export async function buildResourceManagers(
   parts: AgentParts,
-  facts: AgentFacts,
-  { manager: devices, parts: deviceParts }: AgentDevices,
+  { facts, runtime: { observed }, signals, devices: { manager: devices, parts: deviceParts } }: ResourceManagersDeps,
   life: AbortSignal,
 ): Promise<ResourceManagers> {
   const { settings, log } = parts;
@@ -49,33 +58,46 @@ export async function buildResourceManagers(
   const { topologyManager = NO_TOPOLOGY } = settings;
   const policy = await buildTopologyPolicy(topologyManager, parts, readTopology);
   if (policy.name !== 'none') devices.setNumaNodes((await readTopology()).numaNodes.map(({ id }) => id));
+  const cpu =
+    settings.cpuManager && (await buildCpuManager(parts, { topology: await readTopology(), observed, signals }, life));
   const memory = await buildMemoryManager(parts, facts, readTopology);
-  const providers: readonly HintProvider[] = [devices, ...(memory ? [memory] : [])]; // in kubelet's order: devices, CPUs, memory
+  const isCpuStatic = settings.cpuManager?.policy === 'static';
+  // In kubelet's order: devices, CPUs, memory.
+  const providers: readonly HintProvider[] = [
+    devices,
+    ...(cpu && isCpuStatic ? [cpu.provider] : []),
+    ...(memory ? [memory] : []),
+  ];
   const contributions: readonly RunOptionsOf[] = [
     devices.runOptions.bind(devices),
+    ...(cpu ? [cpu.runOptions] : []),
     ...(memory ? [memory.runOptions.bind(memory)] : []),
   ];
   const placement = new PodPlacement({ providers, policy, scope: topologyManager.scope });
   const allocated: AllocatedResources = {
-    cpus: () => [],
+    cpus: (uid, container) => cpu?.allocated.cpus(uid, container) ?? [],
     memory: (uid, container) => memory?.memory(uid, container) ?? [],
     devices: (uid, container) => devices.devices(uid, container),
     claims: () => [],
-    allocatable: () => ({ cpus: [], memory: memory?.allocatable() ?? [], devices: devices.allocatableDevices() }),
+    allocatable: () => ({
+      cpus: cpu?.allocated.allocatableCpus ?? [],
+      memory: memory?.allocatable() ?? [],
+      devices: devices.allocatableDevices(),
+    }),
   };
   return {
     steps: [placement],
     runOptions: async (pod, container, signal) =>
       mergeRunOptions(await Promise.all(contributions.map((each) => each(pod, container, signal)))),
     allocated,
-    hasExclusiveCpus: exclusiveCpus(allocated, settings.disableCpuQuotaWithExclusiveCpus ?? true),
+    hasExclusiveCpus: exclusiveCpus(allocated, settings.cpuManager?.disablesQuota ?? false),
     onPodsKnown(uids) {
       placement.removeStale(uids, life).catch((error: unknown) => {
         if (!life.aborted) log.error('cannot take back the resources of pods that are gone', { error });
       });
     },
     resourceHealth: (uid, container) => devices.resourceHealth(uid, container),
-    parts: deviceParts,
+    parts: [...(cpu?.parts ?? []), ...deviceParts],
   };
 }
 

@@ -89,7 +89,7 @@ async function buildLocalAgent(
   const flags = [`--root-dir=${agentDir(rootDir)}`, `--cluster-domain=${CLUSTER_DOMAIN}`];
   const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
   // Without links in /var/log/containers: the log collectors of the machine belong to a cluster.
-  const { containerLogsDir: _, ...kubeletDefaults } = agentSettings(settings, machine, { env });
+  const { containerLogsDir: _, cpuManager: __, ...kubeletDefaults } = agentSettings(settings, machine, { env });
   const { runtimeRequestTimeout: runtimeRequestTimeoutMs } = settings.parsed.ms;
   const connection = await connectPrepared(runtime, { clock: host.clock, runtimeRequestTimeoutMs }, signal);
   return buildConnectedAgent(

@@ -4,6 +4,8 @@ import { FEATURE_GATES } from './generated/feature-gates.ts';
 
 /** The feature gates that have an effect. Supporting another one means adding it here. */
 export const HONOURED_GATES = [
+  'CPUManagerPolicyAlphaOptions',
+  'CPUManagerPolicyBetaOptions',
   'ClusterTrustBundleProjection',
   'ContainerStopSignals',
   'CustomCPUCFSQuotaPeriod',

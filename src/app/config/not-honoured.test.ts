@@ -9,10 +9,10 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
   'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, expected: [] },
   'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, expected: [] },
   'warns about each field that has no effect': {
-    file: { cpuManagerPolicy: 'static', topologyManagerPolicy: 'single-numa-node' },
+    file: { enableSystemLogQuery: true, hairpinMode: 'hairpin-veth' },
     expected: [
-      'warning cpuManagerPolicy: has no effect in this version of Nodelet',
-      'warning topologyManagerPolicy: has no effect in this version of Nodelet',
+      'warning enableSystemLogQuery: has no effect in this version of Nodelet',
+      'warning hairpinMode: has no effect in this version of Nodelet',
     ],
   },
   'warns which part of the thresholds has an effect': {

@@ -1,6 +1,6 @@
+import { cpuSetError, parseCpuSet } from '../../base/cpu-set.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseQuantity, type Quantity } from '../../base/quantity.ts';
-import { cpuSetError, parseCpuSet } from './cpu-set.ts';
 import { type EvictionThreshold, parseEvictionThresholds } from './eviction-thresholds.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';

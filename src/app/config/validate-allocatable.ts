@@ -1,6 +1,6 @@
+import { cpuSetError } from '../../base/cpu-set.ts';
 import { errorText } from '../../base/error-text.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { cpuSetError } from './cpu-set.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { IsOn } from './honoured-gates.ts';
 import { isMemoryResource } from './node-flag-values.ts';

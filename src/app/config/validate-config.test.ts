@@ -127,6 +127,16 @@ const cases: Record<string, Case> = {
       'invalid configuration: taint.TimeAdded is not nil',
     ],
   },
+  'does not take options with the none policy of the CPU manager': {
+    change: { cpuManagerPolicyOptions: { 'full-pcpus-only': 'true' } },
+    messages: ['new none policy error: None policy: received unsupported options=map[full-pcpus-only:true]'],
+  },
+  'requires the feature gate of an option of the CPU manager': {
+    change: { cpuManagerPolicy: 'static', cpuManagerPolicyOptions: { 'align-by-socket': 'true' } },
+    messages: [
+      'new static policy error: CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided',
+    ],
+  },
   'knows the choices of each policy': {
     change: {
       topologyManagerPolicy: 'x',
@@ -144,11 +154,11 @@ const cases: Record<string, Case> = {
       'invalid configuration: topologyManagerScope (--topology-manager-scope) "x" must be one of: "container", or "pod"',
       'invalid configuration: option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
       'unknown authorization mode x',
-      'unknown policy: "x"',
       'unknown policy: "y"',
       'unknown configmap and secret manager mode: x',
       'invalid showHiddenMetricsForVersion: showHiddenMetricsForVersion: Invalid value: "1.30": must be omitted or have the value \'1.35\'; only the previous minor version is allowed',
       'invalid configuration: the containerRuntimeEndpoint was not specified or empty',
+      'unknown policy: "x"',
     ],
   },
   'refuses cgroup v1 when it was expected to': {

@@ -1,5 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import { policyOptionsError } from '../../kubelet/cpu-manager/policy-options.ts';
 import { TOPOLOGY_POLICIES } from '../../kubelet/topology/topology-options.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { evictionErrors } from './eviction-thresholds.ts';
@@ -29,6 +30,7 @@ export function validateConfig(
     ...periodErrors(config, isOn),
     ...taintErrors(config),
     ...choiceErrors(config),
+    ...cpuManagerErrors(config, isOn),
     ...gatedFieldErrors(config, isOn),
     ...allocatableErrors(config, isOn),
     ...evictionErrors(config),
@@ -89,7 +91,6 @@ function* choiceErrors(config: KubeletConfiguration): Generator<string> {
   if (authorization.mode !== 'AlwaysAllow' && authorization.mode !== 'Webhook') {
     yield `unknown authorization mode ${authorization.mode}`;
   }
-  if (!['none', 'static'].includes(config.cpuManagerPolicy)) yield `unknown policy: "${config.cpuManagerPolicy}"`;
   if (config.memoryManagerPolicy === 'BestEffort') yield 'policy "BestEffort" is not available for platform "linux"';
   else if (!['None', 'Static'].includes(config.memoryManagerPolicy)) {
     yield `unknown policy: "${config.memoryManagerPolicy}"`;
@@ -104,6 +105,16 @@ function* choiceErrors(config: KubeletConfiguration): Generator<string> {
   if (config.containerRuntimeEndpoint === '') {
     yield 'invalid configuration: the containerRuntimeEndpoint was not specified or empty';
   }
+}
+
+function* cpuManagerErrors(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
+  const { cpuManagerPolicy, cpuManagerPolicyOptions = {} } = config;
+  if (!['none', 'static'].includes(cpuManagerPolicy)) yield `unknown policy: "${cpuManagerPolicy}"`;
+  const message = policyOptionsError(cpuManagerPolicy, cpuManagerPolicyOptions, {
+    alphaOptions: isOn('CPUManagerPolicyAlphaOptions'),
+    betaOptions: isOn('CPUManagerPolicyBetaOptions'),
+  });
+  if (message !== undefined) yield message;
 }
 
 const USER_NAMESPACE_UNIT = 65_536;
