@@ -76,6 +76,7 @@ export function agentSettings(
     envFiles: featureGates.get('EnvFiles'),
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
+    resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
     cpuManager: cpuManagerSettings(settings),
     unusedImages: {

@@ -20,6 +20,7 @@ import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
+import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
@@ -76,6 +77,8 @@ export interface AgentSettings {
   readonly containerStopSignals?: boolean | undefined;
   /** The feature gate ClusterTrustBundleProjection; absent: off. */
   readonly clusterTrustBundleProjection?: boolean | undefined;
+  /** The feature gate ResourceHealthStatus; absent: on. */
+  readonly resourceHealthStatus?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
   /** Absent: there is no CPU manager, and no file of it. */
@@ -114,6 +117,8 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
+  /** Serves `device-plugins/kubelet.sock`; absent: device plugins register only in `plugins_registry`. */
+  readonly serveDeviceRegistration?: ServeRegistration | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

@@ -16,6 +16,7 @@ import {
   type PodWriters,
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
+import { buildDeviceManager } from './build-device-manager.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -44,13 +45,16 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { observed, health } = runtime;
   const eventWriter = buildEventWriter(parts, events);
   const csiNode = buildCsiNode(parts);
-  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
-  const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
+  const devices = await buildDeviceManager(parts, { observed, signals }, life.signal);
+  const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager };
+  const node = buildNode(parts, facts, nodeDeps);
+  const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
-  const resourceManagers = await buildResourceManagers(parts, { facts, runtime, signals }, life.signal);
+  const managerDeps = { facts, runtime, signals, devices };
+  const resourceManagers = await buildResourceManagers(parts, managerDeps, life.signal);
   const pods = buildPods(
     parts,
     {
@@ -136,6 +140,7 @@ function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
   signals.podObserved.subscribe((uid) => housekeeping.logs.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => pods.onPodChanged(uid));
   signals.podProbed.subscribe((uid) => pods.onPodChanged(uid));
+  signals.podResourceHealth.subscribe((uid) => pods.onPodChanged(uid));
   signals.podObjectChanged.subscribe((uid) => pods.workers.wake(uid));
   signals.runtimeClassChanged.subscribe((name) => pods.onRuntimeClassChanged(name));
   signals.podChanged.subscribe((pod) => writers.onPodChanged(pod));

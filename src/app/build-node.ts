@@ -2,7 +2,7 @@ import type { Node } from '../api/generated/core-v1.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
 import { NodeAttachments } from '../kubelet/node/attachments/node-attachments.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
-import { createNodeManager } from '../kubelet/node/lifecycle/node-manager.ts';
+import { createNodeManager, type NodeDevices } from '../kubelet/node/lifecycle/node-manager.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
@@ -27,6 +27,8 @@ const SWAPPED_VOLUMES =
 export interface NodeBuildDeps {
   readonly health: Pick<RuntimeHealth, 'subscribe'>;
   readonly events: NodeEvents;
+  /** Absent: the node has no devices. */
+  readonly devices?: NodeDevices | undefined;
   /** Absent: there is no storage to prepare. */
   readonly storage?: StorageReadiness | undefined;
 }
@@ -56,7 +58,7 @@ const NO_NODE: ClusterNode = {
 export function buildNode(
   agent: AgentParts,
   facts: AgentFacts,
-  { health, events, storage = STORAGE_READY }: NodeBuildDeps,
+  { health, events, devices, storage = STORAGE_READY }: NodeBuildDeps,
 ): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings) return NO_NODE;
@@ -71,6 +73,7 @@ export function buildNode(
     images,
     readiness,
     storage,
+    deviceCounts: devices && (() => devices.counts()),
     addresses,
     network,
     clock,
@@ -87,6 +90,7 @@ export function buildNode(
     gatherer,
     readiness,
     storage,
+    devices,
     attachments,
     events,
     clock,

@@ -139,7 +139,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
 }
 
 function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuildDeps): PodState {
-  const { facts, signals, events, statuses, records, runtime, node, cluster } = deps;
+  const { facts, signals, events, statuses, records, runtime, node, cluster, resourceManagers } = deps;
   const { clock, random, network } = host;
   const { hostIPs } = settings;
   const admission = new NodeAdmission(facts.node, () => node.current());
@@ -169,7 +169,13 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
     hostIPs,
     runtimeName: facts.runtimeName,
     features: (pod) => handlerFeatures.statusFeatures(pod),
-    resources: (uid) => ({ actuated: records.actuated(uid), conditions: resizes.conditions(uid) }),
+    resources: (uid) => ({
+      actuated: records.actuated(uid),
+      conditions: resizes.conditions(uid),
+      ...((settings.resourceHealthStatus ?? true) && {
+        health: (container) => resourceManagers.resourceHealth(uid, container),
+      }),
+    }),
   });
   return { admission, resizes, handlerFeatures, probes, publisher };
 }

@@ -1,4 +1,4 @@
-import type { Container, Pod } from '../api/generated/core-v1.ts';
+import type { Container, Pod, ResourceStatus } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
@@ -13,6 +13,7 @@ import { type TopologyPolicy, topologyPolicy } from '../kubelet/topology/topolog
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import { buildCpuManager } from './build-cpu-manager.ts';
+import type { AgentDevices } from './build-device-manager.ts';
 import { buildMemoryManager } from './build-memory-manager.ts';
 import type { AgentRuntime } from './build-runtime.ts';
 import type { PodSignals } from './pod-signals.ts';
@@ -29,6 +30,8 @@ export interface ResourceManagers {
   readonly hasExclusiveCpus: HasExclusiveCpus;
   /** All sources have reported: pods that are not known ended while no agent was running. */
   onPodsKnown(uids: ReadonlySet<string>): void;
+  /** The field `allocatedResourcesStatus` of a container. */
+  resourceHealth(uid: string, container: string): readonly ResourceStatus[];
   readonly parts: readonly Part[];
 }
 
@@ -38,6 +41,7 @@ export type RunOptionsOf = (pod: Pod, container: Container, signal: AbortSignal)
 const NO_TOPOLOGY: TopologySettings = { policy: 'none', scope: 'container', options: {} };
 
 export interface ResourceManagersDeps {
+  readonly devices: AgentDevices;
   readonly facts: AgentFacts;
   readonly runtime: Pick<AgentRuntime, 'observed'>;
   readonly signals: Pick<PodSignals, 'podObserved'>;
@@ -46,23 +50,26 @@ export interface ResourceManagersDeps {
 /** Rejects with kubelet's message if a manager cannot work with its configuration or its checkpoint. */
 export async function buildResourceManagers(
   parts: AgentParts,
-  { facts, runtime: { observed }, signals }: ResourceManagersDeps,
+  { facts, runtime: { observed }, signals, devices: { manager: devices, parts: deviceParts } }: ResourceManagersDeps,
   life: AbortSignal,
 ): Promise<ResourceManagers> {
   const { settings, log } = parts;
   const readTopology = once(() => readMachineTopology(parts.host.fs));
   const { topologyManager = NO_TOPOLOGY } = settings;
   const policy = await buildTopologyPolicy(topologyManager, parts, readTopology);
+  if (policy.name !== 'none') devices.setNumaNodes((await readTopology()).numaNodes.map(({ id }) => id));
   const cpu =
     settings.cpuManager && (await buildCpuManager(parts, { topology: await readTopology(), observed, signals }, life));
   const memory = await buildMemoryManager(parts, facts, readTopology);
   const isCpuStatic = settings.cpuManager?.policy === 'static';
   // In kubelet's order: devices, CPUs, memory.
   const providers: readonly HintProvider[] = [
+    devices,
     ...(cpu && isCpuStatic ? [cpu.provider] : []),
     ...(memory ? [memory] : []),
   ];
   const contributions: readonly RunOptionsOf[] = [
+    devices.runOptions.bind(devices),
     ...(cpu ? [cpu.runOptions] : []),
     ...(memory ? [memory.runOptions.bind(memory)] : []),
   ];
@@ -70,16 +77,16 @@ export async function buildResourceManagers(
   const allocated: AllocatedResources = {
     cpus: (uid, container) => cpu?.allocated.cpus(uid, container) ?? [],
     memory: (uid, container) => memory?.memory(uid, container) ?? [],
-    devices: () => [],
+    devices: (uid, container) => devices.devices(uid, container),
     claims: () => [],
     allocatable: () => ({
       cpus: cpu?.allocated.allocatableCpus ?? [],
       memory: memory?.allocatable() ?? [],
-      devices: [],
+      devices: devices.allocatableDevices(),
     }),
   };
   return {
-    steps: providers.length > 0 ? [placement] : [],
+    steps: [placement],
     runOptions: async (pod, container, signal) =>
       mergeRunOptions(await Promise.all(contributions.map((each) => each(pod, container, signal)))),
     allocated,
@@ -89,7 +96,8 @@ export async function buildResourceManagers(
         if (!life.aborted) log.error('cannot take back the resources of pods that are gone', { error });
       });
     },
-    parts: cpu?.parts ?? [],
+    resourceHealth: (uid, container) => devices.resourceHealth(uid, container),
+    parts: [...(cpu?.parts ?? []), ...deviceParts],
   };
 }
 

@@ -12,6 +12,7 @@ import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import { registrationServer } from '../plugins/device/serve-registration.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
@@ -105,6 +106,7 @@ async function buildOnConnection(
       node,
       ownNode,
       onNetworkChange,
+      serveDeviceRegistration: registrationServer({ fs: host.fs, log }),
       settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view), cgroupDriver }),
       log,
       unhandled,

@@ -41,6 +41,8 @@ export class PodSignals {
   readonly podObserved: Signal<[uid: string]>;
   /** A probe result of the pod changed. */
   readonly podProbed: Signal<[uid: string]>;
+  /** The health of a device of the pod changed. */
+  readonly podResourceHealth: Signal<[uid: string]>;
   /** An object or token that the pod refers to changed. */
   readonly podObjectChanged: Signal<[uid: string]>;
   /** The worker phase, the rejection or a source's version of the pod changed. */
@@ -59,6 +61,7 @@ export class PodSignals {
   constructor(onUnhandled: OnUnhandled) {
     this.podObserved = new Signal(onUnhandled);
     this.podProbed = new Signal(onUnhandled);
+    this.podResourceHealth = new Signal(onUnhandled);
     this.podObjectChanged = new Signal(onUnhandled);
     this.podChanged = new Signal(onUnhandled);
     this.podGone = new Signal(onUnhandled);

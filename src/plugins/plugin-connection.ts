@@ -1,7 +1,7 @@
 import { type Client, Metadata } from '@grpc/grpc-js';
 import { connectSocket } from '../cri/client.ts';
 import { CriError } from '../cri/cri-error.ts';
-import { callUnary } from '../cri/grpc-call.ts';
+import { callStream, callUnary } from '../cri/grpc-call.ts';
 import type { Clock } from '../host/clock.ts';
 import { PluginError } from './plugin-error.ts';
 
@@ -68,7 +68,25 @@ export class PluginConnection {
       );
       return response as Response; // decoded by the codec of this RPC
     } catch (error) {
-      throw error instanceof CriError ? new PluginError(error.code, error.message, rpc.name, { cause: error }) : error;
+      throw toPluginError(error, rpc.name);
+    }
+  }
+
+  /**
+   * The messages of a stream, until the plugin ends it. Rejects with a `PluginError` when it breaks, or with the signal's
+   * reason after an abort. It has no deadline.
+   */
+  async *stream<Request, Response>(
+    rpc: PluginRpc<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): AsyncGenerator<Response, undefined> {
+    const [client, clock, metadata] = [this.#client, this.#clock, this.#metadata];
+    const options = { client, clock, method: erased(rpc), metadata, deadlineMs: undefined };
+    try {
+      for await (const message of callStream(options, request, signal)) yield message as Response; // as in `call`
+    } catch (error) {
+      throw toPluginError(error, rpc.name);
     }
   }
 
@@ -99,6 +117,10 @@ export class PluginConnection {
     this.#isClosed = true;
     this.#client.close();
   }
+}
+
+function toPluginError(error: unknown, method: string): unknown {
+  return error instanceof CriError ? new PluginError(error.code, error.message, method, { cause: error }) : error;
 }
 
 /** Created once: capturing a stack for each connection is expensive. */

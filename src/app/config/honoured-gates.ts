@@ -23,6 +23,7 @@ export const HONOURED_GATES = [
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
+  'ResourceHealthStatus',
 ] as const;
 
 /** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */

@@ -1,4 +1,4 @@
-import type { Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
+import type { Pod, PodCondition, PodStatus, ResourceStatus } from '../../api/generated/core-v1.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
@@ -40,6 +40,8 @@ export interface StatusResources {
   readonly actuated?: PodResources | undefined;
   /** Conditions of a resize. */
   readonly conditions: readonly PodCondition[];
+  /** The health of the devices that a container has; absent: not reported. */
+  readonly health?: ((containerName: string) => readonly ResourceStatus[]) | undefined;
 }
 
 /** Status fields that depend on features of the node. */

@@ -11,6 +11,7 @@ import { type NodeEvent, type NodeEvents, nodeStatusEvent } from '../node-event.
 import type { NodeSettings } from '../node-settings.ts';
 import { type ComposedNode, composeNode } from '../status/compose-node.ts';
 import type { NodeGatherer } from '../status/gather-node.ts';
+import type { DeviceCounts } from '../status/node-resources.ts';
 import { NodeStatusWriter } from '../status/node-status-writer.ts';
 import type { RuntimeReadiness } from '../status/runtime-readiness.ts';
 import type { StorageReadiness } from '../storage-readiness.ts';
@@ -22,12 +23,23 @@ export interface NodeManagerDeps {
   readonly gatherer: NodeGatherer;
   readonly readiness: RuntimeReadiness;
   readonly storage: Pick<StorageReadiness, 'subscribe'>;
+  /** The devices of plugins; absent: none. */
+  readonly devices?: NodeDevices | undefined;
   readonly attachments: NodeAttachments;
   readonly events: NodeEvents;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly cache: NodeCache;
+}
+
+/** The devices of plugins, as the node object shows them. */
+export interface NodeDevices {
+  counts(): DeviceCounts;
+  /** The extended resources of an existing node object are not those of this machine. */
+  readonly isNewMachine: boolean;
+  /** Calls the listener when the counts change. */
+  subscribe(listener: () => void): () => void;
 }
 
 export interface NodeManager {
@@ -56,7 +68,7 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
 }
 
 async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
-  const { readiness, storage, gatherer, attachments, cache } = deps;
+  const { readiness, storage, gatherer, attachments, cache, devices } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> => {
     const inputs = await gatherer.gather(until);
@@ -69,7 +81,8 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();
-  const subscriptions = [readiness, storage, attachments].map((each) => each.subscribe(updateSoon));
+  const sources = [readiness, storage, attachments, ...(devices ? [devices] : [])];
+  const subscriptions = sources.map((each) => each.subscribe(updateSoon));
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);
@@ -104,7 +117,8 @@ async function registered(
     return composed.node;
   };
   const { machineId } = await deps.gatherer.identity();
-  const registration = await registerNode({ ...settings, machineId }, composeInitial, deps, signal);
+  const resetsDevices = deps.devices?.isNewMachine ?? false;
+  const registration = await registerNode({ ...settings, machineId, resetsDevices }, composeInitial, deps, signal);
   return { registration, events };
 }
 

@@ -1,6 +1,6 @@
 import type { Node, NodeStatus } from '../../../api/generated/core-v1.ts';
 import { parseQuantity } from '../../../base/quantity.ts';
-import { isHugePages } from '../status/node-resources.ts';
+import { isExtended, isHugePages } from '../status/node-resources.ts';
 import { ATTACH_DETACH } from './initial-node.ts';
 
 /** The labels that are updated on an existing node; all others are set only at its creation. */
@@ -31,6 +31,20 @@ export function reconcileNode(existing: Node, initial: Node): Node {
       annotations: reconciledAnnotations(existing, initial),
     },
     status: { ...existing.status, ...reconciledResources(existing.status ?? {}, initial.status ?? {}) },
+  };
+}
+
+/** Without a checkpoint of devices the machine is new: it has none until their plugins register. */
+export function withoutDevices(node: Node): Node {
+  const { capacity = {}, allocatable = {} } = node.status ?? {};
+  const zeros = Object.fromEntries(
+    Object.keys(capacity)
+      .filter(isExtended)
+      .map((name) => [name, '0']),
+  );
+  return {
+    ...node,
+    status: { ...node.status, capacity: { ...capacity, ...zeros }, allocatable: { ...allocatable, ...zeros } },
   };
 }
 

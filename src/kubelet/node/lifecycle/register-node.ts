@@ -13,7 +13,7 @@ import {
 } from '../lease/node-ownership.ts';
 import { nodeKey } from '../node-cache.ts';
 import { hasNodeChanged, nodePatch } from '../status/node-patch.ts';
-import { reconcileNode } from './reconcile-node.ts';
+import { reconcileNode, withoutDevices } from './reconcile-node.ts';
 
 const RETRY = { firstMs: 100, maxMs: 7_000, jitter: 0 };
 
@@ -28,6 +28,8 @@ export interface RegisterSettings {
   readonly machineId: string;
   /** `false`: the node object is created by another component. */
   readonly registers: boolean;
+  /** The extended resources of an existing node are of another machine: they are set to zero. */
+  readonly resetsDevices?: boolean;
 }
 
 /** The result of a registration; `absent` if another component has to create the node and has not done so yet. */
@@ -70,7 +72,7 @@ interface Taken {
 }
 
 async function attempt(
-  { nodeName, registers }: RegisterSettings,
+  { nodeName, registers, resetsDevices = false }: RegisterSettings,
   compose: () => Promise<Node>,
   claim: NodeClaim,
   { api, log }: RegisterDeps,
@@ -94,7 +96,7 @@ async function attempt(
   if (taken) return taken;
   log.info('the node was registered before', { node: nodeName });
   if (!initial) return { kind: 'existing', node: existing };
-  const wanted = reconcileNode(existing, initial);
+  const wanted = reconcileNode(resetsDevices ? withoutDevices(existing) : existing, initial);
   if (!hasNodeChanged(existing, wanted)) return { kind: 'existing', node: existing };
   const node = await api.patch(key, nodePatch(existing, wanted), { subresource: 'status' }, signal);
   return { kind: 'existing', node };

@@ -7,7 +7,7 @@ import type { PressureCondition } from '../signals/node-pressure.ts';
 import { KUBERNETES_VERSION } from './kubernetes-version.ts';
 import type { MachineIdentity } from './machine-identity.ts';
 import { nodeConditions } from './node-conditions.ts';
-import { type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
+import { type DeviceCounts, type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
 /** The inputs of the node object. */
@@ -20,6 +20,8 @@ export interface NodeInputs {
   readonly pressure: ReadonlySet<PressureCondition>;
   /** Why the node is not ready. Empty: it is. */
   readonly notReadyReasons: readonly string[];
+  /** Of device plugins. */
+  readonly devices?: DeviceCounts | undefined;
   /** Absent while unknown: the reported ones stay. */
   readonly volumesInUse?: VolumesInUse | undefined;
   readonly nowMs: number;
@@ -39,7 +41,7 @@ const PROVIDED_IP = 'alpha.kubernetes.io/provided-node-ip';
 export function composeNode(before: Node, view: NodeInputs, settings: NodeSettings): ComposedNode {
   const status = before.status ?? {};
   const { addresses, errors } = composedAddresses(settings, view.addresses, status.addresses);
-  const resources = nodeResources(view.machine, settings, status);
+  const resources = nodeResources(view.machine, settings, status, view.devices);
   const notReadyReasons = [...view.notReadyReasons, ...missingCapacities(resources, settings)];
   const { conditions, events } = nodeConditions(status.conditions ?? [], { ...view, notReadyReasons });
   const { features = status.features, handlers } = view.runtime;

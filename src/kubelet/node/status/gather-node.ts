@@ -16,7 +16,7 @@ import type { NodeInputs } from './compose-node.ts';
 import { type MachineIdentity, readMachineIdentity } from './machine-identity.ts';
 import { type MachineSize, readMachineResources } from './machine-resources.ts';
 import { nodeImages } from './node-images.ts';
-import { enforcedAmounts, type MachineResources } from './node-resources.ts';
+import { type DeviceCounts, enforcedAmounts, type MachineResources } from './node-resources.ts';
 import type { RuntimeReadiness } from './runtime-readiness.ts';
 
 /** kubelet's cache time of the image list. */
@@ -28,6 +28,8 @@ export interface GatherDeps extends AddressDeps {
   readonly images: Pick<Cri['images'], 'listImages' | 'imageFsInfo'>;
   readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'notReadyReasons'>;
   readonly storage: Pick<StorageReadiness, 'notReadyReason'>;
+  /** The devices of plugins; absent: none. */
+  readonly deviceCounts?: (() => DeviceCounts) | undefined;
 }
 
 /** Reads the inputs of the node object. Calls must not overlap. */
@@ -55,7 +57,7 @@ export class NodeGatherer {
   }
 
   async gather(signal: AbortSignal): Promise<NodeInputs> {
-    const { clock, readiness, storage } = this.#deps;
+    const { clock, readiness, storage, deviceCounts } = this.#deps;
     await this.#makeFolder();
     const [identity, machine, addresses, images] = await Promise.all([
       this.identity(),
@@ -70,6 +72,7 @@ export class NodeGatherer {
       addresses,
       images: nodeImages(images, this.#settings.maxImages),
       pressure,
+      devices: deviceCounts?.(),
       runtime: readiness.runtime,
       notReadyReasons: [...readiness.notReadyReasons(), storage.notReadyReason()].filter((each) => each !== undefined),
       nowMs: clock.now(),

@@ -14,6 +14,18 @@ export interface MachineResources {
   readonly storageBytes?: number | undefined;
 }
 
+/** The devices of plugins, by resource. */
+export interface DeviceCounts {
+  /** All devices. */
+  readonly capacity: ReadonlyMap<string, number>;
+  /** Those that are healthy; absent for a plugin that never reported: all. */
+  readonly allocatable: ReadonlyMap<string, number>;
+  /** Resources whose plugins are lost for longer than kubelet's grace period. */
+  readonly removed: ReadonlySet<string>;
+}
+
+export const NO_DEVICES: DeviceCounts = { capacity: new Map(), allocatable: new Map(), removed: new Set() };
+
 export interface NodeResources {
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
@@ -29,17 +41,24 @@ type CapacitySettings = Pick<NodeSettings, 'maxPods' | 'podsPerCore' | 'hasEphem
 
 const ZERO = new Quantity(0n, 'DecimalSI');
 
-/** Resources of other writers, such as device plugins, keep their values in the status. */
+/**
+ * Resources of other writers keep their values in the status. A resource whose device plugin is lost stays with an amount of
+ * zero.
+ */
 export function nodeResources(
   machine: MachineResources,
   settings: ReservationSettings & CapacitySettings,
   before: Pick<NodeStatus, 'capacity' | 'allocatable'> = {},
+  devices: DeviceCounts = NO_DEVICES,
 ): NodeResources {
   const own = machineCapacity(machine, settings);
-  const capacity = new Map([...amounts(before.capacity), ...own]);
+  const ofPlugins = [...devices.capacity].map(([name, count]) => [name, whole(count, 'DecimalSI')] as const);
+  const removed = [...devices.removed].map((name) => [name, ZERO] as const);
+  const capacity = new Map([...amounts(before.capacity), ...own, ...ofPlugins, ...removed]);
   const reserved = reservedAmounts(own, settings);
   const allocatable = new Map([...amounts(before.allocatable)].filter(([name]) => keeps(name, capacity)));
   for (const [name, amount] of capacity) allocatable.set(name, without(amount, reserved.get(name) ?? ZERO));
+  for (const [name, count] of devices.allocatable) allocatable.set(name, whole(count, 'DecimalSI'));
   const memory = [...capacity]
     .filter(([name]) => isHugePages(name))
     .reduce((rest, [, amount]) => without(rest, amount), allocatable.get('memory') ?? ZERO);
@@ -108,7 +127,7 @@ function keeps(name: string, capacity: Amounts): boolean {
   return capacity.has(name) || !isExtended(name);
 }
 
-function isExtended(name: string): boolean {
+export function isExtended(name: string): boolean {
   return name.includes('/') && !name.includes('kubernetes.io/');
 }
 
