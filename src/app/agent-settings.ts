@@ -65,6 +65,7 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,

@@ -16,6 +16,7 @@ import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
+import type { PodResourcesService } from '../plugins/pod-resources/pod-resources-service.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
@@ -68,6 +69,8 @@ export interface AgentSettings {
   readonly clusterTrustBundleProjection?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
+  /** The feature gate KubeletPodResourcesListUseActivePods; absent: on. */
+  readonly podResourcesListActivePods?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -102,6 +105,10 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
+  /** Serves the pod resources API on the socket in this folder until the signal aborts; absent: it is not served. */
+  readonly servePodResources?:
+    | ((folder: string, service: PodResourcesService, signal: AbortSignal) => Promise<void>)
+    | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

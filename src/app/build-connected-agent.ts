@@ -20,6 +20,7 @@ export interface ConnectedAgentOptions {
   readonly node?: NodeSettings;
   readonly ownNode?: AgentParts['ownNode'];
   readonly onNetworkChange?: AgentParts['onNetworkChange'];
+  readonly servePodResources?: AgentParts['servePodResources'];
   readonly settings: AgentSettings;
   readonly log: Log;
   readonly unhandled?: AgentParts['unhandled'];
@@ -37,25 +38,14 @@ export interface BuiltAgent {
 
 /** Builds an agent on a connection, which is closed if that fails. */
 export async function buildConnectedAgent(options: ConnectedAgentOptions, signal: AbortSignal): Promise<BuiltAgent> {
-  const { host, connection, sources, cluster, node, ownNode, onNetworkChange, settings, log, unhandled } = options;
+  const { connection, cluster, node, ...parts } = options;
+  const { host } = parts;
   const { endpoint, runtime } = connection;
   try {
     const { clock, random } = host;
     const runtimeEvents = await chooseRuntimeEvents({ clock, random, endpoint, runtime }, signal);
     const agent = await buildAgent(
-      {
-        host,
-        cri: connection,
-        runtimeEvents,
-        sources,
-        ...cluster,
-        ...(node && { node }),
-        ownNode,
-        onNetworkChange,
-        settings,
-        log,
-        unhandled,
-      },
+      { ...parts, cri: connection, runtimeEvents, ...cluster, ...(node && { node }) },
       signal,
     );
     return { agent, runtime, close: () => connection.close() };

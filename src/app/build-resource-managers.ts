@@ -2,6 +2,8 @@ import type { Container, Pod } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
+import type { AllocatedResources } from '../kubelet/pod-resources/allocated-resources.ts';
+import { type AllocatedPart, composeAllocated } from '../kubelet/pod-resources/compose-allocated.ts';
 
 /** The managers of the machine's resources: CPUs, memory, devices, resource claims. */
 export interface ResourceManagers {
@@ -9,6 +11,8 @@ export interface ResourceManagers {
   readonly steps: readonly PodStep[];
   /** What the managers add to a container. */
   runOptions(pod: Pod, container: Container, signal: AbortSignal): Promise<ContainerRunOptions>;
+  /** What containers were assigned, for the pod resources API. */
+  readonly allocated: AllocatedResources;
   readonly parts: readonly Part[];
 }
 
@@ -17,10 +21,12 @@ export type RunOptionsOf = (pod: Pod, container: Container, signal: AbortSignal)
 
 export function buildResourceManagers(): ResourceManagers {
   const contributions: readonly RunOptionsOf[] = [];
+  const allocated: readonly AllocatedPart[] = [];
   return {
     steps: [],
     runOptions: async (pod, container, signal) =>
       mergeRunOptions(await Promise.all(contributions.map((each) => each(pod, container, signal)))),
+    allocated: composeAllocated(allocated),
     parts: [],
   };
 }

@@ -12,6 +12,7 @@ import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import { servePodResources } from '../plugins/pod-resources/serve-pod-resources.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
@@ -105,6 +106,8 @@ async function buildOnConnection(
       node,
       ownNode,
       onNetworkChange,
+      servePodResources: (folder, service, until) =>
+        servePodResources(folder, service, { fs: host.fs, clock, log }, until),
       settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view), cgroupDriver }),
       log,
       unhandled,

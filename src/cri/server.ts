@@ -2,7 +2,6 @@ import type { EventEmitter } from 'node:events';
 import {
   Metadata,
   Server,
-  ServerCredentials,
   type ServerErrorResponse,
   type ServerUnaryCall,
   type ServerWritableStream,
@@ -13,6 +12,7 @@ import { errorText } from '../base/error-text.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
+import { bindPrivately, listeningServers } from './bind-privately.ts';
 import { CriError, codeToNumber } from './cri-error.ts';
 import {
   type CallMaker,
@@ -84,38 +84,6 @@ class RunningCalls {
     for (const controller of this.#calls.keys()) controller.abort(reason);
     await Promise.allSettled(this.#calls.values());
   }
-}
-
-/**
- * Binds in a folder that no other user can enter and renames: no client can connect before the mode is set, and a stale
- * socket is replaced atomically.
- */
-async function bindPrivately(server: Server, { socketPath, mode, fs }: ServeOptions): Promise<void> {
-  const folder = `${socketPath}.new`;
-  await fs.removeTree(folder); // of a killed process
-  await fs.makeDirectory(folder, 0o700);
-  try {
-    await bind(server, `${folder}/s`);
-    await fs.changeMode(`${folder}/s`, mode);
-    await fs.rename(`${folder}/s`, socketPath);
-  } finally {
-    await fs.removeTree(folder);
-  }
-}
-
-function bind(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) =>
-      error ? reject(error) : resolve(),
-    );
-  });
-}
-
-/** The package keeps them in a private map and has no listener for their errors, which would end the process. */
-function listeningServers(server: Server): readonly EventEmitter[] {
-  const servers: unknown = Reflect.get(server, 'http2Servers');
-  if (!(servers instanceof Map) || servers.size === 0) throw new TypeError('the gRPC server does not listen');
-  return [...servers.keys()];
 }
 
 function register(server: Server, method: Method, calls: CallMaker, running: RunningCalls): void {
