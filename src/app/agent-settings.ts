@@ -4,6 +4,7 @@ import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
+import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -59,6 +60,7 @@ export function agentSettings(
     swapBehavior: config.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
     singleProcessOOMKill: config.singleProcessOOMKill,
     memoryQos: featureGates.get('MemoryQoS') ? memoryQos(settings, machine) : undefined,
+    qosReserved: featureGates.get('QOSReserved') ? qosReserved(settings, machine) : undefined,
     userNamespaceIdsPerPod: config.userNamespaces?.idsPerPod,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     envFiles: featureGates.get('EnvFiles'),
@@ -82,14 +84,25 @@ export function agentSettings(
   };
 }
 
-/** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */
-function memoryQos({ config, parsed }: KubeletSettings, { memoryBytes }: MachineFacts): MemoryQos {
-  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('memory')?.value() ?? 0n);
+function memoryQos(settings: KubeletSettings, machine: MachineFacts): MemoryQos {
+  const { config } = settings;
   return {
     throttlingFactor: config.memoryThrottlingFactor,
     reservationPolicy: reservationPolicy(config),
-    allocatableBytes: Math.max(0, memoryBytes - reserved.reduce((sum, each) => sum + Number(each), 0)),
+    allocatableBytes: unreservedMemory(settings, machine),
   };
+}
+
+function qosReserved(settings: KubeletSettings, machine: MachineFacts): QosReserved | undefined {
+  const share = settings.config.qosReserved?.['memory'];
+  if (share === undefined) return undefined;
+  return { memoryPercent: Number.parseInt(share, 10), allocatableBytes: unreservedMemory(settings, machine) };
+}
+
+/** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */
+function unreservedMemory({ parsed }: KubeletSettings, { memoryBytes }: MachineFacts): number {
+  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('memory')?.value() ?? 0n);
+  return Math.max(0, memoryBytes - reserved.reduce((sum, each) => sum + Number(each), 0));
 }
 
 /** Validation rejects other values. */

@@ -11,9 +11,11 @@ import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
 import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
+import type { NodeEvent } from '../kubelet/node/node-event.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
+import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { PodResourcesService } from '../plugins/pod-resources/pod-resources-service.ts';
@@ -57,6 +59,8 @@ export interface AgentSettings {
   readonly singleProcessOOMKill?: boolean | undefined;
   /** Absent: the feature gate MemoryQoS is off. */
   readonly memoryQos?: MemoryQos | undefined;
+  /** Absent: QoS classes have no memory limits of their own. */
+  readonly qosReserved?: QosReserved | undefined;
   /** The number of IDs in the user namespace of a pod; absent: 65536. */
   readonly userNamespaceIdsPerPod?: number | undefined;
   /** Unsafe sysctls that pods may set: names, or prefixes with a `*`; absent: none. */
@@ -96,6 +100,8 @@ export interface AgentParts {
   readonly nodeApiServer?: ApiServer;
   /** The node object to maintain; absent: none is written, and nothing is reserved from pods. */
   readonly node?: NodeSettings;
+  /** Events of the node from before the agent ran; absent: none. */
+  readonly startEvents?: readonly NodeEvent[] | undefined;
   /** Receives the node object of the API server, for other components to read; absent: none read it. */
   readonly ownNode?: NodeCache | undefined;
   /**

@@ -19,6 +19,7 @@ export interface ConnectedAgentOptions {
   /** The node object to maintain; absent: none. */
   readonly node?: NodeSettings;
   readonly ownNode?: AgentParts['ownNode'];
+  readonly startEvents?: AgentParts['startEvents'];
   readonly onNetworkChange?: AgentParts['onNetworkChange'];
   readonly servePodResources?: AgentParts['servePodResources'];
   readonly settings: AgentSettings;

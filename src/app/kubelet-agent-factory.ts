@@ -4,6 +4,8 @@ import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
+import { keepUtilChains } from '../kubelet/host-network/keep-util-chains.ts';
+import { passPodCidr } from '../kubelet/host-network/pod-cidr.ts';
 import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
@@ -12,6 +14,7 @@ import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import { keepSystemCgroups } from '../kubelet/system-containers/system-cgroups.ts';
 import { servePodResources } from '../plugins/pod-resources/serve-pod-resources.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
@@ -23,6 +26,7 @@ import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { nodeSettings } from './node-settings.ts';
 import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
+import { prepareNode, systemCgroups } from './prepare-node.ts';
 import { requireSwapSettings } from './require-swap.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 import { shareRootDir } from './shared-root.ts';
@@ -94,6 +98,7 @@ async function buildOnConnection(
   const { host, machine, env, unhandled } = process;
   const { clock, network, addresses } = host;
   const node = nodeSettings(settings, cgroupDriver);
+  const startEvents = await prepareNode(settings, { process, cgroupDriver, node, log });
   const addressReader = new AddressReader(node, { addresses, network, clock });
   const ownNode = new NodeCache(node.nodeName);
   const [cluster, view] = await Promise.all([joinCluster(settings, process, log, signal), addressReader.read(signal)]);
@@ -105,6 +110,7 @@ async function buildOnConnection(
       ...(cluster && { cluster: apiServersOf(cluster) }),
       node,
       ownNode,
+      startEvents,
       onNetworkChange,
       servePodResources: (folder, service, until) =>
         servePodResources(folder, service, { fs: host.fs, clock, log }, until),
@@ -122,6 +128,7 @@ async function buildOnConnection(
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },
+    ...hostParts(settings, { process, log, ownNode, runtime: cri }),
     { name: 'client certificate', run: async (each) => cluster?.run(each) },
   ];
   return {
@@ -140,6 +147,28 @@ async function buildOnConnection(
       cluster?.close();
     },
   };
+}
+
+interface HostPartsDeps {
+  readonly process: AgentProcess;
+  readonly log: Log;
+  readonly ownNode: NodeCache;
+  readonly runtime: RuntimeConnection['runtime'];
+}
+
+/** What kubelet keeps on the machine beside its pods: cgroups of processes, iptables chains, the runtime's pod CIDR. */
+function hostParts(settings: KubeletSettings, { process, log, ownNode, runtime }: HostPartsDeps): readonly Part[] {
+  const { config } = settings;
+  const { clock, fs, cgroups, processes } = process.host;
+  const system = { fs, cgroups, clock, log, pid: process.pid };
+  const cidr = { runtime, node: ownNode, clock, log };
+  return [
+    { name: 'system cgroups', run: (signal) => keepSystemCgroups(systemCgroups(settings), system, signal) },
+    { name: 'pod CIDR', run: (signal) => passPodCidr(config.podCIDR ?? '', cidr, signal), isEndless: true },
+    ...(config.makeIPTablesUtilChains
+      ? [{ name: 'iptables chains', run: (signal: AbortSignal) => keepUtilChains({ processes, clock, log }, signal) }]
+      : []),
+  ];
 }
 
 function apiServersOf({

@@ -19,13 +19,13 @@ export const HONOURED_GATES = [
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
+  'QOSReserved',
 ] as const;
 
 /** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */
 export const CHECKED_GATES = [
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
-  'QOSReserved',
   'RotateKubeletServerCertificate',
 ] as const;
 

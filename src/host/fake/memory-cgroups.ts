@@ -1,6 +1,13 @@
 import { posix } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import { CgroupBusyError, type CgroupController, CgroupError, type Cgroups, type CgroupValues, type MissingCgroup } from '../cgroups.ts';
+import {
+  CgroupBusyError,
+  type CgroupController,
+  CgroupError,
+  type Cgroups,
+  type CgroupValues,
+  type MissingCgroup,
+} from '../cgroups.ts';
 import { FileSystemError } from '../file-system.ts';
 import { ErrorInjector } from './error-injector.ts';
 

@@ -15,13 +15,13 @@ const RESERVED = { system: AMOUNTS, kube: AMOUNTS };
 
 function deps(version: 'v1' | 'v2' = 'v2', protectsMemory = false) {
   const { cgroups } = createMemoryHost({ cgroupVersion: version });
-  return { cgroups, cgroupDriver: 'cgroupfs', protectsMemory } as const satisfies ReservedDeps;
+  return { cgroups, cgroupDriver: 'cgroupfs', protectsMemory, hugePageSizes: ['2MB'] } as const satisfies ReservedDeps;
 }
 
 test('each reservation limits its own cgroup; the compressible forms limit the CPU alone', async () => {
   const kinds = {
-    'kube-reserved': { cpuShares: 512, memoryLimitBytes: 2 ** 30, pidsLimit: 1000 },
-    'kube-reserved-compressible': { cpuShares: 512 },
+    'kube-reserved': { cpuShares: 512, memoryLimitBytes: 2 ** 30, pidsLimit: 1000, hugePageLimits: { '2MB': 0 } },
+    'kube-reserved-compressible': { cpuShares: 512, hugePageLimits: { '2MB': 0 } },
   };
   for (const [key, values] of Object.entries(kinds)) {
     const world = deps();

@@ -22,6 +22,8 @@ export interface ReservedDeps {
   readonly cgroupDriver: CgroupDriver;
   /** The feature gate MemoryQoS: the reserved memory is protected too. */
   readonly protectsMemory: boolean;
+  /** The sizes of the machine's huge pages (`2MB`), which no reserved cgroup may use. */
+  readonly hugePageSizes: readonly string[];
 }
 
 /** In the order in which kubelet enforces them. */
@@ -55,12 +57,12 @@ export async function enforceReserved(each: ReservedCgroup, deps: ReservedDeps):
   return `Updated limits on ${each.of} reserved cgroup ${each.cgroup}`;
 }
 
-async function limit(reserved: ReservedCgroup, { cgroups, cgroupDriver, protectsMemory }: ReservedDeps): Promise<void> {
+async function limit(reserved: ReservedCgroup, { cgroups, cgroupDriver, ...machine }: ReservedDeps): Promise<void> {
   const name = cgroupName(reserved.cgroup, cgroupDriver);
   const path = cgroupPath(name, { cgroupRoot: '/', cgroupDriver });
   const missing = await cgroups.missing(path);
   if (missing) throw new Error(missingText(name, missing));
-  await cgroups.update(path, reservedValues(reserved, protectsMemory));
+  await cgroups.update(path, reservedValues(reserved, machine));
 }
 
 /** A slice's name contains the names of all its parents, so the folders before it do not count. */
@@ -73,15 +75,21 @@ export function cgroupName(configured: string, cgroupDriver: CgroupDriver): Cgro
     .map((part) => part.replaceAll('_', '-'));
 }
 
-export function reservedValues({ reserved, enforcement }: ReservedCgroup, protectsMemory: boolean): CgroupValues {
+export function reservedValues(
+  { reserved, enforcement }: ReservedCgroup,
+  { protectsMemory, hugePageSizes }: Pick<ReservedDeps, 'protectsMemory' | 'hugePageSizes'>,
+): CgroupValues {
   const cpu = reserved.get('cpu');
-  const shares = cpu && { cpuShares: Number(cpuShares(cpu.milliValue())) };
-  if (enforcement === 'compressible') return { ...shares };
+  const always = {
+    ...(cpu && { cpuShares: Number(cpuShares(cpu.milliValue())) }),
+    hugePageLimits: Object.fromEntries(hugePageSizes.map((size) => [size, 0])),
+  };
+  if (enforcement === 'compressible') return always;
   const [memory, processes] = [reserved.get('memory'), reserved.get('pid')];
   const bytes = Number(memory?.value() ?? 0n);
   return {
     ...(memory && { memoryLimitBytes: bytes, ...(protectsMemory && { memoryMinBytes: bytes }) }),
-    ...shares,
+    ...always,
     ...(processes && { pidsLimit: Number(processes.value()) }),
   };
 }
