@@ -46,14 +46,14 @@ export function createKubeletAgentFactory(
   process: AgentProcess,
   log: Log,
 ): AgentFactory {
-  const { containerRuntimeEndpoint: endpoint } = settings.config;
+  const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint: images = '' } = settings.config;
   const cgroupDriver = configuredCgroupDriver(settings.config.cgroupDriver);
   return {
     async startRuntime(signal) {
       await requireSwapSettings(settings, process.host, log);
       return endpoint === EMBEDDED
         ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver }, process, log, signal)
-        : externalRuntime(endpoint, process.host.fs, log);
+        : externalRuntime({ runtime: endpoint, images }, process.host.fs, log);
     },
     build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
   };

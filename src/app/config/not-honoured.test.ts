@@ -60,6 +60,25 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     file: { protectKernelDefaults: true, makeIPTablesUtilChains: false, podCIDR: '10.1.0.0/24', maxOpenFiles: 5000 },
     expected: [],
   },
+  'warns about fields that kubelet does nothing with either': {
+    file: { hairpinMode: 'none', iptablesDropBit: 3, streamingConnectionIdleTimeout: '1h' },
+    expected: ['hairpinMode', 'iptablesDropBit', 'streamingConnectionIdleTimeout'].map(
+      (field) => `warning ${field}: has no effect, as in kubelet v1.36`,
+    ),
+  },
+  'sends JSON when asked to': { file: { contentType: 'application/json' }, expected: [] },
+  'warns about other content types': {
+    file: { contentType: 'application/cbor' },
+    expected: ['warning contentType: has no effect: requests to the API server are JSON'],
+  },
+  'takes an image service beside the runtime': {
+    file: { imageServiceEndpoint: 'unix:///run/images.sock' },
+    expected: [],
+  },
+  'warns about an image service beside the embedded runtime': {
+    file: { imageServiceEndpoint: 'unix:///run/images.sock', containerRuntimeEndpoint: 'embedded' },
+    expected: ['warning imageServiceEndpoint: has no effect with the embedded runtime, which has its own images'],
+  },
   'warns about a limit of open files that would be the limit of containers': {
     file: { maxOpenFiles: 5000, containerRuntimeEndpoint: 'embedded' },
     expected: [

@@ -93,20 +93,36 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'systemReservedCgroup',
   'tlsCertFile',
   'tlsCipherSuites',
+  'tlsCurvePreferences',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
   'userNamespaces',
 ]);
 
+/** Fields that kubelet v1.36 reads and does nothing with. */
+const NO_EFFECT_IN_KUBELET = [
+  'hairpinMode',
+  'iptablesDropBit',
+  'iptablesMasqueradeBit',
+  'streamingConnectionIdleTimeout',
+] as const;
+
 const NO_EFFECT = 'has no effect in this version of Nodelet';
 
 /** What to say of fields that have an effect in part, or of which more is to be said; nothing: all of it is honoured. */
 const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
+  ...Object.fromEntries(NO_EFFECT_IN_KUBELET.map((field) => [field, () => 'has no effect, as in kubelet v1.36'])),
+  contentType: ({ contentType }) =>
+    contentType === 'application/json' ? undefined : 'has no effect: requests to the API server are JSON',
   evictionHard: () => 'node conditions and allocatable follow it; nothing is evicted yet',
   evictionMaxPodGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
   evictionMinimumReclaim: () => 'node conditions follow it; nothing is evicted yet',
   evictionSoft: () => 'node conditions follow it; nothing is evicted yet',
   evictionSoftGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
+  imageServiceEndpoint: ({ containerRuntimeEndpoint }) =>
+    containerRuntimeEndpoint === EMBEDDED
+      ? 'has no effect with the embedded runtime, which has its own images'
+      : undefined,
   logging: ({ logging: { verbosity: _, ...rest } }) => {
     const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
     return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';

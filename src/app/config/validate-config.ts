@@ -1,5 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import { isTlsCurve } from '../../host/tls-curves.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { evictionErrors } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -28,6 +29,7 @@ export function validateConfig(
     ...periodErrors(config, isOn),
     ...taintErrors(config),
     ...choiceErrors(config),
+    ...curveErrors(config),
     ...gatedFieldErrors(config, isOn),
     ...allocatableErrors(config, isOn),
     ...evictionErrors(config),
@@ -100,6 +102,14 @@ function* choiceErrors(config: KubeletConfiguration): Generator<string> {
   }
   if (config.containerRuntimeEndpoint === '') {
     yield 'invalid configuration: the containerRuntimeEndpoint was not specified or empty';
+  }
+}
+
+function* curveErrors({ tlsCurvePreferences: curves = [] }: KubeletConfiguration): Generator<string> {
+  for (const [index, id] of curves.entries()) {
+    if (id <= 0 || id > 65_535) yield `curve preference ${id} is out of range (must be 1-65535)`;
+    else if (curves.indexOf(id) < index) yield `duplicate curve preference ${id}`;
+    else if (!isTlsCurve(id)) yield `curve preference ${id} is not supported by the current Go version`;
   }
 }
 
