@@ -7,6 +7,7 @@ import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
 import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import { TOPOLOGY_POLICIES, type TopologySettings } from '../kubelet/topology/topology-options.ts';
+import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -65,6 +66,7 @@ export function agentSettings(
     swapBehavior: config.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
     singleProcessOOMKill: config.singleProcessOOMKill,
     memoryQos: featureGates.get('MemoryQoS') ? memoryQos(settings, machine) : undefined,
+    qosReserved: featureGates.get('QOSReserved') ? qosReserved(settings, machine) : undefined,
     userNamespaceIdsPerPod: config.userNamespaces?.idsPerPod,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     topologyManager: topologySettings(config),
@@ -79,6 +81,7 @@ export function agentSettings(
     resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
     cpuManager: cpuManagerSettings(settings),
+    podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,
@@ -129,14 +132,25 @@ function cpuManagerSettings({ config, parsed, featureGates }: KubeletSettings): 
   };
 }
 
-/** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */
-function memoryQos({ config, parsed }: KubeletSettings, { memoryBytes }: MachineFacts): MemoryQos {
-  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('memory')?.value() ?? 0n);
+function memoryQos(settings: KubeletSettings, machine: MachineFacts): MemoryQos {
+  const { config } = settings;
   return {
     throttlingFactor: config.memoryThrottlingFactor,
     reservationPolicy: reservationPolicy(config),
-    allocatableBytes: Math.max(0, memoryBytes - reserved.reduce((sum, each) => sum + Number(each), 0)),
+    allocatableBytes: unreservedMemory(settings, machine),
   };
+}
+
+function qosReserved(settings: KubeletSettings, machine: MachineFacts): QosReserved | undefined {
+  const share = settings.config.qosReserved?.['memory'];
+  if (share === undefined) return undefined;
+  return { memoryPercent: Number.parseInt(share, 10), allocatableBytes: unreservedMemory(settings, machine) };
+}
+
+/** As kubelet's own, the allocatable memory does not depend on eviction thresholds. */
+function unreservedMemory({ parsed }: KubeletSettings, { memoryBytes }: MachineFacts): number {
+  const reserved = [parsed.systemReserved, parsed.kubeReserved].map((each) => each.get('memory')?.value() ?? 0n);
+  return Math.max(0, memoryBytes - reserved.reduce((sum, each) => sum + Number(each), 0));
 }
 
 /** Validation rejects other values. */

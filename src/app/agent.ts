@@ -13,14 +13,17 @@ import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
 import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { MemoryManagerSettings } from '../kubelet/memory-manager/reserved-memory.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
+import type { NodeEvent } from '../kubelet/node/node-event.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
+import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
+import type { PodResourcesService } from '../plugins/pod-resources/pod-resources-service.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
@@ -61,6 +64,8 @@ export interface AgentSettings {
   readonly singleProcessOOMKill?: boolean | undefined;
   /** Absent: the feature gate MemoryQoS is off. */
   readonly memoryQos?: MemoryQos | undefined;
+  /** Absent: QoS classes have no memory limits of their own. */
+  readonly qosReserved?: QosReserved | undefined;
   /** The number of IDs in the user namespace of a pod; absent: 65536. */
   readonly userNamespaceIdsPerPod?: number | undefined;
   /** Unsafe sysctls that pods may set: names, or prefixes with a `*`; absent: none. */
@@ -83,6 +88,8 @@ export interface AgentSettings {
   readonly podCertificateRequest?: boolean | undefined;
   /** Absent: there is no CPU manager, and no file of it. */
   readonly cpuManager?: CpuManagerSettings | undefined;
+  /** The feature gate KubeletPodResourcesListUseActivePods; absent: on. */
+  readonly podResourcesListActivePods?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -108,6 +115,8 @@ export interface AgentParts {
   readonly nodeApiServer?: ApiServer;
   /** The node object to maintain; absent: none is written, and nothing is reserved from pods. */
   readonly node?: NodeSettings;
+  /** Events of the node from before the agent ran; absent: none. */
+  readonly startEvents?: readonly NodeEvent[] | undefined;
   /** Receives the node object of the API server, for other components to read; absent: none read it. */
   readonly ownNode?: NodeCache | undefined;
   /**
@@ -119,6 +128,10 @@ export interface AgentParts {
   readonly csiDrivers?: CsiDrivers | undefined;
   /** Serves `device-plugins/kubelet.sock`; absent: device plugins register only in `plugins_registry`. */
   readonly serveDeviceRegistration?: ServeRegistration | undefined;
+  /** Serves the pod resources API on the socket in this folder until the signal aborts; absent: it is not served. */
+  readonly servePodResources?:
+    | ((folder: string, service: PodResourcesService, signal: AbortSignal) => Promise<void>)
+    | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

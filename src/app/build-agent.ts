@@ -21,6 +21,7 @@ import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
 import { buildCsiNode, buildPlugins } from './build-plugins.ts';
+import { buildPodResources } from './build-pod-resources.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildResourceManagers } from './build-resource-managers.ts';
 import { buildRuntime } from './build-runtime.ts';
@@ -100,6 +101,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...cluster.parts,
     ...plugins.parts,
     ...resourceManagers.parts,
+    ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },

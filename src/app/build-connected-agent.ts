@@ -19,8 +19,10 @@ export interface ConnectedAgentOptions {
   /** The node object to maintain; absent: none. */
   readonly node?: NodeSettings;
   readonly ownNode?: AgentParts['ownNode'];
+  readonly startEvents?: AgentParts['startEvents'];
   readonly onNetworkChange?: AgentParts['onNetworkChange'];
   readonly serveDeviceRegistration?: AgentParts['serveDeviceRegistration'];
+  readonly servePodResources?: AgentParts['servePodResources'];
   readonly settings: AgentSettings;
   readonly log: Log;
   readonly unhandled?: AgentParts['unhandled'];

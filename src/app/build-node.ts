@@ -101,6 +101,7 @@ export function buildNode(
   const recordStart = (): void => {
     events.record('Normal', 'Starting', 'Starting kubelet.');
     if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
+    for (const { type, reason, message } of agent.startEvents ?? []) events.record(type, reason, message);
     const { isOn, tmpfsNoswap } = facts.swap;
     if (isOn && !tmpfsNoswap) events.record('Warning', 'PossibleMemoryBackedVolumesOnDisk', SWAPPED_VOLUMES);
   };

@@ -56,6 +56,7 @@ export function buildPodSteps(
   const cgroups = new PodCgroups({
     cgroups: cgroupsOfDriver(settings, host),
     processes,
+    cgroupStats: host.cgroupStats,
     settings,
     hostFacts,
     actuated,

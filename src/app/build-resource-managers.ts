@@ -3,6 +3,7 @@ import type { Part } from '../base/supervise.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import type { AllocatedResources } from '../kubelet/pod-resources/allocated-resources.ts';
+import { composeAllocated } from '../kubelet/pod-resources/compose-allocated.ts';
 import type { HasExclusiveCpus } from '../kubelet/resources/container-resources.ts';
 import type { HintProvider } from '../kubelet/topology/hint-provider.ts';
 import type { MachineTopology } from '../kubelet/topology/machine-topology.ts';
@@ -74,17 +75,16 @@ export async function buildResourceManagers(
     ...(memory ? [memory.runOptions.bind(memory)] : []),
   ];
   const placement = new PodPlacement({ providers, policy, scope: topologyManager.scope });
-  const allocated: AllocatedResources = {
-    cpus: (uid, container) => cpu?.allocated.cpus(uid, container) ?? [],
-    memory: (uid, container) => memory?.memory(uid, container) ?? [],
-    devices: (uid, container) => devices.devices(uid, container),
-    claims: () => [],
-    allocatable: () => ({
-      cpus: cpu?.allocated.allocatableCpus ?? [],
-      memory: memory?.allocatable() ?? [],
-      devices: devices.allocatableDevices(),
-    }),
-  };
+  const allocated = composeAllocated([
+    {
+      devices: (uid, container) => devices.devices(uid, container),
+      allocatable: () => ({ devices: devices.allocatableDevices() }),
+    },
+    cpu ? { cpus: cpu.allocated.cpus, allocatable: () => ({ cpus: cpu.allocated.allocatableCpus }) } : {},
+    memory
+      ? { memory: memory.memory.bind(memory), allocatable: () => ({ memory: memory.allocatable() }) }
+      : {},
+  ]);
   return {
     steps: [placement],
     runOptions: async (pod, container, signal) =>

@@ -4,6 +4,8 @@ import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
+import { keepUtilChains } from '../kubelet/host-network/keep-util-chains.ts';
+import { passPodCidr } from '../kubelet/host-network/pod-cidr.ts';
 import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
@@ -13,6 +15,8 @@ import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import { registrationServer } from '../plugins/device/serve-registration.ts';
+import { keepSystemCgroups } from '../kubelet/system-containers/system-cgroups.ts';
+import { servePodResources } from '../plugins/pod-resources/serve-pod-resources.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
@@ -23,6 +27,7 @@ import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { nodeSettings } from './node-settings.ts';
 import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
+import { prepareNode, systemCgroups } from './prepare-node.ts';
 import { requireSwapSettings } from './require-swap.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 import { shareRootDir } from './shared-root.ts';
@@ -42,14 +47,14 @@ export function createKubeletAgentFactory(
   process: AgentProcess,
   log: Log,
 ): AgentFactory {
-  const { containerRuntimeEndpoint: endpoint } = settings.config;
+  const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint: images = '' } = settings.config;
   const cgroupDriver = configuredCgroupDriver(settings.config.cgroupDriver);
   return {
     async startRuntime(signal) {
       await requireSwapSettings(settings, process.host, log);
       return endpoint === EMBEDDED
         ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver }, process, log, signal)
-        : externalRuntime(endpoint, process.host.fs, log);
+        : externalRuntime({ runtime: endpoint, images }, process.host.fs, log);
     },
     build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
   };
@@ -94,6 +99,7 @@ async function buildOnConnection(
   const { host, machine, env, unhandled } = process;
   const { clock, network, addresses } = host;
   const node = nodeSettings(settings, cgroupDriver);
+  const startEvents = await prepareNode(settings, { process, cgroupDriver, node, log });
   const addressReader = new AddressReader(node, { addresses, network, clock });
   const ownNode = new NodeCache(node.nodeName);
   const [cluster, view] = await Promise.all([joinCluster(settings, process, log, signal), addressReader.read(signal)]);
@@ -105,8 +111,11 @@ async function buildOnConnection(
       ...(cluster && { cluster: apiServersOf(cluster) }),
       node,
       ownNode,
+      startEvents,
       onNetworkChange,
       serveDeviceRegistration: registrationServer({ fs: host.fs, log }),
+      servePodResources: (folder, service, until) =>
+        servePodResources(folder, service, { fs: host.fs, clock, log }, until),
       settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view), cgroupDriver }),
       log,
       unhandled,
@@ -121,6 +130,7 @@ async function buildOnConnection(
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },
+    ...hostParts(settings, { process, log, ownNode, runtime: cri }),
     { name: 'client certificate', run: async (each) => cluster?.run(each) },
   ];
   return {
@@ -139,6 +149,28 @@ async function buildOnConnection(
       cluster?.close();
     },
   };
+}
+
+interface HostPartsDeps {
+  readonly process: AgentProcess;
+  readonly log: Log;
+  readonly ownNode: NodeCache;
+  readonly runtime: RuntimeConnection['runtime'];
+}
+
+/** What kubelet keeps on the machine beside its pods: cgroups of processes, iptables chains, the runtime's pod CIDR. */
+function hostParts(settings: KubeletSettings, { process, log, ownNode, runtime }: HostPartsDeps): readonly Part[] {
+  const { config } = settings;
+  const { clock, fs, cgroups, processes } = process.host;
+  const system = { fs, cgroups, clock, log, pid: process.pid };
+  const cidr = { runtime, node: ownNode, clock, log };
+  return [
+    { name: 'system cgroups', run: (signal) => keepSystemCgroups(systemCgroups(settings), system, signal) },
+    { name: 'pod CIDR', run: (signal) => passPodCidr(config.podCIDR ?? '', cidr, signal), isEndless: true },
+    ...(config.makeIPTablesUtilChains
+      ? [{ name: 'iptables chains', run: (signal: AbortSignal) => keepUtilChains({ processes, clock, log }, signal) }]
+      : []),
+  ];
 }
 
 function apiServersOf({

@@ -19,6 +19,7 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
       clientCaFile: undefined,
       minVersion: undefined,
       cipherSuites: undefined,
+      curves: undefined,
     },
     authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
     authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
@@ -47,6 +48,7 @@ test('kubeletServerSettings() reads flags', async () => {
     clientCaFile: '/etc/ca.crt',
     minVersion: 'TLSv1.3',
     cipherSuites: ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'],
+    curves: undefined,
   });
   assert.deepEqual(authentication, { anonymous: true, webhookCacheTtlMs: undefined });
   assert.deepEqual(authorization, { mode: 'AlwaysAllow' });

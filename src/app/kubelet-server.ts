@@ -61,7 +61,7 @@ export interface KubeletServerParts {
 
 /** The slice of kubelet's configuration that its server works with. */
 export function kubeletServerSettings({ config, parsed, featureGates }: KubeletSettings): KubeletServerSettings {
-  const { authentication, authorization, tlsMinVersion = '', tlsCipherSuites } = config;
+  const { authentication, authorization, tlsMinVersion = '', tlsCipherSuites, tlsCurvePreferences } = config;
   const { ms } = parsed;
   return {
     address: {
@@ -70,6 +70,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
       clientCaFile: authentication.x509.clientCAFile || undefined,
       minVersion: TLS_VERSIONS[tlsMinVersion],
       cipherSuites: tlsCipherSuites,
+      curves: tlsCurvePreferences,
     },
     authentication: {
       anonymous: authentication.anonymous.enabled,

@@ -45,21 +45,35 @@ export async function connectPrepared(
   }
 }
 
-export function connectEndpoint(endpoint: string, options: ConnectOptions): RuntimeConnection {
+/** `imageEndpoint`: the socket of the image service; absent: that of the runtime. */
+export function connectEndpoint(endpoint: string, options: ConnectOptions, imageEndpoint = ''): RuntimeConnection {
   const { runtime, images, close } = connectCri(endpoint, options);
-  return { runtime: unstickContainers(runtime, { endpoint, ...options }), images, close, endpoint };
+  const unstuck = { runtime: unstickContainers(runtime, { endpoint, ...options }), endpoint };
+  if (imageEndpoint === '' || imageEndpoint === endpoint) return { ...unstuck, images, close };
+  const other = connectCri(imageEndpoint, options);
+  const closeBoth = (): void => {
+    close();
+    other.close();
+  };
+  return { ...unstuck, images: other.images, close: closeBoth };
+}
+
+export interface ExternalEndpoints {
+  readonly runtime: string;
+  /** Of the image service; empty: that of the runtime. */
+  readonly images: string;
 }
 
 /** A runtime behind a socket: the agent neither starts nor stops it. */
 export async function externalRuntime(
-  endpoint: string,
+  { runtime: endpoint, images }: ExternalEndpoints,
   fs: Pick<FileSystem, 'stat'>,
   log: Log,
 ): Promise<StartedRuntime> {
   const error = await endpointError(fs, endpoint);
   if (error !== undefined) log.warn('other users can control the container runtime', { error });
   return {
-    connect: (options) => connectEndpoint(endpoint, options),
+    connect: (options) => connectEndpoint(endpoint, options, images),
     prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),
     isEmpty: async () => true,
     stop: async () => true,

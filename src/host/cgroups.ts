@@ -30,11 +30,23 @@ export interface Cgroups {
 
   exists(path: string): Promise<boolean>;
 
+  /**
+   * What an existing cgroup would have and this one does not; `undefined` for a complete one. Only the hierarchies and
+   * controllers that kubelet needs count.
+   */
+  missing(path: string): Promise<MissingCgroup | undefined>;
+
   /** Names of the direct children in any controller, sorted. */
   children(path: string): Promise<readonly string[]>;
 
   /** Pids in the cgroup and below it, in any controller, sorted. */
   processes(path: string): Promise<readonly number[]>;
+
+  /** Pids in the cgroup itself, in any controller, sorted. */
+  ownProcesses(path: string): Promise<readonly number[]>;
+
+  /** Moves a process to an existing cgroup in every controller. Rejects with a `FileSystemError`. */
+  addProcess(path: string, pid: number): Promise<void>;
 
   /**
    * Kills all processes in the cgroup and below it, also those that fork meanwhile; they end soon after. Resolves to `false`
@@ -62,6 +74,14 @@ export interface CgroupValues {
   /** Bytes by page size (`2MB`). Ignored on a machine without the hugetlb controller. */
   readonly hugePageLimits?: Readonly<Record<string, number>>;
 }
+
+export type MissingCgroup =
+  /** Version 1: folders of hierarchies, sorted. */
+  | { readonly kind: 'paths'; readonly names: readonly string[] }
+  /** Version 2: controllers that the machine has and the cgroup has not, sorted. */
+  | { readonly kind: 'controllers'; readonly names: readonly string[] }
+  /** Version 2: the cgroup does not exist. */
+  | { readonly kind: 'unreadable'; readonly file: string };
 
 export type CgroupController = 'cpu' | 'memory' | 'pids' | 'hugetlb';
 

@@ -16,6 +16,12 @@ export interface Processes {
   /** Identifies a process even if its pid is reused later; `undefined` when it does not exist or is a zombie. */
   identify(pid: number): Promise<ProcessIdentity | undefined>;
 
+  /**
+   * Sets how many files this process and those that it starts can open: the soft and the hard limit. Rejects with an error
+   * that names the errno.
+   */
+  limitOpenFiles(count: number): Promise<void>;
+
   /** The processes of the machine that `matches` accepts, without zombies. Reads /proc of every process. */
   find(matches: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]>;
 

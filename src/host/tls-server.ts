@@ -11,6 +11,8 @@ export interface TlsServerSettings {
   readonly minVersion?: TlsVersion;
   /** Of TLS 1.2, with Go's names (`TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`); absent: the safe ones. */
   readonly cipherSuites?: readonly string[];
+  /** Key exchanges by their numbers in TLS (29: X25519); absent: those of OpenSSL. */
+  readonly curves?: readonly number[];
 }
 
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';

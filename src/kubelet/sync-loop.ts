@@ -88,6 +88,11 @@ export class SyncLoop {
     return this.#rejected;
   }
 
+  /** The pods whose resources count. */
+  activePods(): readonly Pod[] {
+    return this.#active();
+  }
+
   /** All desired pods, indexed by UID and full name. */
   get index(): PodIndex {
     return this.#index;

@@ -83,6 +83,7 @@ async function configuration(plan: NodePlan, folder: string, address: string): P
     failCgroupV1: false,
     cgroupDriver: 'cgroupfs',
     cgroupRoot: cgroupParent,
+    makeIPTablesUtilChains: false, // the node has the machine's own network
   };
 }
 

@@ -16,6 +16,7 @@ export const HONOURED_GATES = [
   'InPlacePodVerticalScalingExclusiveMemory',
   'KubeletCrashLoopBackOffMax',
   'KubeletEnsureSecretPulledImages',
+  'KubeletPodResourcesListUseActivePods',
   'KubeletServiceAccountTokenForCredentialProviders',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
@@ -24,13 +25,13 @@ export const HONOURED_GATES = [
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
   'ResourceHealthStatus',
+  'QOSReserved',
 ] as const;
 
 /** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */
 export const CHECKED_GATES = [
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
-  'QOSReserved',
   'RotateKubeletServerCertificate',
 ] as const;
 

@@ -38,11 +38,51 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     expected: ['warning readOnlyPort: nothing is served there yet; what it would show is on the port of `port`'],
   },
   'serves health where it is asked to': { file: { healthzPort: 1234, healthzBindAddress: '::' }, expected: [] },
-  'warns about reserved resources that are not enforced': {
-    file: { enforceNodeAllocatable: ['pods', 'kube-reserved'], kubeReservedCgroup: '/kube' },
+  'enforces reserved resources': {
+    file: {
+      enforceNodeAllocatable: ['pods', 'kube-reserved', 'system-reserved-compressible'],
+      kubeReservedCgroup: '/kube',
+      systemReservedCgroup: '/system',
+      systemCgroups: '/system',
+      kubeletCgroups: '/kube/agent',
+    },
+    expected: [],
+  },
+  'reserves memory of QoS classes with its feature gate': {
+    file: { qosReserved: { memory: '50%' }, featureGates: { QOSReserved: true } },
+    expected: [],
+  },
+  'warns about reserved memory of QoS classes without it': {
+    file: { qosReserved: { memory: '50%' } },
+    expected: ['warning qosReserved: has no effect while the feature gate QOSReserved is off'],
+  },
+  'sets up the kernel and the network of the host': {
+    file: { protectKernelDefaults: true, makeIPTablesUtilChains: false, podCIDR: '10.1.0.0/24', maxOpenFiles: 5000 },
+    expected: [],
+  },
+  'warns about fields that kubelet does nothing with either': {
+    file: { hairpinMode: 'none', iptablesDropBit: 3, streamingConnectionIdleTimeout: '1h' },
+    expected: ['hairpinMode', 'iptablesDropBit', 'streamingConnectionIdleTimeout'].map(
+      (field) => `warning ${field}: has no effect, as in kubelet v1.36`,
+    ),
+  },
+  'sends JSON when asked to': { file: { contentType: 'application/json' }, expected: [] },
+  'warns about other content types': {
+    file: { contentType: 'application/cbor' },
+    expected: ['warning contentType: has no effect: requests to the API server are JSON'],
+  },
+  'takes an image service beside the runtime': {
+    file: { imageServiceEndpoint: 'unix:///run/images.sock' },
+    expected: [],
+  },
+  'warns about an image service beside the embedded runtime': {
+    file: { imageServiceEndpoint: 'unix:///run/images.sock', containerRuntimeEndpoint: 'embedded' },
+    expected: ['warning imageServiceEndpoint: has no effect with the embedded runtime, which has its own images'],
+  },
+  'warns about a limit of open files that would be the limit of containers': {
+    file: { maxOpenFiles: 5000, containerRuntimeEndpoint: 'embedded' },
     expected: [
-      'warning enforceNodeAllocatable: only pods is enforced, kube-reserved not yet',
-      'warning kubeReservedCgroup: has no effect in this version of Nodelet',
+      'warning maxOpenFiles: has no effect with the embedded runtime, whose containers have the limit of its process: set LimitNOFILE= of the service',
     ],
   },
   'has nothing to say where nothing is to be enforced': { file: { enforceNodeAllocatable: ['none'] }, expected: [] },
@@ -52,8 +92,8 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     expected: ['warning logging: only the verbosity has an effect'],
   },
   'warns about each feature gate that has no effect': {
-    file: { featureGates: { QOSReserved: true, EnvFiles: false } },
-    expected: ['warning featureGates["QOSReserved"]: has no effect in this version of Nodelet'],
+    file: { featureGates: { KubeletInUserNamespace: true, EnvFiles: false } },
+    expected: ['warning featureGates["KubeletInUserNamespace"]: has no effect in this version of Nodelet'],
   },
   'takes the fields of memory and swap': {
     file: {

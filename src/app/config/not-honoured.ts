@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { unsafeSysctlError } from '../../kubelet/admission/sysctl-handler.ts';
 import { type ConfigDiagnostic, errorAt, warningAt } from './config-diagnostic.ts';
+import { EMBEDDED } from './embedded-endpoint.ts';
 import { isGateOn } from './feature-gates.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -34,6 +35,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'enableControllerAttachDetach',
   'enableDebuggingHandlers',
   'enableServer',
+  'enforceNodeAllocatable',
   'eventBurst',
   'eventRecordQPS',
   'evictionPressureTransitionPeriod',
@@ -51,8 +53,11 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'imagePullCredentialsVerificationPolicy',
   'kubeAPIBurst',
   'kubeAPIQPS',
+  'kubeletCgroups',
   'kubeReserved',
+  'kubeReservedCgroup',
   'localStorageCapacityIsolation',
+  'makeIPTablesUtilChains',
   'maxParallelImagePulls',
   'maxPods',
   'memoryManagerPolicy',
@@ -63,11 +68,13 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'nodeStatusMaxImages',
   'nodeStatusReportFrequency',
   'nodeStatusUpdateFrequency',
+  'podCIDR',
   'podLogsDir',
   'podPidsLimit',
   'podsPerCore',
   'port',
   'preloadedImagesVerificationAllowlist',
+  'protectKernelDefaults',
   'providerID',
   'registerNode',
   'registerWithTaints',
@@ -86,9 +93,12 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'staticPodURL',
   'staticPodURLHeader',
   'syncFrequency',
+  'systemCgroups',
   'systemReserved',
+  'systemReservedCgroup',
   'tlsCertFile',
   'tlsCipherSuites',
+  'tlsCurvePreferences',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
   'topologyManagerPolicy',
@@ -97,25 +107,42 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'userNamespaces',
 ]);
 
+/** Fields that kubelet v1.36 reads and does nothing with. */
+const NO_EFFECT_IN_KUBELET = [
+  'hairpinMode',
+  'iptablesDropBit',
+  'iptablesMasqueradeBit',
+  'streamingConnectionIdleTimeout',
+] as const;
+
 const NO_EFFECT = 'has no effect in this version of Nodelet';
 
 /** What to say of fields that have an effect in part, or of which more is to be said; nothing: all of it is honoured. */
 const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
-  enforceNodeAllocatable: ({ enforceNodeAllocatable }) => {
-    const others = enforceNodeAllocatable.filter((each) => each !== 'pods' && each !== 'none');
-    return others.length === 0 ? undefined : `only pods is enforced, ${others.join(' and ')} not yet`;
-  },
+  ...Object.fromEntries(NO_EFFECT_IN_KUBELET.map((field) => [field, () => 'has no effect, as in kubelet v1.36'])),
+  contentType: ({ contentType }) =>
+    contentType === 'application/json' ? undefined : 'has no effect: requests to the API server are JSON',
   evictionHard: () => 'node conditions and allocatable follow it; nothing is evicted yet',
   evictionMaxPodGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
   evictionMinimumReclaim: () => 'node conditions follow it; nothing is evicted yet',
   evictionSoft: () => 'node conditions follow it; nothing is evicted yet',
   evictionSoftGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
+  imageServiceEndpoint: ({ containerRuntimeEndpoint }) =>
+    containerRuntimeEndpoint === EMBEDDED
+      ? 'has no effect with the embedded runtime, which has its own images'
+      : undefined,
   logging: ({ logging: { verbosity: _, ...rest } }) => {
     const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
     return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';
   },
+  maxOpenFiles: ({ containerRuntimeEndpoint }) =>
+    containerRuntimeEndpoint === EMBEDDED
+      ? 'has no effect with the embedded runtime, whose containers have the limit of its process: set LimitNOFILE= of the service'
+      : undefined,
   memoryThrottlingFactor: ({ featureGates = {} }) =>
     isGateOn(featureGates, 'MemoryQoS') ? undefined : 'has no effect while the feature gate MemoryQoS is off',
+  qosReserved: ({ featureGates = {} }) =>
+    isGateOn(featureGates, 'QOSReserved') ? undefined : 'has no effect while the feature gate QOSReserved is off',
   readOnlyPort: () => 'nothing is served there yet; what it would show is on the port of `port`',
 };
 

@@ -57,6 +57,15 @@ const cases: Record<string, Case> = {
       'invalid configuration: memoryThrottlingFactor 1.1 must be greater than 0 and less than or equal to 1.0',
     ],
   },
+  'rejects key exchanges that do not exist, or twice': {
+    change: { tlsCurvePreferences: [29, 4588, 0, 29, 30, 70_000] },
+    messages: [
+      'curve preference 0 is out of range (must be 1-65535)',
+      'duplicate curve preference 29',
+      'curve preference 30 is not supported by the current Go version',
+      'curve preference 70000 is out of range (must be 1-65535)',
+    ],
+  },
   'takes the numbers that turn things off': {
     change: { healthzPort: 0, readOnlyPort: 0, nodeStatusMaxImages: -1, eventRecordQPS: 0 },
     messages: [],

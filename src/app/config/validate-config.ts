@@ -2,6 +2,7 @@ import { parseDurationMs } from '../../base/duration.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { policyOptionsError } from '../../kubelet/cpu-manager/policy-options.ts';
 import { TOPOLOGY_POLICIES } from '../../kubelet/topology/topology-options.ts';
+import { isTlsCurve } from '../../host/tls-curves.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { evictionErrors } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -31,6 +32,7 @@ export function validateConfig(
     ...taintErrors(config),
     ...choiceErrors(config),
     ...cpuManagerErrors(config, isOn),
+    ...curveErrors(config),
     ...gatedFieldErrors(config, isOn),
     ...allocatableErrors(config, isOn),
     ...evictionErrors(config),
@@ -115,6 +117,14 @@ function* cpuManagerErrors(config: KubeletConfiguration, isOn: IsOn): Generator<
     betaOptions: isOn('CPUManagerPolicyBetaOptions'),
   });
   if (message !== undefined) yield message;
+}
+
+function* curveErrors({ tlsCurvePreferences: curves = [] }: KubeletConfiguration): Generator<string> {
+  for (const [index, id] of curves.entries()) {
+    if (id <= 0 || id > 65_535) yield `curve preference ${id} is out of range (must be 1-65535)`;
+    else if (curves.indexOf(id) < index) yield `duplicate curve preference ${id}`;
+    else if (!isTlsCurve(id)) yield `curve preference ${id} is not supported by the current Go version`;
+  }
 }
 
 const USER_NAMESPACE_UNIT = 65_536;

@@ -1,6 +1,13 @@
 import { posix } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import { CgroupBusyError, type CgroupController, CgroupError, type Cgroups, type CgroupValues } from '../cgroups.ts';
+import {
+  CgroupBusyError,
+  type CgroupController,
+  CgroupError,
+  type Cgroups,
+  type CgroupValues,
+  type MissingCgroup,
+} from '../cgroups.ts';
 import { FileSystemError } from '../file-system.ts';
 import { ErrorInjector } from './error-injector.ts';
 
@@ -13,7 +20,7 @@ interface Cgroup {
 export class MemoryCgroups implements Cgroups {
   readonly version: 'v1' | 'v2';
   /** `errors.failNext('create', 'EACCES', path?)`. */
-  readonly errors = new ErrorInjector<'create' | 'update' | 'remove'>();
+  readonly errors = new ErrorInjector<'create' | 'update' | 'remove' | 'addProcess'>();
   /** Controllers that the machine does not have. */
   readonly missingControllers = new Set<CgroupController>();
   /** Kills a process for `kill`; absent: the kernel cannot kill a cgroup. */
@@ -51,6 +58,23 @@ export class MemoryCgroups implements Cgroups {
 
   async exists(path: string): Promise<boolean> {
     return this.#cgroups.has(path);
+  }
+
+  async missing(path: string): Promise<MissingCgroup | undefined> {
+    if (!this.#cgroups.has(path)) {
+      return this.version === 'v1' ? { kind: 'paths', names: [path] } : { kind: 'unreadable', file: path };
+    }
+    const names = [...this.missingControllers].sort(byCodePoint);
+    return this.version === 'v1' || names.length === 0 ? undefined : { kind: 'controllers', names };
+  }
+
+  async ownProcesses(path: string): Promise<readonly number[]> {
+    return [...(this.#cgroups.get(path)?.pids ?? [])].sort((a, b) => a - b);
+  }
+
+  async addProcess(path: string, pid: number): Promise<void> {
+    this.#throwInjected('addProcess', path);
+    this.enter(path, pid);
   }
 
   async children(path: string): Promise<readonly string[]> {
@@ -99,7 +123,7 @@ export class MemoryCgroups implements Cgroups {
     return cgroup;
   }
 
-  #throwInjected(operation: 'create' | 'update' | 'remove', path: string): void {
+  #throwInjected(operation: 'create' | 'update' | 'remove' | 'addProcess', path: string): void {
     const code = this.errors.take(operation, path);
     if (code !== undefined) throw new FileSystemError(code, operation, path);
   }

@@ -41,6 +41,9 @@ export class MemoryProcesses implements Processes {
   readonly #running = new Map<number, MemoryProcess>();
   #lastPid = 100;
 
+  /** What `limitOpenFiles` has set. */
+  openFilesLimit: number | undefined;
+
   constructor({ clock, fs }: MemoryProcessesDeps) {
     this.#clock = clock;
     this.#fs = fs;
@@ -94,6 +97,10 @@ export class MemoryProcesses implements Processes {
   async identify(pid: number): Promise<ProcessIdentity | undefined> {
     const process = this.#running.get(pid);
     return process && { pid, startTime: process.startTime };
+  }
+
+  async limitOpenFiles(count: number): Promise<void> {
+    this.openFilesLimit = count;
   }
 
   async find(matches: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]> {

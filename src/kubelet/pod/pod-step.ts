@@ -35,6 +35,11 @@ export interface PodStep {
    * is reported as an event and retried; what was prepared stays usable.
    */
   refresh?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /**
+   * Whether the resource is gone from under the running containers, so that the pod must be killed and started anew. Asked in
+   * each sync while containers run, also before `prepare`.
+   */
+  isLost?(pod: Pod): Promise<boolean>;
   /** Called when no container runs any more. Safe when `prepare` never ran or failed half-way. */
   release(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Removes everything that is left of the pod. Called after `release`, when the pod has left its source. */

@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { CgroupStats } from '../../host/cgroup-stats.ts';
 import type { Cgroups, CgroupValues } from '../../host/cgroups.ts';
 import { killAndRemoveCgroup } from '../../host/kill-cgroup.ts';
 import type { Processes } from '../../host/processes.ts';
@@ -18,7 +19,7 @@ import {
 } from './cgroup-names.ts';
 import type { HasExclusiveCpus } from './container-resources.ts';
 import { cpuShares } from './cpu-units.ts';
-import { podMemoryRequest, qosMemoryQos } from './memory-qos.ts';
+import { podMemoryRequest, type QosMemoryRequests, qosMemoryQos } from './memory-qos.ts';
 import {
   maxCgroupValues,
   type PodCgroupHost,
@@ -27,6 +28,7 @@ import {
   podControllers,
   podCpuRequest,
 } from './pod-cgroup-values.ts';
+import { type QosReservedSettings, qosMemoryLimits } from './qos-reserved.ts';
 
 const REMOVE_ROUNDS = 5;
 const QOS_CLASSES: readonly QosClass[] = ['Burstable', 'BestEffort', 'Guaranteed'];
@@ -34,7 +36,9 @@ const QOS_CLASSES: readonly QosClass[] = ['Burstable', 'BestEffort', 'Guaranteed
 export interface PodCgroupsDeps {
   readonly cgroups: Cgroups;
   readonly processes: Processes;
-  readonly settings: CgroupSettings & PodCgroupSettings;
+  /** Reads how much memory a cgroup uses. Absent: it is not known. */
+  readonly cgroupStats?: Pick<CgroupStats, 'usage'>;
+  readonly settings: CgroupSettings & PodCgroupSettings & QosReservedSettings;
   readonly hostFacts: PodCgroupHost;
   /** The pod with its actuated resources. Absent: they equal the allocated ones. */
   readonly actuated?: (pod: Pod) => Pod;
@@ -57,12 +61,14 @@ interface CountedPod {
  *    ends that.
  * 2. `release` is safe without `prepare`. Remaining processes are killed: nothing of a pod outlives its cgroup.
  * 3. The CPU weight of the Burstable cgroup is the sum of the requests of its pods. With MemoryQoS the protected memory of
- *    the cgroups of the QoS classes is the sum of the requests of the pods below them.
+ *    the cgroups of the QoS classes is the sum of the requests of the pods below them. With `qosReserved` the memory of lower
+ *    classes is limited to what higher ones have not requested.
  */
 export class PodCgroups implements PodStep {
   readonly name = 'cgroup';
   readonly #cgroups: Cgroups;
   readonly #processes: Processes;
+  readonly #cgroupStats: PodCgroupsDeps['cgroupStats'];
   readonly #settings: PodCgroupsDeps['settings'];
   readonly #host: PodCgroupHost;
   readonly #actuated: (pod: Pod) => Pod;
@@ -71,9 +77,10 @@ export class PodCgroups implements PodStep {
   readonly #pods = new Map<string, CountedPod>();
 
   constructor(deps: PodCgroupsDeps) {
-    const { cgroups, processes, settings, hostFacts } = deps;
+    const { cgroups, cgroupStats, processes, settings, hostFacts } = deps;
     const { actuated = (pod) => pod, hasExclusiveCpus = () => false } = deps;
     this.#cgroups = cgroups;
+    this.#cgroupStats = cgroupStats;
     this.#processes = processes;
     this.#settings = settings;
     this.#host = hostFacts;
@@ -101,6 +108,12 @@ export class PodCgroups implements PodStep {
     this.#pods.set(pod.metadata.uid, { qos, milliCpu: podCpuRequest(pod), memoryBytes: podMemoryRequest(pod) });
     await this.#updateQosCgroups(qos);
     await this.#cgroups.update(path, maxCgroupValues(this.#cgroupValues(this.#actuated(pod)), this.#cgroupValues(pod)));
+  }
+
+  /** The cgroup was removed, or the containers run in another one: the agent was restarted with another root. */
+  async isLost(pod: Pod): Promise<boolean> {
+    const missing = await this.#cgroups.missing(podCgroupPath(pod, this.#settings));
+    return missing?.kind === 'paths' || missing?.kind === 'unreadable';
   }
 
   /** Called once the containers run with the allocated resources. */
@@ -154,14 +167,37 @@ export class PodCgroups implements PodStep {
       if (Object.keys(values).length > 0 && (await this.#cgroups.exists(path)))
         await this.#cgroups.update(path, values);
     }
+    const { qosReserved } = this.#settings;
+    if (!qosReserved) return;
+    for (const [each, bytes] of qosMemoryLimits(this.#memoryRequests(), qosReserved)) {
+      await this.#limitMemory(this.#path(qosCgroup(each, this.#settings)), bytes);
+    }
+  }
+
+  /**
+   * Pods that use more already make the kernel reject the limit. Their class is limited to what they use, so that it does not
+   * grow. What fails is tried again when a pod starts or ends.
+   */
+  async #limitMemory(path: string, memoryLimitBytes: number): Promise<void> {
+    if (!(await this.#cgroups.exists(path))) return;
+    try {
+      await this.#cgroups.update(path, { memoryLimitBytes });
+    } catch {
+      const usage = (await this.#cgroupStats?.usage([path]))?.get(path)?.memory.usageBytes ?? 0;
+      if (usage <= memoryLimitBytes) return;
+      await this.#cgroups.update(path, { memoryLimitBytes: usage }).catch(() => undefined); // it uses more by now
+    }
+  }
+
+  #memoryRequests(): QosMemoryRequests {
+    const memoryOf = (one: QosClass): bigint =>
+      [...this.#pods.values()].reduce((sum, each) => (each.qos === one ? sum + each.memoryBytes : sum), 0n);
+    return { guaranteed: memoryOf('Guaranteed'), burstable: memoryOf('Burstable') };
   }
 
   #qosValues(qos: QosClass): CgroupValues {
     const pods = [...this.#pods.values()];
-    const memoryOf = (one: QosClass): bigint =>
-      pods.reduce((sum, each) => (each.qos === one ? sum + each.memoryBytes : sum), 0n);
-    const requests = { guaranteed: memoryOf('Guaranteed'), burstable: memoryOf('Burstable') };
-    const memory = qosMemoryQos(qos, requests, this.#settings, this.#host);
+    const memory = qosMemoryQos(qos, this.#memoryRequests(), this.#settings, this.#host);
     if (qos === 'Guaranteed') return memory;
     const counted = qos === 'Burstable' ? pods.filter((each) => each.qos === qos) : [];
     const milliCpu = counted.reduce((sum, each) => sum + each.milliCpu, 0n);

@@ -41,6 +41,9 @@ export function createSystemdCgroups({ systemd, cgroups }: SystemdCgroupsDeps): 
     requireControllers: (path, controllers) => cgroups.requireControllers(path, controllers),
     kill: (path) => cgroups.kill(path),
     exists: (path) => cgroups.exists(path),
+    missing: (path) => cgroups.missing(path),
+    ownProcesses: (path) => cgroups.ownProcesses(path),
+    addProcess: (path, pid) => cgroups.addProcess(path, pid),
     children: (path) => cgroups.children(path),
     processes: (path) => cgroups.processes(path),
     async remove(path) {

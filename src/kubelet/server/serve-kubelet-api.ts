@@ -14,6 +14,8 @@ export interface KubeletApiAddress {
   readonly clientCaFile?: string | undefined;
   readonly minVersion?: TlsVersion | undefined;
   readonly cipherSuites?: readonly string[] | undefined;
+  /** As in `TlsServerSettings`. */
+  readonly curves?: readonly number[] | undefined;
 }
 
 export interface KubeletApiServing {
@@ -64,7 +66,7 @@ export async function serveKubeletApi(
 }
 
 function tlsSettings(
-  { minVersion, cipherSuites }: KubeletApiAddress,
+  { minVersion, cipherSuites, curves }: KubeletApiAddress,
   certificate: ServingCertificate,
   authorities: string | undefined,
 ): TlsServerSettings {
@@ -74,6 +76,7 @@ function tlsSettings(
     ...(authorities !== undefined && { clientAuthorities: [authorities] }),
     ...(minVersion && { minVersion }),
     ...(cipherSuites && { cipherSuites }),
+    ...(curves && { curves }),
   };
 }
 

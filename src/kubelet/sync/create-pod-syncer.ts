@@ -4,6 +4,7 @@ import { errorText } from '../../base/error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
+import { specGracePeriod } from '../pod/grace-period.ts';
 import { type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
 import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { rejectedStatusMessage } from '../pod/pod-failure.ts';
@@ -16,6 +17,7 @@ import { isRestartingAll } from '../status/restart-all-containers.ts';
 import type { KillPodOptions, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
+import { hasLostResource } from './has-lost-resource.ts';
 import type { PodPlan } from './pod-plan.ts';
 import type { PodStatusPublisher } from './pod-status-publisher.ts';
 import type { PodView } from './pod-view.ts';
@@ -72,6 +74,7 @@ class Syncer implements ObservingPodSyncer {
     const { publisher, observed, probes, resizes } = this.#deps;
     const { uid } = pod.metadata;
     await observed.getCurrent(uid, signal);
+    await this.#killIfLost(pod, observed.get(uid), signal);
     resizes.checkProgress(pod, observed.get(uid));
     const status = publisher.publish(pod, 'syncing');
     if (isTerminal(status.phase)) return { kind: 'ended' };
@@ -93,6 +96,16 @@ class Syncer implements ObservingPodSyncer {
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
     if (plan.kind === 'end') return { kind: 'ended', failure: LOST_SANDBOX };
     return syncOutcome(failures, isFresh, activeMs);
+  }
+
+  /** Kills a running pod whose cgroup is gone; the sync starts it anew. If it cannot be killed now, the sync goes on. */
+  async #killIfLost(pod: Pod, seen: ObservedPod | undefined, signal: AbortSignal): Promise<void> {
+    const { observed, steps } = this.#deps;
+    const { uid } = pod.metadata;
+    if (!(await hasLostResource(pod, seen, steps))) return;
+    await this.#stop(pod, seen, specGracePeriod(pod), signal).catch(() => signal.throwIfAborted()); // has an event
+    this.#prepared.delete(uid);
+    await observed.refresh(uid, signal);
   }
 
   async terminate(pod: Pod, { graceSeconds, failure }: KillPodOptions, signal: AbortSignal): Promise<void> {

@@ -136,6 +136,26 @@ function cgroupsContract(
     assert.equal(await cgroups.exists(path), false);
   });
 
+  test(`${name} cgroups: a process moves to another, and counts there alone`, { skip }, async (t) => {
+    const { cgroups, path, start } = await makeWorld(t);
+    for (const each of ['a', 'a/b', 'c']) await cgroups.create(`${path}/${each}`);
+    const [moved, other] = [await start(`${path}/a/b`), await start(`${path}/a/b`)];
+    assert.deepEqual(await cgroups.ownProcesses(`${path}/a`), []);
+    await cgroups.addProcess(`${path}/c`, moved.pid);
+    assert.deepEqual(await cgroups.ownProcesses(`${path}/c`), [moved.pid]);
+    assert.deepEqual(await cgroups.processes(`${path}/a`), [other.pid]);
+    assert.deepEqual(await cgroups.ownProcesses(`${path}/none`), []);
+    await assert.rejects(cgroups.addProcess(`${path}/none`, moved.pid), { name: 'FileSystemError', code: 'ENOENT' });
+  });
+
+  test(`${name} cgroups: one that does not exist is missing, a new one is complete`, { skip }, async (t) => {
+    const { cgroups, path } = await makeWorld(t);
+    const missing = await cgroups.missing(path);
+    assert.equal(missing?.kind, cgroups.version === 'v1' ? 'paths' : 'unreadable');
+    await cgroups.create(path);
+    assert.equal(await cgroups.missing(path), undefined);
+  });
+
   test(`${name} cgroups: kills what is in one and below it, where the kernel can`, { skip }, async (t) => {
     const { cgroups, path, start } = await makeWorld(t);
     assert.equal(await cgroups.kill(path), false);

@@ -209,3 +209,16 @@ test('linux processes: a daemon has its own session and no terminal', async (t) 
   await processes.waitForExit(daemon, never);
   assert.deepEqual([Number(group), Number(session)], [daemon.pid, daemon.pid]);
 });
+
+test('linux processes: the limit of open files is soft and hard, and the kernel has the last word', async () => {
+  const processes = createLinuxProcesses(process.env);
+  const limits = async (): Promise<readonly string[]> => {
+    const text = await linuxFileSystem.readText('/proc/self/limits');
+    return /^Max open files +(\d+) +(\d+)/m.exec(text)?.slice(1) ?? [];
+  };
+  const [, hard = ''] = await limits();
+  const lower = Number(hard) - 1;
+  await processes.limitOpenFiles(lower);
+  assert.deepEqual(await limits(), [String(lower), String(lower)]);
+  await assert.rejects(processes.limitOpenFiles(2 ** 40), { code: 'EPERM' });
+});

@@ -216,3 +216,25 @@ for (const [name, makeWorld, skip] of [
     await assert.rejects(world.network.serveTls(target, {}, whoIsIt), { name: 'NetworkError', code: 'EADDRINUSE' });
   });
 }
+
+test('linux TLS server: offers the key exchanges of its settings alone', {
+  skip: certificatesSkipReason(),
+}, async (t) => {
+  const { connect } = await import('node:tls');
+  const { server } = await served(t, await linuxWorld(t), whoIsIt, { curves: [24, 4588] });
+  const agreed = (ecdhCurve: string): Promise<string> =>
+    new Promise((resolve) => {
+      const options = { host: '127.0.0.1', port: server.port, rejectUnauthorized: false, ecdhCurve };
+      const socket = connect(options, () => {
+        resolve(ecdhCurve);
+        socket.destroy();
+      });
+      socket.on('error', (error) => resolve(error.message.includes('handshake failure') ? 'rejected' : error.message));
+    });
+  assert.deepEqual(await Promise.all(['P-384', 'X25519MLKEM768', 'P-256', 'X25519'].map(agreed)), [
+    'P-384',
+    'X25519MLKEM768',
+    'rejected',
+    'rejected',
+  ]);
+});

@@ -1,4 +1,4 @@
-import type { CgroupController, CgroupValues } from '../../cgroups.ts';
+import type { CgroupController, CgroupValues, MissingCgroup } from '../../cgroups.ts';
 
 /** The operations that differ between cgroup versions. */
 export interface CgroupLayout {
@@ -9,4 +9,5 @@ export interface CgroupLayout {
   requireControllers(path: string, controllers: readonly CgroupController[]): Promise<void>;
   update(path: string, values: CgroupValues): Promise<void>;
   kill(path: string): Promise<boolean>;
+  missing(path: string): Promise<MissingCgroup | undefined>;
 }

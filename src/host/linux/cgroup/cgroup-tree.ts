@@ -35,7 +35,8 @@ async function foldersBelow(fs: FileSystem, folder: string): Promise<readonly st
   return found;
 }
 
-async function processesIn(fs: FileSystem, folder: string): Promise<number[]> {
+/** Pids in a folder of a hierarchy; none when it does not exist. */
+export async function processesIn(fs: FileSystem, folder: string): Promise<number[]> {
   try {
     const text = await fs.readText(join(folder, 'cgroup.procs'));
     return text.split('\n').filter(Boolean).map(Number);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { byCodePoint } from '../../../base/code-point-order.ts';
 import type { CgroupValues } from '../../cgroups.ts';
 import { type FileSystem, FileSystemError } from '../../file-system.ts';
 import type { MountEntry } from '../../mounts.ts';
@@ -14,9 +15,14 @@ import type { CgroupLayout } from './cgroup-layout.ts';
  */
 export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
   const file = (controller: string, path: string, name: string): string => join(root, controller, path, name);
+  const hierarchies = cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')));
   return {
     version: 'v1',
-    hierarchies: cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'))),
+    hierarchies,
+    missing: async (path) => {
+      const names = await missingFolders(fs, hierarchies.filter(isNeeded), path);
+      return names.length === 0 ? undefined : { kind: 'paths', names };
+    },
     create: (hierarchy, path) => create(fs, hierarchy, path),
     requireControllers: async () => {},
     kill: async () => false,
@@ -32,6 +38,21 @@ export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
       await updateHugePages(fs, ofHugePages, values.hugePageLimits);
     },
   };
+}
+
+/** Other hierarchies may lack a cgroup. A folder of two controllers has both names. */
+const NEEDED = ['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb'];
+
+function isNeeded(hierarchy: string): boolean {
+  return basename(hierarchy)
+    .split(',')
+    .some((controller) => NEEDED.includes(controller));
+}
+
+async function missingFolders(fs: FileSystem, hierarchies: readonly string[], path: string): Promise<string[]> {
+  const folders = hierarchies.map((hierarchy) => join(hierarchy, path));
+  const stats = await Promise.all(folders.map((folder) => fs.stat(folder)));
+  return folders.filter((_, index) => stats[index] === undefined).sort(byCodePoint);
 }
 
 async function create(fs: FileSystem, hierarchy: string, path: string): Promise<void> {

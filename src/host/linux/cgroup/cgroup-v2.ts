@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type CgroupValues, cpuWeight } from '../../cgroups.ts';
+import { type CgroupValues, cpuWeight, type MissingCgroup } from '../../cgroups.ts';
 import { type FileSystem, FileSystemError } from '../../file-system.ts';
 import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
@@ -21,12 +21,28 @@ export function cgroupV2(fs: FileSystem, root: string): CgroupLayout {
     },
     requireControllers: (path, controllers) => requireControllersV2({ fs, root, path }, controllers),
     update: (path, values) => update({ fs, root, path }, values),
+    missing: (path) => missing({ fs, root, path }),
     kill: (path) => kill(fs, join(root, path, 'cgroup.kill')),
   };
 }
 
+/** The controllers that kubelet uses. */
+const NEEDED = ['cpu', 'cpuset', 'hugetlb', 'memory', 'pids'];
+
+async function missing({ fs, root, path }: V2Cgroup): Promise<MissingCgroup | undefined> {
+  const file = join(root, path, 'cgroup.controllers');
+  if ((await fs.stat(file)) === undefined) return { kind: 'unreadable', file };
+  const [offered, own] = await Promise.all([readControllers(fs, root), readControllers(fs, join(root, path))]);
+  const names = NEEDED.filter((controller) => offered.includes(controller) && !own.includes(controller));
+  return names.length === 0 ? undefined : { kind: 'controllers', names };
+}
+
+async function readControllers(fs: FileSystem, folder: string): Promise<readonly string[]> {
+  return (await fs.readText(join(folder, 'cgroup.controllers'))).split(/\s+/).filter(Boolean);
+}
+
 async function create(fs: FileSystem, root: string, path: string): Promise<void> {
-  const controllers = (await fs.readText(join(root, 'cgroup.controllers'))).split(/\s+/).filter(Boolean);
+  const controllers = await readControllers(fs, root);
   let folder = root;
   for (const name of path.split('/').filter(Boolean)) {
     // Only in the ancestors of the new cgroup: a cgroup with enabled subtree controllers may have no processes.

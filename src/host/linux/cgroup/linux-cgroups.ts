@@ -4,7 +4,7 @@ import { byCodePoint } from '../../../base/code-point-order.ts';
 import { CgroupBusyError, type Cgroups } from '../../cgroups.ts';
 import type { Clock } from '../../clock.ts';
 import type { FileSystem } from '../../file-system.ts';
-import { childCgroups, processesBelow, removeBelow } from './cgroup-tree.ts';
+import { childCgroups, processesBelow, processesIn, removeBelow } from './cgroup-tree.ts';
 import { cgroupV1 } from './cgroup-v1.ts';
 import { cgroupV2 } from './cgroup-v2.ts';
 
@@ -39,6 +39,14 @@ export function createLinuxCgroups({ fs, clock, root = '/sys/fs/cgroup' }: Linux
     exists: async (path) => {
       const found = await inEach((hierarchy) => fs.stat(join(hierarchy, path)));
       return found.some((stat) => stat !== undefined);
+    },
+    missing: layout.missing,
+    ownProcesses: async (path) => {
+      const pids = await inEach((hierarchy) => processesIn(fs, join(hierarchy, path)));
+      return [...new Set(pids.flat())].sort((a, b) => a - b);
+    },
+    addProcess: async (path, pid) => {
+      await inEach((hierarchy) => fs.writeFile(join(hierarchy, path, 'cgroup.procs'), String(pid)));
     },
     children: async (path) => {
       const names = await inEach((hierarchy) => childCgroups(fs, join(hierarchy, path)));

@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { HttpHandler, ServerResponse } from '../../network.ts';
 import type { TcpAddress } from '../../tcp-server.ts';
+import { curveList } from '../../tls-curves.ts';
 import type {
   StreamResponse,
   TlsClient,
@@ -63,12 +64,14 @@ function contextOf({
   clientAuthorities = [],
   minVersion,
   cipherSuites,
+  curves = [],
 }: TlsServerSettings): SecureContextOptions {
   return {
     ...(identity && { cert: identity.certificate, key: identity.key }),
     ca: [...clientAuthorities], // an absent list would mean the default authorities
     minVersion: minVersion ?? 'TLSv1.2',
     ...(cipherSuites && cipherSuites.length > 0 && { ciphers: cipherList(cipherSuites) }),
+    ...(curves.length > 0 && { ecdhCurve: curveList(curves) }),
     // A resumed session would skip the verification of the client certificate.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };

@@ -42,6 +42,10 @@ export function createLinuxProcesses(inherited: Environment): Processes {
     run: (command, signal) => runCommand({ ...command, env: command.env ?? inherited }, signal),
     startDaemon,
     identify,
+    limitOpenFiles: async (count) => {
+      const { limitOpenFiles } = await import('../sys/process-calls.ts');
+      limitOpenFiles(count);
+    },
     find: findProcesses,
     waitForExit,
     kill,

@@ -77,6 +77,19 @@ export function enforcedAmounts(machine: MachineResources, settings: Reservation
   return new Map([...own].map(([name, amount]) => [name, without(amount, reserved.get(name) ?? ZERO)]));
 }
 
+/** Resources of which more is reserved than the machine has, in kubelet's words. */
+export function overReserved(
+  machine: MachineResources,
+  settings: ReservationSettings & CapacitySettings,
+): readonly string[] {
+  const own = machineCapacity(machine, settings);
+  return [...reservedAmounts(own, settings)].flatMap(([name, reserved]) => {
+    const capacity = own.get(name) ?? ZERO;
+    if (!capacity.sub(reserved).isNegative()) return [];
+    return `Resource "${name}" has a reservation of ${reserved} but capacity of ${capacity}. Expected capacity >= reservation.`;
+  });
+}
+
 export function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }

@@ -3,10 +3,10 @@ import { formatPod } from '../../../api/pod-names.ts';
 import { DNSConfig } from '../../../cri/generated/runtime-v1.ts';
 
 const MAX_NAMESERVERS = 3;
-const MAX_SEARCH_PATHS = 32;
-const MAX_SEARCH_CHARS = 2048;
+export const MAX_SEARCH_PATHS = 32;
+export const MAX_SEARCH_CHARS = 2048;
 /** glibc aborts on a longer search path. */
-const MAX_SEARCH_PATH_CHARS = 253;
+export const MAX_SEARCH_PATH_CHARS = 253;
 
 export interface DnsSettings {
   readonly clusterDns: readonly string[];
