@@ -52,6 +52,12 @@ export function buildStats(
     driverUsage: ({ path }, signal) => csiVolumeUsage(path, { fs, drivers: csi.drivers }, signal),
     onError: (podUid, volume, error) => log.debug('cannot measure a volume', { podUid, volume, error }),
   });
+  const known = new WeakMap<Pod, string>();
+  const cgroupOf = (pod: Pod): string => {
+    const path = known.get(pod) ?? podCgroupPath(pod, settings);
+    known.set(pod, path);
+    return path;
+  };
   const podsCgroup = cgroupPath(kubepodsCgroup(settings), settings);
   const networks = new SandboxNetworks({ fs, cgroups, clock, cgroupDriver });
   const reportsPods = facts.runtimeName === OWN_RUNTIME;
@@ -59,7 +65,7 @@ export function buildStats(
     {
       observed,
       podOf: (uid) => workers.all.get(uid)?.pod,
-      cgroupOf: (pod: Pod) => podCgroupPath(pod, settings),
+      cgroupOf,
       node: new NodeReader(
         { nodeName, rootDir, memoryCapacityBytes, podsCgroup, systemCgroup },
         { fs, cgroupStats, images: cri.images, clock, log },

@@ -25,6 +25,7 @@ export async function resourceMetrics(stats: StatsSource, log: Log, signal: Abor
 }
 
 function summaryMetrics({ node, pods }: Summary): readonly Metric[] {
+  const sample = sampler();
   const containers = pods.flatMap((pod) => pod.containers.map((container) => ({ pod, container })));
   const ofContainers = (read: (container: ContainerStats) => TimedValue | undefined): readonly Sample[] =>
     containers.flatMap(({ pod, container }) => sample(read(container), containerLabels(pod, container)));
@@ -93,9 +94,15 @@ function startTime(container: ContainerStats, labels: Labels): readonly Sample[]
   return ns < BigInt(NS_PER_SECOND) ? [] : [{ labels, value: Number(ns) / NS_PER_SECOND }];
 }
 
-function sample(read: TimedValue | undefined, labels: Labels): readonly Sample[] {
-  if (read?.value === undefined) return [];
-  return [{ labels, value: read.value, timestampMs: Number(parseNanoTime(read.time) / 1_000_000n) }];
+/** Makes the samples of one scrape, most of which have the same time. */
+function sampler(): (read: TimedValue | undefined, labels: Labels) => readonly Sample[] {
+  const timestamps = new Map<string, number>();
+  return (read, labels) => {
+    if (read?.value === undefined) return [];
+    const timestampMs = timestamps.get(read.time) ?? Number(parseNanoTime(read.time) / 1_000_000n);
+    timestamps.set(read.time, timestampMs);
+    return [{ labels, value: read.value, timestampMs }];
+  };
 }
 
 /** In the order of their names, as Prometheus' client writes them. */

@@ -1,6 +1,13 @@
-import { join } from 'node:path';
 import type { CgroupDetails, CgroupUsage, DeviceTraffic, PressureFigures, PressureStall } from '../../cgroup-stats.ts';
-import { bigFigure, figure, readFigures, readKernelFile, readNumber, readNumbers } from '../proc/kernel-file.ts';
+import {
+  bigFigure,
+  type Figures,
+  figure,
+  readFigures,
+  readKernelFile,
+  readNumber,
+  readNumbers,
+} from '../proc/kernel-file.ts';
 import { type CgroupStatsLayout, cgroupStatsLayout } from './cgroup-stats-layout.ts';
 
 /**
@@ -17,7 +24,7 @@ export function cgroupStatsV2(root: string, meminfo = '/proc/meminfo'): CgroupSt
   });
 }
 
-interface Files {
+interface CgroupFiles {
   readonly of: (name: string) => string;
   /** Absent unless the cgroup is the root. */
   readonly meminfo?: string;
@@ -25,21 +32,21 @@ interface Files {
 
 /** The two files that both the usage and the details are read from. */
 interface Stats {
-  readonly cpu: ReadonlyMap<string, string>;
-  readonly memory: ReadonlyMap<string, string>;
+  readonly cpu: Figures;
+  readonly memory: Figures;
 }
 
-function filesOf(root: string, path: string, meminfo: string): Files {
-  const of = (name: string): string => join(root, path, name);
+function filesOf(root: string, path: string, meminfo: string): CgroupFiles {
+  const of = (name: string): string => `${root}${path}/${name}`;
   return path === '/' ? { of, meminfo } : { of };
 }
 
-function statsOf(files: Files): Stats {
+function statsOf(files: CgroupFiles): Stats {
   return { cpu: readFigures(files.of('cpu.stat')), memory: readFigures(files.of('memory.stat')) };
 }
 
-function usageOf(files: Files, { cpu, memory: stat }: Stats): CgroupUsage | undefined {
-  if (cpu.size === 0) return undefined;
+function usageOf(files: CgroupFiles, { cpu, memory: stat }: Stats): CgroupUsage | undefined {
+  if (!cpu.has('usage_usec')) return undefined;
   const machine = files.meminfo === undefined ? undefined : machineMemory(files.meminfo);
   const usageBytes = machine?.usageBytes ?? readNumber(files.of('memory.current')) ?? 0;
   const limitBytes = readNumber(files.of('memory.max'));
@@ -70,14 +77,14 @@ function machineMemory(meminfo: string): {
   return { usageBytes: used('Mem'), swap: { usageBytes: used('Swap') } };
 }
 
-function swapOf(files: Files): Pick<CgroupUsage, 'swap'> {
+function swapOf(files: CgroupFiles): Pick<CgroupUsage, 'swap'> {
   const usageBytes = readNumber(files.of('memory.swap.current'));
   if (usageBytes === undefined) return {};
   const limitBytes = readNumber(files.of('memory.swap.max'));
   return { swap: { usageBytes, ...(limitBytes === undefined ? {} : { limitBytes }) } };
 }
 
-function pressureOf(files: Files): Pick<CgroupUsage, 'pressure'> {
+function pressureOf(files: CgroupFiles): Pick<CgroupUsage, 'pressure'> {
   const [cpu, memory, io] = ['cpu.pressure', 'memory.pressure', 'io.pressure'].map((name) => stallOf(files.of(name)));
   return cpu && memory && io ? { pressure: { cpu, memory, io } } : {};
 }
@@ -100,7 +107,7 @@ function pressureFigures(line: string): PressureFigures {
   };
 }
 
-function detailsOf(files: Files, { cpu, memory: stat }: Stats, usage: CgroupUsage): CgroupDetails {
+function detailsOf(files: CgroupFiles, { cpu, memory: stat }: Stats, usage: CgroupUsage): CgroupDetails {
   const events = readFigures(files.of('memory.events'));
   const threadsLimit = readNumber(files.of('pids.max'));
   return {
