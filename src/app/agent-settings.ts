@@ -82,6 +82,8 @@ export function agentSettings(
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
     cpuManager: cpuManagerSettings(settings),
     podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
+    volumeStatsPeriodMs: parsed.ms.volumeStatsAggPeriod,
+    systemCgroup: config.systemCgroups || undefined,
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,

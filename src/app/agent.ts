@@ -21,6 +21,7 @@ import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
+import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
 import type { PodResourcesService } from '../plugins/pod-resources/pod-resources-service.ts';
@@ -90,6 +91,10 @@ export interface AgentSettings {
   readonly cpuManager?: CpuManagerSettings | undefined;
   /** The feature gate KubeletPodResourcesListUseActivePods; absent: on. */
   readonly podResourcesListActivePods?: boolean | undefined;
+  /** kubelet's `volumeStatsAggPeriod`: volumes are not measured if it is not positive. Absent: a minute. */
+  readonly volumeStatsPeriodMs?: number | undefined;
+  /** kubelet's `systemCgroups`, whose usage is shown as `misc`; absent: none. */
+  readonly systemCgroup?: string | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -150,6 +155,8 @@ export interface Agent extends AgentView {
    * The sources are ignored from then on.
    */
   drain(): Promise<void>;
+  /** Statistics of the node and its pods. */
+  readonly stats: StatsSource & ClaimStatsSource;
   /** Why the sync loop is unhealthy, in kubelet's words; `undefined` while it is healthy. */
   syncLoopUnhealthyReason(): string | undefined;
 }

@@ -25,6 +25,7 @@ import { buildPodResources } from './build-pod-resources.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildResourceManagers } from './build-resource-managers.ts';
 import { buildRuntime } from './build-runtime.ts';
+import { buildStats } from './build-stats.ts';
 import { PodSignals } from './pod-signals.ts';
 import { RunningAgent } from './running-agent.ts';
 
@@ -76,6 +77,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     life.signal,
   );
   const { loop, workers, probes, cgroups, volumes } = pods;
+  const stats = buildStats(parts, { facts, observed, workers, volumes, csi }, life.signal);
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
@@ -102,6 +104,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...plugins.parts,
     ...resourceManagers.parts,
     ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
+    ...stats.parts,
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
@@ -122,6 +125,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     health,
     images,
     reports,
+    stats: stats.source,
     podCertificates: cluster.podCertificates,
   });
 }

@@ -105,6 +105,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'topologyManagerPolicyOptions',
   'topologyManagerScope',
   'userNamespaces',
+  'volumeStatsAggPeriod',
 ]);
 
 /** Fields that kubelet v1.36 reads and does nothing with. */
