@@ -16,6 +16,7 @@ import {
   type PodWriters,
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
+import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -44,7 +45,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { observed, health } = runtime;
   const eventWriter = buildEventWriter(parts, events);
   const csiNode = buildCsiNode(parts);
-  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
+  const pressure = buildPressure(parts, facts);
+  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode, pressure });
   const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
@@ -67,6 +69,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       imagePulls,
       csi,
       resourceManagers,
+      pressure,
     },
     life.signal,
   );
@@ -74,6 +77,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
+  const eviction = buildEviction(parts, { pressure, workers, observed, housekeeping, events, nodeEvents });
   const reports = new AgentReports({
     workers,
     observed,
@@ -83,7 +87,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     pending: (uid) => pods.volumes.pending(uid),
     rejected: () => loop.rejected,
   });
-  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
+  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, eviction, reports });
 
   const { containers, images, logs } = housekeeping;
   const { clock, random } = host;
@@ -96,6 +100,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...cluster.parts,
     ...plugins.parts,
     ...resourceManagers.parts,
+    ...eviction.parts,
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
@@ -126,12 +131,13 @@ interface SignalListeners {
   readonly imagePulls: ImagePulls;
   readonly writers: PodWriters;
   readonly housekeeping: Housekeeping;
+  readonly eviction: Eviction;
   readonly reports: AgentReports;
 }
 
 /** Which part wakes which. Listeners of one signal are called in the order of these lines. */
 function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
-  const { pods, cluster, imagePulls, writers, housekeeping, reports } = listeners;
+  const { pods, cluster, imagePulls, writers, housekeeping, eviction, reports } = listeners;
   signals.podObserved.subscribe((uid) => housekeeping.containers.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => housekeeping.logs.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => pods.onPodChanged(uid));
@@ -139,6 +145,7 @@ function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
   signals.podObjectChanged.subscribe((uid) => pods.workers.wake(uid));
   signals.runtimeClassChanged.subscribe((name) => pods.onRuntimeClassChanged(name));
   signals.podChanged.subscribe((pod) => writers.onPodChanged(pod));
+  signals.podChanged.subscribe(() => eviction.onPodChanged());
   signals.podGone.subscribe((pod) => imagePulls.onPodGone(pod.metadata.uid));
   signals.podGone.subscribe((pod) => reports.podGone(pod));
   signals.podGone.subscribe((pod) => writers.onPodChanged(pod));

@@ -11,6 +11,7 @@ export const HONOURED_GATES = [
   'ExtendWebSocketsToKubelet',
   'KubeletCrashLoopBackOffMax',
   'KubeletEnsureSecretPulledImages',
+  'KubeletSeparateDiskGC',
   'KubeletServiceAccountTokenForCredentialProviders',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',

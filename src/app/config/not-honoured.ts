@@ -33,7 +33,12 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'enableServer',
   'eventBurst',
   'eventRecordQPS',
+  'evictionHard',
+  'evictionMaxPodGracePeriod',
+  'evictionMinimumReclaim',
   'evictionPressureTransitionPeriod',
+  'evictionSoft',
+  'evictionSoftGracePeriod',
   'failCgroupV1',
   'failSwapOn',
   'featureGates',
@@ -97,11 +102,7 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
     const others = enforceNodeAllocatable.filter((each) => each !== 'pods' && each !== 'none');
     return others.length === 0 ? undefined : `only pods is enforced, ${others.join(' and ')} not yet`;
   },
-  evictionHard: () => 'node conditions and allocatable follow it; nothing is evicted yet',
-  evictionMaxPodGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
-  evictionMinimumReclaim: () => 'node conditions follow it; nothing is evicted yet',
-  evictionSoft: () => 'node conditions follow it; nothing is evicted yet',
-  evictionSoftGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
+  kernelMemcgNotification: () => undefined, // the kernel's notifications are always used
   logging: ({ logging: { verbosity: _, ...rest } }) => {
     const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
     return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { evictionAdmitHandler } from '../eviction/eviction-admit-handler.ts';
 import { appArmorHandler } from './app-armor-handler.ts';
 import { hostPortsHandler } from './host-ports-handler.ts';
 import { nodeAffinityHandler } from './node-affinity-handler.ts';
@@ -17,6 +18,7 @@ import { sysctlHandler } from './sysctl-handler.ts';
  */
 const ADMIT_HANDLERS: readonly PodAdmitHandler[] = [
   operatingSystemHandler,
+  evictionAdmitHandler,
   supportedFieldsHandler,
   sysctlHandler,
   supplementalGroupsHandler,

@@ -4,6 +4,7 @@ import { runAllOrAbort } from '../../../base/run-all-or-abort.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
+import type { NodePressure } from '../../eviction/node-pressure.ts';
 import type { NodeAttachments } from '../attachments/node-attachments.ts';
 import { NodeLease } from '../lease/node-lease.ts';
 import { type NodeCache, nodeKey } from '../node-cache.ts';
@@ -22,6 +23,7 @@ export interface NodeManagerDeps {
   readonly gatherer: NodeGatherer;
   readonly readiness: RuntimeReadiness;
   readonly storage: Pick<StorageReadiness, 'subscribe'>;
+  readonly pressure: Pick<NodePressure, 'subscribe'>;
   readonly attachments: NodeAttachments;
   readonly events: NodeEvents;
   readonly clock: Clock;
@@ -56,7 +58,7 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
 }
 
 async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
-  const { readiness, storage, gatherer, attachments, cache } = deps;
+  const { readiness, storage, pressure, gatherer, attachments, cache } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> => {
     const inputs = await gatherer.gather(until);
@@ -69,7 +71,7 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();
-  const subscriptions = [readiness, storage, attachments].map((each) => each.subscribe(updateSoon));
+  const subscriptions = [readiness, storage, pressure, attachments].map((each) => each.subscribe(updateSoon));
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);
