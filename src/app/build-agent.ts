@@ -16,7 +16,7 @@ import {
   type PodWriters,
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
-import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts';
+import { buildEviction, buildPodStats, buildPressure, type Eviction } from './build-eviction.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -77,7 +77,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
-  const eviction = buildEviction(parts, { pressure, workers, observed, housekeeping, events, nodeEvents });
+  const stats = buildPodStats(parts, { workers, observed });
+  const eviction = buildEviction(parts, { pressure, stats, workers, observed, housekeeping, events, nodeEvents });
   const reports = new AgentReports({
     workers,
     observed,

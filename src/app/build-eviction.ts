@@ -8,6 +8,7 @@ import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { enforcedAmounts } from '../kubelet/node/status/node-resources.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import { podCgroupPath } from '../kubelet/resources/cgroup-names.ts';
+import type { StatsSource } from '../kubelet/stats/stats-source.ts';
 import { isEndedByNode, shouldBeFinished } from '../kubelet/workers/pod-state-queries.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
@@ -24,8 +25,25 @@ export function buildPressure({ node, host, cri, log }: AgentParts, { machine }:
   return new NodePressure(settings, { fs, cgroupStats, images: cri.images, clock, log });
 }
 
+/** The figures that pods are ranked by. */
+export function buildPodStats(
+  { host, cri, settings }: AgentParts,
+  { workers, observed }: Pick<EvictionBuildDeps, 'workers' | 'observed'>,
+): Pick<StatsSource, 'pods'> {
+  const { clock, cgroupStats } = host;
+  const { cgroupRoot, cgroupDriver = 'cgroupfs' } = settings;
+  return runtimePodStats({
+    active: () => activePods(workers.all.values(), observed.all),
+    cgroupOf: (pod) => podCgroupPath(pod, { cgroupRoot, cgroupDriver }),
+    cgroupStats,
+    runtime: cri.runtime,
+    clock,
+  });
+}
+
 export interface EvictionBuildDeps {
   readonly pressure: NodePressure | undefined;
+  readonly stats: Pick<StatsSource, 'pods'>;
   readonly workers: PodWorkers;
   readonly observed: ObservedPods;
   readonly housekeeping: Housekeeping;
@@ -39,19 +57,11 @@ export interface Eviction {
 }
 
 export function buildEviction(agent: AgentParts, deps: EvictionBuildDeps): Eviction {
-  const { node, host, cri, settings, log } = agent;
-  const { pressure, workers, observed, housekeeping, events, nodeEvents } = deps;
+  const { node, host, log } = agent;
+  const { pressure, stats, workers, observed, housekeeping, events, nodeEvents } = deps;
   if (!node || !pressure) return { parts: [], onPodChanged() {} };
-  const { clock, cgroupStats, pressureEvents } = host;
+  const { clock, pressureEvents } = host;
   const active = () => activePods(workers.all.values(), observed.all);
-  const cgroups = { cgroupRoot: settings.cgroupRoot, cgroupDriver: settings.cgroupDriver ?? 'cgroupfs' };
-  const stats = runtimePodStats({
-    active,
-    cgroupOf: (pod) => podCgroupPath(pod, cgroups),
-    cgroupStats,
-    runtime: cri.runtime,
-    clock,
-  });
   const manager = new EvictionManager(
     {
       maxPodGraceSeconds: node.evictionMaxPodGraceSeconds,
