@@ -19,7 +19,7 @@ const cases: Record<string, { found: string | undefined; wanted: string | undefi
     found: violation(data('1Ki'), { volumes: { data: 1025 } }),
     wanted: 'Usage of EmptyDir volume "data" exceeds the limit "1Ki". ',
   },
-  'an emptyDir with a limit of zero, which is none': {
+  'an emptyDir with a limit of zero, which limits nothing': {
     found: violation(data('0'), { volumes: { data: 1 } }),
     wanted: undefined,
   },

@@ -72,9 +72,9 @@ export class NodePressure {
     return this.#settings.thresholds.length > 0;
   }
 
-  /** The conditions after the first reading. */
+  /** The conditions after the first reading. If that fails there are none: the eviction manager reports the error. */
   async known(signal: AbortSignal): Promise<ReadonlySet<PressureCondition>> {
-    if (!this.#last && this.hasThresholds) await this.update(signal);
+    if (!this.#last && this.hasThresholds) await this.update(signal).catch(() => undefined);
     return this.conditions;
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { evictionRejection } from './eviction-admit-handler.ts';
+import { evictionRejection } from './eviction-rejection.ts';
 import { apiPod } from './fake-pods.fixture.ts';
 import type { PressureCondition } from './pressure-state.ts';
 

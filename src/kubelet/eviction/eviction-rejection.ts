@@ -1,20 +1,18 @@
 import type { Pod, Toleration } from '../../api/generated/core-v1.ts';
 import { qosClass } from '../../api/qos.ts';
-import type { PodAdmitHandler, PodRejection } from '../admission/pod-admit-handler.ts';
 import { isCriticalPod } from '../resources/critical-pod.ts';
 import type { PressureCondition } from './pressure-state.ts';
 
 const MEMORY_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
 
-/** Rejects pods while the node is under pressure. */
-export const evictionAdmitHandler: PodAdmitHandler = (pod, { pressure }) =>
-  evictionRejection(pod, pressure ?? new Set());
-
 /**
  * Under memory pressure alone only best-effort pods that do not tolerate its taint are rejected, under other pressure
  * every pod. Critical pods are admitted.
  */
-export function evictionRejection(pod: Pod, conditions: ReadonlySet<PressureCondition>): PodRejection | undefined {
+export function evictionRejection(
+  pod: Pod,
+  conditions: ReadonlySet<PressureCondition>,
+): { readonly reason: 'Evicted'; readonly message: string } | undefined {
   if (conditions.size === 0 || isCriticalPod(pod)) return undefined;
   const isMemoryAlone = conditions.size === 1 && conditions.has('MemoryPressure');
   const toleratesMemory = qosClass(pod) !== 'BestEffort' || (pod.spec.tolerations ?? []).some(toleratesMemoryTaint);
