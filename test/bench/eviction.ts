@@ -4,7 +4,7 @@
  * containerd. Pods have 2.5 GiB, of which 1 GiB is to be left, so that other programs of the machine do not matter; a container
  * uses 2 GiB, and exits on SIGTERM.
  *
- *   scripts/node --import ./test/setup.ts test/bench/eviction.ts [--rounds 5]
+ *   scripts/node --import ./test/setup.ts test/bench/eviction.ts [--rounds 5] [--only Nodelet]
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -19,7 +19,9 @@ import { startGoKubelet } from '../integration/go-kubelet.ts';
 import { NODELET_KUBELET } from '../integration/nodelet-node.ts';
 import { startTestCluster } from '../integration/test-cluster.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } },
+});
 const NODE = 'node-1';
 const MIB = 2 ** 20;
 const EATEN_MIB = 2000;
@@ -123,7 +125,7 @@ async function measureSide({ command, flags = [] }: Side, rounds: number): Promi
 
 console.log('ms from the threshold to the end of the container');
 console.log(`${''.padEnd(16)}${'median'.padStart(8)}${'least'.padStart(8)}${'most'.padStart(8)}`);
-for (const [name, side] of Object.entries(SIDES)) {
+for (const [name, side] of Object.entries(SIDES).filter(([each]) => each.startsWith(values.only))) {
   const times = (await measureSide(side, Number(values.rounds))).toSorted((a, b) => a - b);
   const cells = [times[Math.floor(times.length / 2)], times[0], times.at(-1)];
   console.log(`${name.padEnd(16)}${cells.map((ms) => (ms ?? Number.NaN).toFixed(0).padStart(8)).join('')}`);

@@ -238,7 +238,7 @@ export class EvictionManager {
   }
 
   async #untilFinished(evicted: readonly Pod[], signal: AbortSignal): Promise<void> {
-    const { clock, pods, log } = this.#deps;
+    const { clock, pods, pressure, log } = this.#deps;
     const endMs = clock.monotonic() + CLEANUP_TIMEOUT_MS;
     while (!signal.aborted && !evicted.every(({ metadata }) => pods.isFinished(metadata.uid))) {
       const leftMs = endMs - clock.monotonic();
@@ -246,7 +246,9 @@ export class EvictionManager {
         log.info('Eviction manager: timed out waiting for pods to be cleaned up', { pods: evicted.map(formatPod) });
         return;
       }
-      await this.#podChanges.wait(leftMs, signal);
+      await this.#podChanges.wait(Math.min(leftMs, CHECK_PERIOD_MS), signal);
+      // The conditions of the node follow its resources meanwhile.
+      await pressure.update(signal).catch(() => undefined);
     }
   }
 }
