@@ -17,6 +17,7 @@ import {
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
 import { buildDeviceManager } from './build-device-manager.ts';
+import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -48,7 +49,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const eventWriter = buildEventWriter(parts, events);
   const csiNode = buildCsiNode(parts);
   const devices = await buildDeviceManager(parts, { observed, signals }, life.signal);
-  const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager };
+  const pressure = buildPressure(parts, facts);
+  const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager, pressure };
   const node = buildNode(parts, facts, nodeDeps);
   const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
@@ -73,6 +75,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       imagePulls,
       csi,
       resourceManagers,
+      pressure,
     },
     life.signal,
   );
@@ -81,6 +84,15 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
+  const eviction = buildEviction(parts, {
+    pressure,
+    stats: stats.source,
+    workers,
+    observed,
+    housekeeping,
+    events,
+    nodeEvents,
+  });
   const reports = new AgentReports({
     workers,
     observed,
@@ -90,7 +102,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     pending: (uid) => pods.volumes.pending(uid),
     rejected: () => loop.rejected,
   });
-  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
+  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, eviction, reports });
 
   const { containers, images, logs } = housekeeping;
   const { clock, random } = host;
@@ -105,6 +117,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...resourceManagers.parts,
     ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
     ...stats.parts,
+    ...eviction.parts,
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
@@ -136,12 +149,13 @@ interface SignalListeners {
   readonly imagePulls: ImagePulls;
   readonly writers: PodWriters;
   readonly housekeeping: Housekeeping;
+  readonly eviction: Eviction;
   readonly reports: AgentReports;
 }
 
 /** Which part wakes which. Listeners of one signal are called in the order of these lines. */
 function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
-  const { pods, cluster, imagePulls, writers, housekeeping, reports } = listeners;
+  const { pods, cluster, imagePulls, writers, housekeeping, eviction, reports } = listeners;
   signals.podObserved.subscribe((uid) => housekeeping.containers.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => housekeeping.logs.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => pods.onPodChanged(uid));
@@ -150,6 +164,7 @@ function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
   signals.podObjectChanged.subscribe((uid) => pods.workers.wake(uid));
   signals.runtimeClassChanged.subscribe((name) => pods.onRuntimeClassChanged(name));
   signals.podChanged.subscribe((pod) => writers.onPodChanged(pod));
+  signals.podChanged.subscribe(() => eviction.onPodChanged());
   signals.podGone.subscribe((pod) => imagePulls.onPodGone(pod.metadata.uid));
   signals.podGone.subscribe((pod) => reports.podGone(pod));
   signals.podGone.subscribe((pod) => writers.onPodChanged(pod));

@@ -1,5 +1,6 @@
 import type { Node } from '../api/generated/core-v1.ts';
 import { withApiTimeouts } from '../kubelet/api-client/api-timeouts.ts';
+import type { NodePressure } from '../kubelet/eviction/node-pressure.ts';
 import { NodeAttachments } from '../kubelet/node/attachments/node-attachments.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
 import { createNodeManager, type NodeDevices } from '../kubelet/node/lifecycle/node-manager.ts';
@@ -31,6 +32,8 @@ export interface NodeBuildDeps {
   readonly devices?: NodeDevices | undefined;
   /** Absent: there is no storage to prepare. */
   readonly storage?: StorageReadiness | undefined;
+  /** Absent: the agent does not maintain a node object. */
+  readonly pressure?: NodePressure | undefined;
 }
 
 /** The node object of this machine. */
@@ -58,19 +61,19 @@ const NO_NODE: ClusterNode = {
 export function buildNode(
   agent: AgentParts,
   facts: AgentFacts,
-  { health, events, devices, storage = STORAGE_READY }: NodeBuildDeps,
+  { health, events, devices, storage = STORAGE_READY, pressure }: NodeBuildDeps,
 ): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
-  if (!apiServer || !settings) return NO_NODE;
-  const { clock, random, fs, network, addresses, cgroupStats } = host;
+  if (!apiServer || !settings || !pressure) return NO_NODE;
+  const { clock, random, fs, network, addresses } = host;
   const api = withApiTimeouts(agent.nodeApiServer ?? apiServer, { clock, random });
   const readiness = new RuntimeReadiness({ runtime: cri.runtime, clock, log });
   const size = { cpuCount: facts.hostFacts.cpuCount, memoryBytes: agent.settings.memoryCapacityBytes };
   const { images } = cri;
   const gatherer = new NodeGatherer(settings, size, {
     fs,
-    cgroupStats,
     images,
+    pressure,
     readiness,
     storage,
     deviceCounts: devices && (() => devices.counts()),
@@ -91,6 +94,7 @@ export function buildNode(
     readiness,
     storage,
     devices,
+    pressure,
     attachments,
     events,
     clock,

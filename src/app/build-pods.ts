@@ -4,6 +4,7 @@ import { NodeAdmission, rejectPod } from '../kubelet/admission/node-admission.ts
 import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { Timeline } from '../kubelet/events/timeline.ts';
+import type { NodePressure } from '../kubelet/eviction/node-pressure.ts';
 import { PodHandlerFeatures } from '../kubelet/pod-handler-features.ts';
 import { findPodsOnNode } from '../kubelet/pods-on-node.ts';
 import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
@@ -43,6 +44,8 @@ export interface PodsBuildDeps {
   readonly imagePulls: ImagePulls;
   readonly csi: CsiDeps;
   readonly resourceManagers: ResourceManagers;
+  /** Absent: the node watches no pressure. */
+  readonly pressure: NodePressure | undefined;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -142,7 +145,11 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
   const { facts, signals, events, statuses, records, runtime, node, cluster, resourceManagers } = deps;
   const { clock, random, network } = host;
   const { hostIPs } = settings;
-  const admission = new NodeAdmission(facts.node, () => node.current());
+  const admission = new NodeAdmission(
+    facts.node,
+    () => node.current(),
+    () => deps.pressure?.conditions,
+  );
   const admit = (pod: Pod, others: readonly Pod[]) => admission.admit(pod, others);
   const { fixedResources: fixed } = settings;
   const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, fixed, admit });

@@ -81,9 +81,7 @@ export async function buildResourceManagers(
       allocatable: () => ({ devices: devices.allocatableDevices() }),
     },
     cpu ? { cpus: cpu.allocated.cpus, allocatable: () => ({ cpus: cpu.allocated.allocatableCpus }) } : {},
-    memory
-      ? { memory: memory.memory.bind(memory), allocatable: () => ({ memory: memory.allocatable() }) }
-      : {},
+    memory ? { memory: memory.memory.bind(memory), allocatable: () => ({ memory: memory.allocatable() }) } : {},
   ]);
   return {
     steps: [placement],

@@ -43,6 +43,8 @@ export function nodeSettings(
     enforcesPods: config.enforceNodeAllocatable.includes('pods'),
     podsCgroup: cgroupPath(kubepodsCgroup(cgroups), cgroups),
     pressureTransitionMs: parsed.ms.evictionPressureTransitionPeriod,
+    evictionMaxPodGraceSeconds: config.evictionMaxPodGracePeriod ?? 0,
+    separatesDisks: featureGates.get('KubeletSeparateDiskGC') ?? true,
     hasEphemeralStorage: config.localStorageCapacityIsolation,
     kubeletPort: config.port,
     statusUpdateMs: parsed.ms.nodeStatusUpdateFrequency,

@@ -12,6 +12,7 @@ import type { Namespaces } from './namespaces.ts';
 import type { Network } from './network.ts';
 import type { NetworkNamespaces } from './network-namespaces.ts';
 import type { PacketSockets } from './packet-sockets.ts';
+import type { PressureEvents } from './pressure-events.ts';
 import type { Processes } from './processes.ts';
 import type { Random } from './random.ts';
 import type { ServiceManager } from './service-manager.ts';
@@ -36,6 +37,7 @@ export interface Host {
   readonly connectedPrograms: ConnectedPrograms;
   readonly cgroups: Cgroups;
   readonly cgroupStats: CgroupStats;
+  readonly pressureEvents: PressureEvents;
   readonly systemd: Systemd;
   readonly serviceManager: ServiceManager;
   readonly network: Network;

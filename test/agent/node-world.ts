@@ -1,11 +1,13 @@
 import type { Lease, Node, NodeCondition } from '../../src/api/generated/core-v1.ts';
 import type { AgentParts } from '../../src/app/agent.ts';
 import { readAgentFacts } from '../../src/app/agent-facts.ts';
+import { buildPressure } from '../../src/app/build-eviction.ts';
 import { buildNode, type ClusterNode } from '../../src/app/build-node.ts';
 import type { Log } from '../../src/base/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
+import type { NodePressure } from '../../src/kubelet/eviction/node-pressure.ts';
 import { PLAIN_NODE } from '../../src/kubelet/node/fake/plain-node.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
@@ -94,14 +96,30 @@ export async function startNode(world: NodeWorld, settings: Partial<NodeSettings
     log,
   };
   const end = new AbortController();
-  const node = buildNode(parts, await readAgentFacts(parts, FOREVER), {
+  const facts = await readAgentFacts(parts, FOREVER);
+  const pressure = buildPressure(parts, facts);
+  const watching = watchPressure(pressure, host, end.signal);
+  const node = buildNode(parts, facts, {
     health,
+    pressure,
     events: { record: (_type, reason, message) => void events.push(`${reason}: ${message}`) },
   });
-  const done = node.run(end.signal);
+  const done = Promise.all([node.run(end.signal), watching]);
   async function stop(): Promise<void> {
     end.abort(new Error('stopped'));
     await host.clock.runUntil(done);
   }
   return { node, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Reads the signals as the eviction manager of a whole agent does. */
+async function watchPressure(
+  pressure: NodePressure | undefined,
+  { clock }: MemoryHost,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(10_000, signal).catch(() => undefined);
+    if (!signal.aborted) await pressure?.update(signal);
+  }
 }

@@ -2,6 +2,7 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
 import type { Log, LogFields } from '../../src/base/log.ts';
+import { parseQuantity } from '../../src/base/quantity.ts';
 import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
@@ -37,8 +38,10 @@ export const NODE_SETTINGS: NodeSettings = {
   nodeIps: ['192.0.2.1'],
   maxPods: 110,
   thresholds: [
-    { signal: 'nodefs.available', value: SHORT, gracePeriodMs: 0 },
-    { signal: 'imagefs.available', value: SHORT, gracePeriodMs: 0 },
+    // Longer than any shortage of a world: new pods are rejected, and none is evicted.
+    { signal: 'nodefs.available', value: SHORT, gracePeriodMs: 1_500_000 },
+    { signal: 'imagefs.available', value: SHORT, gracePeriodMs: 1_500_000 },
+    { signal: 'memory.available', value: { quantity: parseQuantity('1Gi') }, gracePeriodMs: 0 },
   ],
   pressureTransitionMs: 60_000,
 };

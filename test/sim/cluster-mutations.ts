@@ -9,7 +9,8 @@ const READINESS = 'src/kubelet/node/status/runtime-readiness.ts';
 const OWN_NODE = 'src/kubelet/node/node-cache.ts';
 const COMPOSE = 'src/kubelet/node/status/compose-node.ts';
 const GATHER = 'src/kubelet/node/status/gather-node.ts';
-const PRESSURE = 'src/kubelet/node/signals/node-pressure.ts';
+const PRESSURE = 'src/kubelet/eviction/pressure-state.ts';
+const EVICTION = 'src/kubelet/eviction/eviction-manager.ts';
 const STATUS_WRITER = 'src/kubelet/status/status-writer.ts';
 const MERGE_STATUS = 'src/kubelet/status/merge-pod-status.ts';
 const MIRRORS = 'src/kubelet/sources/mirror-pods.ts';
@@ -80,6 +81,19 @@ export const CLUSTER_MUTATIONS: readonly Mutation[] = [
     GATHER,
     'if (this.#images && nowMs - this.#images.atMs < IMAGES_MS)',
     'if (this.#images)',
+  ),
+  mutation('critical pods are evicted', EVICTION, 'if (isCriticalPod(pod)) {', 'if (pod.metadata.uid === "") {'),
+  mutation(
+    'pods are evicted without pressure',
+    EVICTION,
+    'const [threshold] = update.due;',
+    'const [threshold] = update.thresholds;',
+  ),
+  mutation(
+    'an evicted pod is not shown as evicted',
+    EVICTION,
+    'pods.kill(uid, { graceSeconds, failure })',
+    'pods.kill(uid, { graceSeconds, failure: { ...failure, reason: "Error" } })',
   ),
   mutation('disk pressure never ends', PRESSURE, 'nowMs - seenMs < transitionMs', 'nowMs >= seenMs'),
   mutation(

@@ -13,6 +13,9 @@ export class ClusterState {
   #hasNetwork = true;
   #machine: MachineState = { runtime: 'ready', runtimeSince: 0, isDiskShort: false, diskSince: 0 };
   #apiFaultUntil = 0;
+  #isMemoryShort = false;
+  #memoryShortAt = Number.NEGATIVE_INFINITY;
+  #diskShortAt = Number.NEGATIVE_INFINITY;
   #machineFaultUntil = 0;
   #eventFaultUntil = 0;
   /** The number of the current agent process. */
@@ -89,8 +92,25 @@ export class ClusterState {
 
   setDiskShort(isDiskShort: boolean): void {
     if (isDiskShort !== this.#machine.isDiskShort) {
+      this.#diskShortAt = this.#now();
       this.#machine = { ...this.#machine, isDiskShort, diskSince: this.#now() };
     }
+  }
+
+  setMemoryShort(isShort: boolean): void {
+    this.#isMemoryShort = isShort;
+    this.#memoryShortAt = this.#now();
+  }
+
+  /** The last moment at which the node was short of memory. */
+  get lastMemoryShortAt(): number {
+    return this.#isMemoryShort ? this.#now() : this.#memoryShortAt;
+  }
+
+  /** The last moment at which the node was short of anything. */
+  get lastShortAt(): number {
+    const { isDiskShort } = this.#machine;
+    return isDiskShort ? this.#now() : Math.max(this.lastMemoryShortAt, this.#diskShortAt);
   }
 
   #setRuntime(): void {

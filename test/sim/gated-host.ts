@@ -32,6 +32,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
     systemd: plain(host.systemd),
     serviceManager: plain(host.serviceManager),
+    pressureEvents: plain(host.pressureEvents),
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },
     namespaces: plain(host.namespaces),
     networkNamespaces: plain(host.networkNamespaces),

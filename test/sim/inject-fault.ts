@@ -1,9 +1,11 @@
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
+import type { MemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 import type { FileSystemUsage } from '../../src/host/file-system.ts';
 import type { ApiFault } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
+import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { type PendingFaults, simulatedError } from './pending-faults.ts';
 import type { ClusterFault } from './plan-cluster.ts';
@@ -21,6 +23,7 @@ export interface InjectFaultDeps {
   readonly fs: MemoryFileSystem;
   readonly clusterState: ClusterState;
   readonly disks: SimDisks;
+  readonly memory: Pick<MemoryHost, 'cgroupStats' | 'pressureEvents'>;
   readonly kill: (planned: PlannedKill) => void;
 }
 
@@ -78,6 +81,10 @@ export function injectFault(fault: PlannedFault, deps: InjectFaultDeps): void {
     case 'csi':
     case 'csiAway':
       return deps.disks.inject(fault);
+    case 'memoryShort':
+      useMemory(true, deps);
+      clock.schedule(fault.ms, () => useMemory(false, deps));
+      return;
     case 'loseSandbox':
       return loseSandbox(fault.index, runtime);
     case 'crash':
@@ -123,6 +130,20 @@ export const SHORT_PERCENT = 10;
 function useDisk(percent: number, { fs, clusterState }: InjectFaultDeps): void {
   fs.setUsage('/', diskUsedTo(percent));
   clusterState.setDiskShort(100 - percent < SHORT_PERCENT);
+}
+
+/** The kernel reports that tasks wait for memory. */
+function useMemory(isShort: boolean, { memory, clusterState }: InjectFaultDeps): void {
+  setMemory(memory, isShort);
+  clusterState.setMemoryShort(isShort);
+  if (isShort) memory.pressureEvents.stall();
+}
+
+/** Lets the machine use all of its memory, or little of it. */
+export function setMemory({ cgroupStats }: Pick<MemoryHost, 'cgroupStats'>, isShort: boolean): void {
+  const bytes = isShort ? SETTINGS.memoryCapacityBytes : 2 ** 30;
+  const figures = { usageBytes: bytes, workingSetBytes: bytes, rssBytes: bytes, pageFaults: 0, majorPageFaults: 0 }; // words: quoted
+  cgroupStats.set('/', { memory: figures });
 }
 
 const DISK_BYTES = 100 * 2 ** 20;

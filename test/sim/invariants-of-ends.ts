@@ -1,5 +1,6 @@
 import { findContainer } from '../../src/kubelet/pod/find-container.ts';
 import { type CheckContext, roleOf } from './check-context.ts';
+import { mayBeEvicted } from './invariants-of-pressure.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { type ContainerRecord, gracePeriodSeconds, type PodRecord } from './pod-records.ts';
@@ -22,12 +23,14 @@ function longestAllowed(pod: PodRecord, { name }: ContainerRecord, { records, so
   return Math.max(...pod.versions.map(gracePeriodSeconds), ...probeGraces(pod, name));
 }
 
-export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }: CheckContext): void {
+export function checkKill(pod: PodRecord, record: ContainerRecord, context: CheckContext): void {
+  const { fail, now } = context;
   const what = `${pod.uid}/${record.name}`;
   if (record.stopRequestedAt === undefined) return fail(9, `${what} was killed without a termination request`);
   // Its preStop hook counts against the grace period.
   const had = now() - Math.min(record.stopRequestedAt, record.preStop?.firstAt ?? record.stopRequestedAt);
-  const least = 1000 * Math.max(LEAST_SECONDS, shortestAllowed(pod, record));
+  const isEvicted = mayBeEvicted(pod, record.stopRequestedAt, context);
+  const least = 1000 * (isEvicted ? LEAST_SECONDS : Math.max(LEAST_SECONDS, shortestAllowed(pod, record)));
   if (had < least) fail(9, `${what} was killed after ${had} ms instead of ${least}`);
 }
 
@@ -53,7 +56,9 @@ function probeGraces({ versions }: PodRecord, name: string): number[] {
 }
 
 /** Whether anything visible from outside the agent justifies stopping a running container. */
-function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { records, runtime }: CheckContext): boolean {
+function hasReasonToStop(pod: PodRecord, record: ContainerRecord, context: CheckContext): boolean {
+  const { records, runtime, now } = context;
+  if (mayBeEvicted(pod, now(), context)) return true;
   const wasUnwanted = !pod.isWanted || pod.unwantedAt >= record.createdAt;
   const latest = pod.versions.at(-1);
   if (wasUnwanted || hasRestartedAll(pod) || (latest && exceedsNode(latest))) return true;

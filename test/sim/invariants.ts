@@ -9,6 +9,7 @@ import { checkDisksOf } from './invariants-of-disks.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
+import { checkEviction } from './invariants-of-pressure.ts';
 import { checkRejection } from './invariants-of-rejections.ts';
 import { checkInitsRestarted, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
@@ -78,6 +79,7 @@ export class Invariants {
     const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
     if (!isOver) this.#startNewIncarnationOnceEmpty(pod, pod.overAt !== undefined);
     checkRejection(pod, status, this.#context);
+    checkEviction(pod, status, this.#context);
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }

@@ -6,6 +6,7 @@ import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 import type { DiskFault } from './plan-disks.ts';
+import type { PressureFault } from './plan-pressure.ts';
 
 /** A fault of one CRI call. */
 export type RpcFault =
@@ -51,6 +52,7 @@ export type PlannedFault = { readonly at: number } & (
   | { readonly kind: 'loseSandbox' | 'crash'; readonly index: number }
   | ClusterFault
   | DiskFault
+  | PressureFault
 );
 
 const METHODS: readonly [CriMethod, ...CriMethod[]] = [

@@ -12,6 +12,7 @@ import { drawDiskFaults, withDisk } from './plan-disks.ts';
 import { drawFaults, drawGroupFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
+import { drawPressureFaults, withPriority } from './plan-pressure.ts';
 import { addPodFeatures } from './pod-features.ts';
 
 /** An action of a user. A `key` is the name of a pod's manifest, or its name at the API server. */
@@ -106,6 +107,7 @@ function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number
     ...drawGroupFaults(new Draw(seed, 'group faults'), calm),
     ...(sources === IN_A_CLUSTER ? drawClusterFaults(new Draw(seed, 'cluster faults'), calm) : []),
     ...(sources === IN_A_CLUSTER ? drawDiskFaults(new Draw(seed, 'disk faults'), calm) : []),
+    ...(sources === IN_A_CLUSTER ? drawPressureFaults(new Draw(seed, 'pressure faults'), calm) : []),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -116,7 +118,7 @@ function withFeatures(seed: number, action: PodAction, sources: WorldPlan['sourc
   const objects = action.from === (sources[1] ?? sources[0]);
   const tokens = action.from === 'api';
   const pod = addPodFeatures(seed, action.pod, { objects, tokens });
-  return { ...action, pod: action.from === 'api' ? withDisk(seed, pod) : pod };
+  return { ...action, pod: action.from === 'api' ? withPriority(seed, withDisk(seed, pod)) : pod };
 }
 
 /** Draws the user actions of one pod name. */

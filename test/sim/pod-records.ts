@@ -72,6 +72,8 @@ export interface PodRecord {
   phase: string | undefined;
   /** The status that was last shown has a reason, such as that of a rejection. */
   hasReason: boolean;
+  /** It was shown as evicted. */
+  isEvicted: boolean;
   /** The phase that the API server has; a static pod has none there. */
   writtenPhase: string | undefined;
   readonly restartCounts: Map<string, number>;
@@ -118,6 +120,7 @@ export class PodRecords {
       if (isPhaseLost(record)) {
         record.overAt = undefined;
         record.phase = undefined;
+        record.isEvicted = false;
       }
       record.reported = undefined;
       record.requestedGraces.length = 0;
@@ -176,6 +179,7 @@ export class PodRecords {
       overAt: undefined,
       phase: undefined,
       hasReason: false,
+      isEvicted: false,
       writtenPhase: undefined,
       restartCounts: new Map(),
       lastStopAt: undefined,
@@ -233,6 +237,7 @@ export function startNewIncarnation(pod: PodRecord): void {
   pod.incarnation++;
   pod.overAt = undefined;
   pod.phase = undefined;
+  pod.isEvicted = false;
   pod.restartCounts.clear();
 }
 

@@ -8,7 +8,7 @@ import { AgentProcess } from './agent-process.ts';
 import type { CheckContext, Violation } from './check-context.ts';
 import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
-import { injectFault, type PlannedKill, setNetwork } from './inject-fault.ts';
+import { injectFault, type PlannedKill, setMemory, setNetwork } from './inject-fault.ts';
 import { Invariants } from './invariants.ts';
 import { checkDiskCall } from './invariants-of-disks.ts';
 import { StableImages } from './invariants-of-node.ts';
@@ -157,6 +157,7 @@ export class World {
     if (this.#plan.cluster) await this.#side.prepare(this.#plan.cluster, this.#end.signal);
     await this.#disks.prepare(this.#side.server.direct);
     this.#logs?.begin();
+    setMemory(this.host, false);
     await this.host.fs.makeDirectory('/var/lib/fake-runtime');
     await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
     for (const action of actions) clock.schedule(action.at, () => this.#run(this.#act(action)));
@@ -273,7 +274,8 @@ export class World {
     const { clock, fs } = this.host;
     const { clusterState, disks } = this.context;
     const apiServer = this.#side.server;
-    injectFault(fault, { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, kill });
+    const memory = this.host;
+    injectFault(fault, { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, memory, kill });
   }
 
   #planKill({ calls, when, downMs }: PlannedKill): void {

@@ -17,6 +17,7 @@ export const HONOURED_GATES = [
   'KubeletCrashLoopBackOffMax',
   'KubeletEnsureSecretPulledImages',
   'KubeletPodResourcesListUseActivePods',
+  'KubeletSeparateDiskGC',
   'KubeletServiceAccountTokenForCredentialProviders',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',

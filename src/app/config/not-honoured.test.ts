@@ -15,7 +15,7 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
       'warning hairpinMode: has no effect in this version of Nodelet',
     ],
   },
-  'warns which part of the thresholds has an effect': {
+  'evicts by every kind of threshold': {
     file: {
       evictionHard: { 'memory.available': '1Gi' },
       evictionSoft: { 'nodefs.available': '20%' },
@@ -24,14 +24,9 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
       evictionMaxPodGracePeriod: 30,
       evictionPressureTransitionPeriod: '1m0s',
       mergeDefaultEvictionSettings: true,
+      kernelMemcgNotification: true,
     },
-    expected: [
-      'warning evictionHard: node conditions and allocatable follow it; nothing is evicted yet',
-      'warning evictionMaxPodGracePeriod: has no effect in this version of Nodelet: nothing is evicted yet',
-      'warning evictionMinimumReclaim: node conditions follow it; nothing is evicted yet',
-      'warning evictionSoft: node conditions follow it; nothing is evicted yet',
-      'warning evictionSoftGracePeriod: has no effect in this version of Nodelet: nothing is evicted yet',
-    ],
+    expected: [],
   },
   'warns about a port that is not served': {
     file: { readOnlyPort: 10255 },

@@ -38,7 +38,12 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'enforceNodeAllocatable',
   'eventBurst',
   'eventRecordQPS',
+  'evictionHard',
+  'evictionMaxPodGracePeriod',
+  'evictionMinimumReclaim',
   'evictionPressureTransitionPeriod',
+  'evictionSoft',
+  'evictionSoftGracePeriod',
   'failCgroupV1',
   'failSwapOn',
   'featureGates',
@@ -123,15 +128,11 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
   ...Object.fromEntries(NO_EFFECT_IN_KUBELET.map((field) => [field, () => 'has no effect, as in kubelet v1.36'])),
   contentType: ({ contentType }) =>
     contentType === 'application/json' ? undefined : 'has no effect: requests to the API server are JSON',
-  evictionHard: () => 'node conditions and allocatable follow it; nothing is evicted yet',
-  evictionMaxPodGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
-  evictionMinimumReclaim: () => 'node conditions follow it; nothing is evicted yet',
-  evictionSoft: () => 'node conditions follow it; nothing is evicted yet',
-  evictionSoftGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
   imageServiceEndpoint: ({ containerRuntimeEndpoint }) =>
     containerRuntimeEndpoint === EMBEDDED
       ? 'has no effect with the embedded runtime, which has its own images'
       : undefined,
+  kernelMemcgNotification: () => undefined, // the kernel's notifications are always used
   logging: ({ logging: { verbosity: _, ...rest } }) => {
     const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
     return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';

@@ -1,8 +1,8 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import { isTlsCurve } from '../../host/tls-curves.ts';
 import { policyOptionsError } from '../../kubelet/cpu-manager/policy-options.ts';
 import { TOPOLOGY_POLICIES } from '../../kubelet/topology/topology-options.ts';
-import { isTlsCurve } from '../../host/tls-curves.ts';
 import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { evictionErrors } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';

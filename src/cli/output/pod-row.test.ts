@@ -36,6 +36,10 @@ const cases: Record<string, Case> = {
     status: { phase: 'Running', containerStatuses: [of('web', RUNNING)] },
     cells: ['1/1', 'Running', '0'],
   },
+  'shows that a pod was evicted': {
+    status: { phase: 'Failed', reason: 'Evicted', containerStatuses: [of('web', ended(137, 'Error'))] },
+    cells: ['0/1', 'Evicted', '0'],
+  },
   'shows why a pod was rejected': {
     status: { phase: 'Failed', reason: 'OutOfcpu' },
     cells: ['0/1', 'OutOfcpu', '0'],

@@ -51,8 +51,10 @@ function tallyContainers(pod: Pod, status: PodStatus): Tally {
   const sidecars = (status.initContainerStatuses ?? []).filter(({ name }) => isSidecarName(pod, name));
   const containers = (status.containerStatuses ?? []).toReversed();
   const counted = [...sidecars, ...containers];
+  const given = init.reason ?? status.reason ?? status.phase ?? '';
   return {
-    reason: containersReason(status, containers, init.reason ?? status.reason ?? status.phase ?? ''),
+    // kubectl shows how the containers of an evicted pod ended; that it was evicted says more.
+    reason: status.reason === 'Evicted' ? status.reason : containersReason(status, containers, given),
     ready: init.ready + containers.filter((container) => container.ready && container.state?.running).length,
     restarts: sum(counted.map(({ restartCount }) => restartCount)),
     lastEnds: lastFinishTimes(counted),

@@ -12,6 +12,7 @@ import { MemoryNamespaces } from './memory-namespaces.ts';
 import { MemoryNetwork } from './memory-network.ts';
 import { MemoryNetworkNamespaces } from './memory-network-namespaces.ts';
 import { MemoryPacketSockets } from './memory-packet-sockets.ts';
+import { MemoryPressureEvents } from './memory-pressure-events.ts';
 import { MemoryProcesses } from './memory-processes.ts';
 import { MemoryServiceManager } from './memory-service-manager.ts';
 import { MemorySigningKeys } from './memory-signing-keys.ts';
@@ -34,6 +35,7 @@ export interface MemoryHost extends Host {
   readonly connectedPrograms: MemoryConnectedPrograms;
   readonly cgroups: MemoryCgroups;
   readonly cgroupStats: MemoryCgroupStats;
+  readonly pressureEvents: MemoryPressureEvents;
   readonly systemd: MemorySystemd;
   readonly serviceManager: MemoryServiceManager;
   readonly network: MemoryNetwork;
@@ -70,6 +72,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     connectedPrograms: new MemoryConnectedPrograms(),
     cgroups,
     cgroupStats: new MemoryCgroupStats(cgroupVersion),
+    pressureEvents: new MemoryPressureEvents(cgroupVersion),
     systemd: new MemorySystemd(cgroups),
     serviceManager: new MemoryServiceManager(),
     network: new MemoryNetwork(fs),

@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { Host } from '../host.ts';
 import { createLinuxCgroupStats } from './cgroup/linux-cgroup-stats.ts';
 import { createLinuxCgroups } from './cgroup/linux-cgroups.ts';
+import { createLinuxPressureEvents } from './cgroup/linux-pressure-events.ts';
 import { linuxFifos } from './fs/linux-fifos.ts';
 import { linuxFileSystem } from './fs/linux-file-system.ts';
 import { linuxFolderClaims } from './fs/linux-folder-claims.ts';
@@ -40,6 +41,7 @@ export function createLinuxHost(env: Environment): Host {
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
+    pressureEvents: createLinuxPressureEvents(),
     systemd: createLinuxSystemd(),
     serviceManager: createLinuxServiceManager(env, process.pid),
     network: linuxNetwork,

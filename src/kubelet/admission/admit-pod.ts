@@ -3,6 +3,7 @@ import { appArmorHandler } from './app-armor-handler.ts';
 import { hostPortsHandler } from './host-ports-handler.ts';
 import { nodeAffinityHandler } from './node-affinity-handler.ts';
 import { nodeNameHandler } from './node-name-handler.ts';
+import { nodePressureHandler } from './node-pressure-handler.ts';
 import { nodeResourcesHandler } from './node-resources-handler.ts';
 import { operatingSystemHandler } from './operating-system-handler.ts';
 import type { AdmissionView, PodAdmitHandler, PodRejection } from './pod-admit-handler.ts';
@@ -17,6 +18,7 @@ import { sysctlHandler } from './sysctl-handler.ts';
  */
 const ADMIT_HANDLERS: readonly PodAdmitHandler[] = [
   operatingSystemHandler,
+  nodePressureHandler,
   supportedFieldsHandler,
   sysctlHandler,
   supplementalGroupsHandler,

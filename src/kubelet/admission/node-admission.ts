@@ -12,16 +12,22 @@ export type NodeFacts = Omit<AdmissionView, 'otherPods'>;
 export class NodeAdmission {
   readonly #node: NodeFacts;
   readonly #registered: () => Node | undefined;
+  readonly #pressure: () => AdmissionView['pressure'];
 
-  /** `registered`: the node object as the API server has it; `undefined` while it is not known. */
-  constructor(node: NodeFacts, registered: () => Node | undefined) {
+  /**
+   * `registered`: the node object as the API server has it; `undefined` while it is not known. `pressure`: the conditions
+   * that the node is under.
+   */
+  constructor(node: NodeFacts, registered: () => Node | undefined, pressure: () => AdmissionView['pressure']) {
     this.#node = node;
     this.#registered = registered;
+    this.#pressure = pressure;
   }
 
   /** Returns why the pod cannot run beside the others; `undefined` admits it. */
   admit(pod: Pod, otherPods: readonly Pod[]): PodFailure | undefined {
-    const rejection = admitPod(pod, { ...withRegisteredNode(this.#node, this.#registered()), otherPods });
+    const node = withRegisteredNode(this.#node, this.#registered());
+    const rejection = admitPod(pod, { ...node, pressure: this.#pressure(), otherPods });
     return rejection && { phase: 'Failed', ...rejection };
   }
 }

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceAmounts } from '../../api/pod-resources.ts';
+import type { PressureCondition } from '../eviction/pressure-state.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 
 /** Everything that admission may read besides the pod. Plain values: handlers use no clock and no I/O. */
@@ -18,6 +19,8 @@ export interface AdmissionView {
   readonly allowedUnsafeSysctls?: readonly string[] | undefined;
   /** Absent: the node is standalone. */
   readonly hasApiServer?: boolean | undefined;
+  /** The pressure that the node is under; absent: none. */
+  readonly pressure?: ReadonlySet<PressureCondition> | undefined;
   /** Absent: all gates are off. */
   readonly gates?: FieldGates | undefined;
 }

@@ -10,6 +10,7 @@ export interface EventReport {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly atMs: number;
 }
 
@@ -31,7 +32,7 @@ export class EventFactory {
     this.#deps = deps;
   }
 
-  create({ involvedObject, type, reason, message, atMs }: EventReport): Event {
+  create({ involvedObject, type, reason, message, annotations = {}, atMs }: EventReport): Event {
     const { nodeName } = this.#deps;
     const component = 'kubelet';
     return {
@@ -40,6 +41,7 @@ export class EventFactory {
       metadata: {
         name: this.#name(involvedObject.name ?? '', atMs),
         namespace: involvedObject.namespace || DEFAULT_NAMESPACE,
+        ...(Object.keys(annotations).length > 0 && { annotations }),
       },
       involvedObject,
       reason,

@@ -10,6 +10,8 @@ export interface PodEvent {
   readonly message: string;
   /** Typed cause, where the reason alone does not say it. */
   readonly cause?: EventCause | undefined;
+  /** Annotations of the event object. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** `spec.containers{web}` for an event of one container. */
   readonly fieldPath: string | undefined;
   readonly atMs: number;
@@ -34,7 +36,20 @@ export class PodEvents {
     fieldPath?: string,
     cause?: EventCause,
   ): void {
-    const event: PodEvent = { type, reason, message, fieldPath, atMs: this.#clock.now(), ...(cause && { cause }) };
+    this.#pass(pod, { type, reason, message, fieldPath, atMs: this.#clock.now(), ...(cause && { cause }) });
+  }
+
+  recordAnnotated(
+    pod: Pod,
+    type: PodEvent['type'],
+    reason: string,
+    message: string,
+    details: Pick<PodEvent, 'annotations' | 'cause'>,
+  ): void {
+    this.#pass(pod, { type, reason, message, fieldPath: undefined, atMs: this.#clock.now(), ...details });
+  }
+
+  #pass(pod: Pod, event: PodEvent): void {
     for (const listener of this.#listeners) listener(pod, event);
   }
 

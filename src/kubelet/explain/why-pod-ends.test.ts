@@ -182,6 +182,32 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'Container web ended 30 s ago with exit code 137 (SIGKILL).',
     ],
   },
+  'it was evicted for its own storage': {
+    given: {
+      status: {
+        phase: 'Failed',
+        reason: 'Evicted',
+        message: 'Usage of EmptyDir volume "data" exceeds the limit "1Gi". ',
+      },
+      report: {
+        worker: 'finished',
+        events: [
+          {
+            type: 'Warning',
+            reason: 'Evicted',
+            message: '',
+            fieldPath: undefined,
+            atMs: ago(9),
+            cause: { kind: 'storageLimitExceeded', violation: { kind: 'emptyDir', volume: 'data', limit: '1Gi' } },
+          },
+        ],
+      },
+    },
+    says: [
+      'hello was evicted: its volume data has more than its limit of 1Gi.',
+      'The reason: Usage of EmptyDir volume "data" exceeds the limit "1Gi".',
+    ],
+  },
   'the end of a container was not seen': {
     given: {
       status: {

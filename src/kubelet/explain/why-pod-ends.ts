@@ -1,4 +1,6 @@
+import { assertNever } from '../../base/assert-never.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
+import type { EvictionCause, StorageViolation } from '../pod/pod-cause.ts';
 import { rejectionMessage } from '../pod/pod-failure.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
 import type { PodReport } from './agent-view.ts';
@@ -48,9 +50,12 @@ export function whyRejected(report: PodReport): string[] {
   ];
 }
 
-function endingCause({ pod, status, progress }: PodReport): string {
+function endingCause(report: PodReport): string {
+  const { pod, status, progress } = report;
   const { reason, message } = status;
   if (reason === 'DeadlineExceeded') return deadlineText(pod.spec.activeDeadlineSeconds);
+  const eviction = evictionText(report);
+  if (reason === 'Evicted' && eviction !== '') return `it is evicted${eviction}`;
   if (status.phase === 'Failed' && reason !== undefined)
     return `${reason}${message ? ` (${withoutFullStop(message)})` : ''}`;
   if (pod.metadata.deletionTimestamp !== undefined) return 'it was deleted';
@@ -96,10 +101,40 @@ function endedSummary(report: PodReport): string {
   const name = podName(report);
   if (status.reason === 'DeadlineExceeded')
     return `${name} has failed: ${deadlineText(pod.spec.activeDeadlineSeconds)}.`;
-  if (status.reason === 'Evicted') return `${name} was evicted.`;
+  if (status.reason === 'Evicted') return `${name} was evicted${evictionText(report)}.`;
   if (status.phase === 'Succeeded') return `${name} is done: every container ended without an error.`;
   if (status.phase === 'Failed') return `${name} has failed${failedContainers(report)}.`;
   return worker === 'terminated' ? `${name} has stopped, and its resources are being released.` : `${name} has ended.`;
+}
+
+/** `: the node was short of memory (90Mi left, evicts below 100Mi)`; empty if the eviction is not known any more. */
+function evictionText({ events }: PodReport): string {
+  const cause = events.findLast(({ reason }) => reason === 'Evicted')?.cause;
+  if (cause?.kind === 'storageLimitExceeded') return `: ${violationText(cause.violation)}`;
+  if (cause?.kind !== 'nodeLow') return '';
+  const { crossed } = cause;
+  const figures = crossed ? ` (${crossed.available} left, evicts below ${crossed.threshold})` : '';
+  return `: the node was short of ${RESOURCE_TEXTS[cause.resource]}${figures}`;
+}
+
+const RESOURCE_TEXTS: Readonly<Record<(EvictionCause & { kind: 'nodeLow' })['resource'], string>> = {
+  memory: 'memory',
+  'ephemeral-storage': 'disk space',
+  inodes: 'inodes',
+  pids: 'process ids',
+};
+
+function violationText(violation: StorageViolation): string {
+  switch (violation.kind) {
+    case 'emptyDir':
+      return `its volume ${violation.volume} has more than its limit of ${violation.limit}`;
+    case 'pod':
+      return `it has more than its limit of ${violation.limit} on the node's disk`;
+    case 'container':
+      return `container ${violation.container} has more than its limit of ${violation.limit} on the node's disk`;
+    default:
+      return assertNever(violation);
+  }
 }
 
 function failedContainers(report: PodReport): string {

@@ -11,6 +11,7 @@ import {
   type CollectablePod,
   type DeadContainer,
   type DeadContainerPolicy,
+  deadContainersOfEndedPod,
   excessDeadContainers,
   excessExitedContainers,
   unusedSandboxes,
@@ -51,6 +52,7 @@ export class ContainerCollector {
   readonly #slot: LatestOnly<void>;
   readonly #changed = new Set<string>();
   #isDue = false;
+  #isShort = false;
 
   constructor(deps: ContainerCollectorDeps, life: AbortSignal) {
     this.#deps = deps;
@@ -76,12 +78,21 @@ export class ContainerCollector {
     await this.#slot.idle();
   }
 
+  /** Removes every dead container of pods that have ended, and excess ones of other pods: the node is short of disk space. */
+  async collectUnused(): Promise<void> {
+    this.#isShort = true;
+    this.#slot.offer();
+    await this.#slot.idle();
+  }
+
   async #collect(): Promise<void> {
     const changed = [...this.#changed];
     this.#changed.clear();
     for (const uid of changed) await this.#collectPod(uid);
-    if (!this.#isDue) return;
-    this.#isDue = false;
+    const isShort = this.#isShort;
+    if (!this.#isDue && !isShort) return;
+    [this.#isDue, this.#isShort] = [false, false];
+    if (isShort) await this.#removeAll(this.#collectablePods().flatMap(deadContainersOfEndedPod));
     await this.#collectNode();
   }
 
@@ -91,13 +102,17 @@ export class ContainerCollector {
   }
 
   async #collectNode(): Promise<void> {
-    const { observed, policy, clock } = this.#deps;
-    const pods = [...observed.all.values()].flatMap((pod): CollectablePod[] =>
-      this.#isCollectable(pod.uid) ? [{ pod, isLive: this.#deps.workerOf(pod.uid)?.state.phase === 'syncing' }] : [],
-    );
+    const { policy, clock } = this.#deps;
+    const pods = this.#collectablePods();
     await this.#removeAll(excessDeadContainers(pods, policy, clock.now()));
     for (const { pod } of pods) await this.#removeSandboxes(pod.uid);
     await this.#removeLinks();
+  }
+
+  #collectablePods(): readonly CollectablePod[] {
+    return [...this.#deps.observed.all.values()].flatMap((pod): CollectablePod[] =>
+      this.#isCollectable(pod.uid) ? [{ pod, isLive: this.#deps.workerOf(pod.uid)?.state.phase === 'syncing' }] : [],
+    );
   }
 
   /** Checked again before each removal: the pod may have started to terminate. */

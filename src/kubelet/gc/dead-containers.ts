@@ -74,6 +74,11 @@ export function excessDeadContainers(
   return [...removed, ...more, ...rest.filter(({ isNeeded }) => !isNeeded).slice(0, excess)];
 }
 
+/** All dead containers of a pod whose worker starts none any more; nothing of other pods. */
+export function deadContainersOfEndedPod(pod: CollectablePod): readonly DeadContainer[] {
+  return pod.isLive ? [] : deadUnits(pod).flat();
+}
+
 /** Old sandboxes without containers, oldest first. */
 export function unusedSandboxes({ sandboxes, containers }: ObservedPod): readonly ObservedSandbox[] {
   const inUse = new Set(containers.map(({ sandboxId }) => sandboxId));

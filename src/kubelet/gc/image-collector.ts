@@ -21,6 +21,8 @@ import type { RecordNodeEvent } from './node-event.ts';
 
 /** kubelet's ImageGCPeriod. */
 const PERIOD_MS = 300_000;
+/** Go's largest 64-bit number. */
+const MOST_BYTES = 2n ** 63n - 1n;
 
 export interface ImageCollectorDeps {
   readonly cri: Cri;
@@ -102,6 +104,12 @@ export class ImageCollector {
     if (!error) return;
     recordNodeEvent('Warning', error.reason, error.message);
     throw new Error(error.message);
+  }
+
+  /** Removes every unused image that is old enough: the node is short of disk space. */
+  async removeUnused(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#deps.clock.monotonic();
+    await this.#free(MOST_BYTES, nowMs, await this.#listUnused(nowMs, signal), signal);
   }
 
   async #listUnused(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {

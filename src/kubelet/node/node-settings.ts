@@ -37,6 +37,10 @@ export interface NodeSettings {
   /** The parent cgroup of all pods. */
   readonly podsCgroup: string;
   readonly pressureTransitionMs: number;
+  /** The longest grace period of pods that a soft threshold evicts. */
+  readonly evictionMaxPodGraceSeconds: number;
+  /** The feature gate KubeletSeparateDiskGC: images and writable layers may be on different file systems. */
+  readonly separatesDisks: boolean;
   readonly hasEphemeralStorage: boolean;
   readonly kubeletPort: number;
   /** How often the status is composed. */

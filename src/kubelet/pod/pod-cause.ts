@@ -80,9 +80,27 @@ export type ErrorCause =
   | { readonly kind: 'crashBackoff'; readonly delayMs: number }
   | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
 
+/** Why the node evicted a pod. */
+export type EvictionCause =
+  | {
+      readonly kind: 'nodeLow';
+      readonly resource: 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
+      /** kubelet's eviction signal: `memory.available`. */
+      readonly signal: string;
+      readonly crossed?: { readonly threshold: string; readonly available: string } | undefined;
+    }
+  | { readonly kind: 'storageLimitExceeded'; readonly violation: StorageViolation };
+
+/** A limit of local storage that a pod exceeds. */
+export type StorageViolation =
+  | { readonly kind: 'emptyDir'; readonly volume: string; readonly limit: string }
+  | { readonly kind: 'pod'; readonly limit: string }
+  | { readonly kind: 'container'; readonly container: string; readonly limit: string };
+
 /** Why an event was recorded, where its reason alone does not say it. */
 export type EventCause =
   | ErrorCause
+  | EvictionCause
   | { readonly kind: 'kill'; readonly cause: KillCause }
   | {
       readonly kind: 'probeFailed';

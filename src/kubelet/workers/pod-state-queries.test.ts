@@ -29,6 +29,7 @@ const cases: Record<keyof typeof queries, { early: string[]; synced: string[] }>
     early: ['finished', 'finished and removed'],
     synced: ['finished', 'finished and removed', 'unknown'],
   },
+  isEndedByNode: { early: ['evicting'], synced: ['evicting'] },
   isTerminationRequested: { early: ending, synced: ending },
   shouldContainersBeTerminating: { early: ending, synced: [...ending, 'unknown'] },
   shouldRuntimeBeRemoved: { early: after, synced: [...after, 'unknown'] },

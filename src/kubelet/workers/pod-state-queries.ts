@@ -35,10 +35,14 @@ export const shouldContainersBeTerminating: PodStateQuery = (worker, synced) =>
 /** The pod no longer needs its containers and sandboxes in the runtime. */
 export const shouldRuntimeBeRemoved: PodStateQuery = (worker, synced) => (worker ? hasTerminated(worker) : synced);
 
+/** The node ends the pod or has ended it: evicted, or past its deadline. */
+export const isEndedByNode: PodStateQuery = (worker) =>
+  worker !== undefined && !isStartable(worker) && 'failure' in worker.state && worker.state.failure !== undefined;
+
 /** The pod's files are no longer needed: it was evicted, or it has terminated and left its source. */
 export const shouldContentBeRemoved: PodStateQuery = (worker, synced) => {
   if (!worker) return synced;
-  return isEvicted(worker.state) || (worker.removed && hasTerminated(worker));
+  return isEndedByNode(worker, synced) || (worker.removed && hasTerminated(worker));
 };
 
 function hasTerminated({ state }: WorkerView): boolean {
@@ -47,8 +51,4 @@ function hasTerminated({ state }: WorkerView): boolean {
 
 function isStartable({ state }: WorkerView): boolean {
   return state.phase === 'waiting' || state.phase === 'syncing';
-}
-
-function isEvicted(state: PodWorkerState): boolean {
-  return state.phase !== 'waiting' && state.phase !== 'syncing' && state.failure !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Descriptors that report events: epoll(7), inotify(7), pidfd_open(2). */
+/** Descriptors that report events: epoll(7), eventfd(2), inotify(7), pidfd_open(2). */
 import { closeSync } from 'node:fs';
 import { declareCall, declareNumbered, layout } from './ffi.ts';
 import { SystemCallError } from './system-call-error.ts';
@@ -12,6 +12,7 @@ const epollCreate = declareCall<[flags: number]>('int epoll_create1(int flags)')
 const epollControl = declareCall<[epoll: number, operation: number, fd: number, event: Uint8Array]>(
   'int epoll_ctl(int epoll, int operation, int fd, const uint8_t *event)',
 );
+const eventfd = declareCall<[count: number, flags: number]>('int eventfd(unsigned int count, int flags)');
 const inotifyInit = declareCall<[flags: number]>('int inotify_init1(int flags)');
 const inotifyAddWatch = declareCall<[fd: number, path: string, mask: number]>(
   'int inotify_add_watch(int fd, const char *path, uint32_t mask)',
@@ -36,6 +37,11 @@ export function openEpoll(fd: number, events: number): number {
     closeSync(epoll);
     throw error;
   }
+}
+
+/** A new non-blocking event counter: a read returns the count, eight bytes, and resets it. */
+export function openEventfd(): number {
+  return eventfd(0, NON_BLOCKING | CLOSE_ON_EXEC);
 }
 
 /** A new non-blocking inotify descriptor that watches one path. */

@@ -24,6 +24,8 @@ export const PLAIN_NODE: NodeSettings = {
   enforcesPods: true,
   podsCgroup: '/kubepods',
   pressureTransitionMs: 300_000,
+  evictionMaxPodGraceSeconds: 0,
+  separatesDisks: true,
   hasEphemeralStorage: true,
   kubeletPort: 10_250,
   statusUpdateMs: 10_000,

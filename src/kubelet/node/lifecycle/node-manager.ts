@@ -4,6 +4,7 @@ import { runAllOrAbort } from '../../../base/run-all-or-abort.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
+import type { NodePressure } from '../../eviction/node-pressure.ts';
 import type { NodeAttachments } from '../attachments/node-attachments.ts';
 import { NodeLease } from '../lease/node-lease.ts';
 import { type NodeCache, nodeKey } from '../node-cache.ts';
@@ -25,6 +26,7 @@ export interface NodeManagerDeps {
   readonly storage: Pick<StorageReadiness, 'subscribe'>;
   /** The devices of plugins; absent: none. */
   readonly devices?: NodeDevices | undefined;
+  readonly pressure: Pick<NodePressure, 'subscribe'>;
   readonly attachments: NodeAttachments;
   readonly events: NodeEvents;
   readonly clock: Clock;
@@ -68,7 +70,7 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
 }
 
 async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
-  const { readiness, storage, gatherer, attachments, cache, devices } = deps;
+  const { readiness, storage, pressure, gatherer, attachments, cache, devices } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> => {
     const inputs = await gatherer.gather(until);
@@ -81,7 +83,7 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();
-  const sources = [readiness, storage, attachments, ...(devices ? [devices] : [])];
+  const sources = [readiness, storage, pressure, attachments, ...(devices ? [devices] : [])];
   const subscriptions = sources.map((each) => each.subscribe(updateSoon));
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);

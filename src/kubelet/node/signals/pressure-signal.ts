@@ -29,6 +29,8 @@ export interface PressureThreshold {
 export interface SignalFigures {
   readonly available: bigint;
   readonly capacity: bigint;
+  /** Memory only: inactive file cache, which counts as available though it is in use. */
+  readonly reclaimableBytes?: number;
 }
 
 /** Signals that could not be read are missing. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-host.ts';
-import { readSignals } from './read-signals.ts';
+import { readSignals, type SignalInputs } from './read-signals.ts';
 
 const MIB = 2 ** 20;
 const PLACES = {
@@ -12,8 +12,8 @@ const PLACES = {
 };
 const MEMORY = { usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 };
 
-async function read(host: MemoryHost, imagePlace?: string): Promise<Record<string, readonly bigint[]>> {
-  const readings = await readSignals(PLACES, { ...host, imageFsPath: async () => imagePlace });
+async function read(host: MemoryHost, imagePlace?: SignalInputs['disks']): Promise<Record<string, readonly bigint[]>> {
+  const readings = await readSignals({ ...PLACES, disks: imagePlace }, host);
   return Object.fromEntries([...readings].map(([signal, { available, capacity }]) => [signal, [available, capacity]]));
 }
 
@@ -43,16 +43,18 @@ test('readSignals() reads memory from /proc/meminfo if the root cgroup has no st
   assert.deepEqual(await read(host), { 'memory.available': [600n * 2n ** 20n, 1000n * 2n ** 20n] });
 });
 
-test('readSignals() reads the disks of the node and of the images', async () => {
+test('readSignals() reads the disks of the node, the images and the containers', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory(PLACES.rootDir);
   const usage = { capacityBytes: 100, availableBytes: 40, inodes: 10, inodesFree: 3 };
   host.fs.setUsage(PLACES.rootDir, usage);
-  assert.deepEqual(await read(host, PLACES.rootDir), {
+  assert.deepEqual(await read(host, { imageFsPath: PLACES.rootDir, containerFsPath: PLACES.rootDir }), {
     'nodefs.available': [40n, 100n],
     'nodefs.inodesFree': [3n, 10n],
     'imagefs.available': [40n, 100n],
     'imagefs.inodesFree': [3n, 10n],
+    'containerfs.available': [40n, 100n],
+    'containerfs.inodesFree': [3n, 10n],
   });
 });
 

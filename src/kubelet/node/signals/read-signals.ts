@@ -1,12 +1,11 @@
-import type { CgroupStats } from '../../../host/cgroup-stats.ts';
+import type { CgroupStats, CgroupUsage } from '../../../host/cgroup-stats.ts';
 import type { FileSystem } from '../../../host/file-system.ts';
+import type { RuntimeDisks } from './disk-layout.ts';
 import type { PressureSignal, SignalFigures, SignalReadings } from './pressure-signal.ts';
 
 export interface SignalDeps {
   readonly fs: Pick<FileSystem, 'readText' | 'usage'>;
   readonly cgroupStats: Pick<CgroupStats, 'usage'>;
-  /** The path of the runtime's image file system; `undefined` if it does not report one. */
-  readonly imageFsPath: () => Promise<string | undefined>;
 }
 
 export interface SignalInputs {
@@ -15,6 +14,8 @@ export interface SignalInputs {
   readonly podsCgroup: string;
   /** The memory that all pods together may use. */
   readonly podsMemoryBytes: number;
+  /** Directories on the file systems of the runtime; absent while the runtime has not reported them. */
+  readonly disks?: Pick<RuntimeDisks, 'imageFsPath' | 'containerFsPath'> | undefined;
 }
 
 type Reading = readonly [PressureSignal, SignalFigures];
@@ -24,7 +25,8 @@ type SignalReader = (inputs: SignalInputs, deps: SignalDeps) => Promise<readonly
 const SIGNAL_READERS: readonly SignalReader[] = [
   readMemory,
   ({ rootDir }, deps) => readDisk('nodefs', rootDir, deps),
-  readImageDisk,
+  async ({ disks }, deps) => (disks ? readDisk('imagefs', disks.imageFsPath, deps) : []),
+  async ({ disks }, deps) => (disks ? readDisk('containerfs', disks.containerFsPath, deps) : []),
   readProcesses,
 ];
 
@@ -37,33 +39,38 @@ export async function readSignals(inputs: SignalInputs, deps: SignalDeps): Promi
 async function readMemory(inputs: SignalInputs, { fs, cgroupStats }: SignalDeps): Promise<readonly Reading[]> {
   const { memoryBytes, podsCgroup, podsMemoryBytes } = inputs;
   const used = await cgroupStats.usage(['/', podsCgroup]);
-  const ofAll = used.get('/')?.memory.workingSetBytes ?? workingSetBytes(await fs.readText('/proc/meminfo'));
-  const ofPods = used.get(podsCgroup)?.memory.workingSetBytes;
+  const ofAll = used.get('/')?.memory ?? memoryOfAll(await fs.readText('/proc/meminfo'));
+  const ofPods = used.get(podsCgroup)?.memory;
   const readings: Reading[] = [['memory.available', remaining(memoryBytes, ofAll)]];
   if (ofPods !== undefined) readings.push(['allocatableMemory.available', remaining(podsMemoryBytes, ofPods)]);
   return readings;
 }
 
+type MemoryUse = Pick<CgroupUsage['memory'], 'usageBytes' | 'workingSetBytes'>;
+
 /**
- * The working set from /proc/meminfo: used memory without inactive file cache. The root cgroup of v2 has no memory
+ * Memory use from /proc/meminfo; the working set is without inactive file cache. The root cgroup of v2 has no memory
  * statistics.
  */
-export function workingSetBytes(meminfo: string): number {
+export function memoryOfAll(meminfo: string): MemoryUse {
   const kibibytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0);
-  return Math.max(0, kibibytes('MemTotal') - kibibytes('MemFree') - kibibytes('Inactive\\(file\\)')) * 1024;
+  const used = kibibytes('MemTotal') - kibibytes('MemFree');
+  const workingSet = Math.max(0, used - kibibytes('Inactive\\(file\\)'));
+  return { usageBytes: used * 1024, workingSetBytes: workingSet * 1024 };
 }
 
-function remaining(capacity: number, used: number): SignalFigures {
-  return { available: BigInt(Math.max(0, capacity - used)), capacity: BigInt(capacity) };
+function remaining(capacity: number, { usageBytes, workingSetBytes }: MemoryUse): SignalFigures {
+  return {
+    available: BigInt(Math.max(0, capacity - workingSetBytes)),
+    capacity: BigInt(capacity),
+    reclaimableBytes: Math.max(0, usageBytes - workingSetBytes),
+  };
 }
 
-async function readImageDisk(_inputs: SignalInputs, deps: SignalDeps): Promise<readonly Reading[]> {
-  const path = await deps.imageFsPath();
-  return path === undefined ? [] : readDisk('imagefs', path, deps);
-}
+type DiskName = 'nodefs' | 'imagefs' | 'containerfs';
 
-async function readDisk(name: 'nodefs' | 'imagefs', path: string, { fs }: SignalDeps): Promise<readonly Reading[]> {
+async function readDisk(name: DiskName, path: string, { fs }: SignalDeps): Promise<readonly Reading[]> {
   const { capacityBytes, availableBytes, inodes, inodesFree } = await fs.usage(path);
   return [
     [`${name}.available`, { available: BigInt(availableBytes), capacity: BigInt(capacityBytes) }],

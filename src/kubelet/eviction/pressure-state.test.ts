@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQuantity } from '../../../base/quantity.ts';
-import { NO_PRESSURE, nextPressure, type PressureState, withAllocatableThresholds } from './node-pressure.ts';
-import type { PressureSignal, PressureThreshold, SignalReadings } from './pressure-signal.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import type { PressureSignal, PressureThreshold, SignalReadings } from '../node/signals/pressure-signal.ts';
+import { NO_PRESSURE, nextPressure, type PressureState } from './pressure-state.ts';
 
 const TRANSITION_MS = 300_000;
 const hard = (signal: PressureSignal, amount = '10'): PressureThreshold => ({
@@ -55,10 +55,6 @@ const cases: Record<string, { now: readonly string[]; wanted: readonly string[] 
     now: after([{ ...reclaiming, gracePeriodMs: 60_000 }], [0, 9], [30, 15], [330, 15]),
     wanted: [],
   },
-  'ignores containerfs thresholds, which are those of the disk below': {
-    now: after([hard('containerfs.available')], [0, 0]),
-    wanted: [],
-  },
 };
 
 for (const [name, { now, wanted }] of Object.entries(cases)) {
@@ -68,11 +64,4 @@ for (const [name, { now, wanted }] of Object.entries(cases)) {
 test('a signal that could not be read causes no pressure', () => {
   const policy = { thresholds: [memory], transitionMs: TRANSITION_MS, nowMs: 0 };
   assert.deepEqual([...nextPressure(NO_PRESSURE, new Map(), policy).conditions], []);
-});
-
-test('withAllocatableThresholds() applies hard memory thresholds to all pods together', () => {
-  assert.deepEqual(withAllocatableThresholds([memory, soft, hard('nodefs.available')], true).slice(3), [
-    { ...memory, signal: 'allocatableMemory.available' },
-  ]);
-  assert.deepEqual(withAllocatableThresholds([memory], false), [memory]);
 });

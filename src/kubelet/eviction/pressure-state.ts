@@ -3,7 +3,7 @@ import {
   type PressureThreshold,
   type SignalReadings,
   thresholdAmount,
-} from './pressure-signal.ts';
+} from '../node/signals/pressure-signal.ts';
 
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
@@ -11,7 +11,7 @@ export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure
 export interface PressureState {
   /** The thresholds that are met, and since when. */
   readonly metSinceMs: ReadonlyMap<PressureThreshold, number>;
-  /** Thresholds whose grace period is over, so that pods would be evicted. */
+  /** Thresholds whose grace period is over: pods are evicted. */
   readonly due: ReadonlySet<PressureThreshold>;
   readonly lastSeenMs: ReadonlyMap<PressureCondition, number>;
   /** The node's current conditions. */
@@ -37,6 +37,11 @@ const CONDITIONS: Readonly<Record<PressureSignal, PressureCondition>> = {
   'pid.available': 'PIDPressure',
 };
 
+export interface PressurePolicy {
+  readonly thresholds: readonly PressureThreshold[];
+  readonly transitionMs: number;
+}
+
 /**
  * The pressure after new readings, as in kubelet's eviction manager. A condition is set as soon as a threshold is met,
  * including soft ones, and reset when none was met for the transition period. A threshold for which an eviction is due
@@ -47,7 +52,7 @@ export function nextPressure(
   readings: SignalReadings,
   { thresholds, transitionMs, nowMs }: PressurePolicy & { readonly nowMs: number },
 ): PressureState {
-  const met = effective(thresholds).filter(
+  const met = thresholds.filter(
     (each) => isMet(each, readings, false) || (state.due.has(each) && isMet(each, readings, true)),
   );
   const metSinceMs = new Map(met.map((each) => [each, state.metSinceMs.get(each) ?? nowMs]));
@@ -57,35 +62,12 @@ export function nextPressure(
   return { metSinceMs, due, lastSeenMs, conditions: new Set(shown) };
 }
 
-export interface PressurePolicy {
-  readonly thresholds: readonly PressureThreshold[];
-  readonly transitionMs: number;
-}
-
-/** `containerfs` thresholds are replaced by those of the file system that it is on, which exist already. */
-function effective(thresholds: readonly PressureThreshold[]): readonly PressureThreshold[] {
-  return thresholds.filter(({ signal }) => !signal.startsWith('containerfs.'));
-}
-
-function isMet(threshold: PressureThreshold, readings: SignalReadings, withReclaim: boolean): boolean {
+/** Whether less than the threshold is available, or, `withReclaim`, less than the threshold and its minimum reclaim. */
+export function isMet(threshold: PressureThreshold, readings: SignalReadings, withReclaim: boolean): boolean {
   const { signal, value, minimumReclaim } = threshold;
   const figures = readings.get(signal);
   if (!figures) return false;
   const { available, capacity } = figures;
   const extra = withReclaim && minimumReclaim ? thresholdAmount(minimumReclaim, capacity) : 0n;
   return available < thresholdAmount(value, capacity) + extra;
-}
-
-/**
- * If pods are limited to the allocatable resources, each hard memory threshold also applies to the memory of all pods.
- */
-export function withAllocatableThresholds(
-  thresholds: readonly PressureThreshold[],
-  enforcesPods: boolean,
-): readonly PressureThreshold[] {
-  if (!enforcesPods) return thresholds;
-  const copies = thresholds
-    .filter(({ signal, gracePeriodMs }) => signal === 'memory.available' && gracePeriodMs === 0)
-    .map((each): PressureThreshold => ({ ...each, signal: 'allocatableMemory.available' }));
-  return [...thresholds, ...copies];
 }
