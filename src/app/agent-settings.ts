@@ -4,6 +4,7 @@ import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
+import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -65,6 +66,8 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    shutdown: featureGates.get('GracefulNodeShutdown') ? shutdownSettings(settings) : undefined,
+    taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,
@@ -78,6 +81,18 @@ export function agentSettings(
       maxPerContainer: asLimit(flags.maximumDeadContainersPerContainer),
       maxTotal: asLimit(flags.maximumDeadContainers),
     },
+  };
+}
+
+function shutdownSettings({ config, parsed, featureGates }: KubeletSettings): ShutdownSettings {
+  return {
+    graceMs: parsed.ms.shutdownGracePeriod,
+    criticalMs: parsed.ms.shutdownGracePeriodCriticalPods,
+    byPriority: (config.shutdownGracePeriodByPodPriority ?? []).map(({ priority, shutdownGracePeriodSeconds }) => ({
+      priority,
+      seconds: shutdownGracePeriodSeconds,
+    })),
+    isPriorityOn: featureGates.get('GracefulNodeShutdownBasedOnPodPriority') ?? false,
   };
 }
 

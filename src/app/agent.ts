@@ -14,6 +14,7 @@ import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
+import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
@@ -68,6 +69,10 @@ export interface AgentSettings {
   readonly clusterTrustBundleProjection?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
+  /** How pods end before the machine shuts down; absent: shutdowns are not delayed. */
+  readonly shutdown?: ShutdownSettings | undefined;
+  /** The feature gate TaintTolerationComparisonOperators; absent: off. */
+  readonly taintTolerationComparisonOperators?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */

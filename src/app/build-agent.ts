@@ -19,6 +19,7 @@ import { buildCsi } from './build-csi.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
+import { buildNodeGuards } from './build-node-guards.ts';
 import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildResourceManagers } from './build-resource-managers.ts';
@@ -44,7 +45,9 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { observed, health } = runtime;
   const eventWriter = buildEventWriter(parts, events);
   const csiNode = buildCsiNode(parts);
-  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
+  const guards = buildNodeGuards(parts, eventWriter);
+  const { shutdown } = guards;
+  const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode, shutdown });
   const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
@@ -67,6 +70,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       imagePulls,
       csi,
       resourceManagers,
+      shutdown,
     },
     life.signal,
   );
@@ -96,6 +100,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...cluster.parts,
     ...plugins.parts,
     ...resourceManagers.parts,
+    ...guards.parts(pods.atShutdown),
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },

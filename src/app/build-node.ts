@@ -9,6 +9,7 @@ import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
 import { STORAGE_READY, type StorageReadiness } from '../kubelet/node/storage-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import type { NodeShutdown } from '../kubelet/shutdown/node-shutdown.ts';
 import { ALWAYS_ATTACHED, type AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
 import { noCsi } from '../kubelet/volumes/csi/csi-deps.ts';
 import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
@@ -29,6 +30,8 @@ export interface NodeBuildDeps {
   readonly events: NodeEvents;
   /** Absent: there is no storage to prepare. */
   readonly storage?: StorageReadiness | undefined;
+  /** Absent: shutdowns of the machine are not observed. */
+  readonly shutdown?: Pick<NodeShutdown, 'notReadyReason' | 'subscribe'>;
 }
 
 /** The node object of this machine. */
@@ -56,7 +59,7 @@ const NO_NODE: ClusterNode = {
 export function buildNode(
   agent: AgentParts,
   facts: AgentFacts,
-  { health, events, storage = STORAGE_READY }: NodeBuildDeps,
+  { health, events, storage = STORAGE_READY, shutdown }: NodeBuildDeps,
 ): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings) return NO_NODE;
@@ -71,6 +74,7 @@ export function buildNode(
     images,
     readiness,
     storage,
+    ...(shutdown && { shutdown }),
     addresses,
     network,
     clock,
@@ -87,6 +91,7 @@ export function buildNode(
     gatherer,
     readiness,
     storage,
+    ...(shutdown && { shutdown }),
     attachments,
     events,
     clock,

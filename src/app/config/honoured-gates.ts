@@ -9,24 +9,23 @@ export const HONOURED_GATES = [
   'CustomCPUCFSQuotaPeriod',
   'EnvFiles',
   'ExtendWebSocketsToKubelet',
+  'GracefulNodeShutdown',
+  'GracefulNodeShutdownBasedOnPodPriority',
   'KubeletCrashLoopBackOffMax',
   'KubeletEnsureSecretPulledImages',
   'KubeletServiceAccountTokenForCredentialProviders',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
   'MemoryQoS',
+  'NodeDeclaredFeatures',
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
+  'TaintTolerationComparisonOperators',
 ] as const;
 
 /** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */
-export const CHECKED_GATES = [
-  'GracefulNodeShutdown',
-  'GracefulNodeShutdownBasedOnPodPriority',
-  'QOSReserved',
-  'RotateKubeletServerCertificate',
-] as const;
+export const CHECKED_GATES = ['QOSReserved', 'RotateKubeletServerCertificate'] as const;
 
 type HonouredGate = (typeof HONOURED_GATES)[number];
 

@@ -16,10 +16,12 @@ import { createNamespaceThreadClient } from './namespace/namespace-thread-client
 import { linuxConnectedPrograms } from './net/linux-connected-programs.ts';
 import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
 import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
+import { createLinuxKernelLog } from './proc/linux-kernel-log.ts';
 import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
 import { createLinuxServiceManager, SERVICE_VARIABLES } from './process/linux-service-manager.ts';
 import type { Environment } from './process/run-command.ts';
+import { createLinuxLoginManager } from './systemd/linux-login-manager.ts';
 import { createLinuxSystemd } from './systemd/linux-systemd.ts';
 
 /** The ports to this machine. Cheap to create: expensive modules are loaded on first use. */
@@ -41,6 +43,8 @@ export function createLinuxHost(env: Environment): Host {
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
     systemd: createLinuxSystemd(),
+    loginManager: createLinuxLoginManager({ env: withoutServiceVariables(env) }),
+    kernelLog: createLinuxKernelLog(),
     serviceManager: createLinuxServiceManager(env, process.pid),
     network: linuxNetwork,
     addresses: linuxMachineAddresses,

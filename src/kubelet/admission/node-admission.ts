@@ -2,27 +2,29 @@ import type { Node, Pod } from '../../api/generated/core-v1.ts';
 import { amountsOf } from '../../api/pod-resources.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
-import { admitPod } from './admit-pod.ts';
+import { type AdmissionDecision, admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
 
 /** The node as admission sees it, without the other pods. */
-export type NodeFacts = Omit<AdmissionView, 'otherPods'>;
+export type NodeFacts = Omit<AdmissionView, 'otherPods' | 'isShuttingDown'>;
 
 /** Decides whether a pod may run on this node, by the node object of the API server where there is one. */
 export class NodeAdmission {
   readonly #node: NodeFacts;
   readonly #registered: () => Node | undefined;
+  readonly #isShuttingDown: () => boolean;
 
   /** `registered`: the node object as the API server has it; `undefined` while it is not known. */
-  constructor(node: NodeFacts, registered: () => Node | undefined) {
+  constructor(node: NodeFacts, registered: () => Node | undefined, isShuttingDown: () => boolean) {
     this.#node = node;
     this.#registered = registered;
+    this.#isShuttingDown = isShuttingDown;
   }
 
-  /** Returns why the pod cannot run beside the others; `undefined` admits it. */
-  admit(pod: Pod, otherPods: readonly Pod[]): PodFailure | undefined {
-    const rejection = admitPod(pod, { ...withRegisteredNode(this.#node, this.#registered()), otherPods });
-    return rejection && { phase: 'Failed', ...rejection };
+  /** Decides whether the pod can run beside the others. */
+  decide(pod: Pod, otherPods: readonly Pod[]): AdmissionDecision {
+    const isShuttingDown = this.#isShuttingDown();
+    return admitPod(pod, { ...withRegisteredNode(this.#node, this.#registered()), otherPods, isShuttingDown });
   }
 }
 
@@ -37,11 +39,11 @@ export function rejectPod(pod: Pod, rejection: PodFailure, { events, publisher }
   publisher.publish(pod, 'terminated', { ...rejection, message: rejectedStatusMessage(rejection.message) });
 }
 
-/** Labels and allocatable resources of the registered node take precedence, as they do for the scheduler. */
+/** Labels, taints and allocatable resources of the registered node take precedence, as they do for the scheduler. */
 export function withRegisteredNode(own: NodeFacts, registered: Node | undefined): NodeFacts {
   if (!registered) return own;
-  const { metadata, status } = registered;
-  const labelled = { ...own, labels: metadata.labels ?? {} };
+  const { metadata, spec, status } = registered;
+  const labelled = { ...own, labels: metadata.labels ?? {}, taints: spec?.taints };
   if (!status?.allocatable) return labelled;
   const allocatable = amountsOf(status.allocatable);
   const maxPods = allocatable.get('pods')?.value();

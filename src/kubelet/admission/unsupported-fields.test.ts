@@ -116,8 +116,8 @@ const unsupported: Record<string, PodChanges> = {
   },
   'spec.resourceClaims': { spec: { resourceClaims: [{ name: 'c' }] } },
   'spec.securityContext.windowsOptions': { spec: { securityContext: { windowsOptions: {} } } },
-  [`${container}.resources.limits["example.com/gpu"]`]: {
-    container: { resources: { limits: { 'example.com/gpu': 1 } } },
+  [`${container}.resources.limits["gpu"]`]: {
+    container: { resources: { limits: { gpu: 1 } } },
   },
 };
 

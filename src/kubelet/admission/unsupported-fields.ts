@@ -9,6 +9,7 @@ import type {
   Volume,
 } from '../../api/generated/core-v1.ts';
 import { SCHEMA } from '../../api/generated/core-v1-schema.ts';
+import { isScalarResource } from '../../api/resource-names.ts';
 import { anything, only, type Shape, unsupportedPaths } from './supported-shape.ts';
 
 /**
@@ -22,14 +23,15 @@ export function unsupportedFields({ spec }: Pod): string[] {
 // The tables below list the honoured fields. A new feature adds its row. `anything` without a comment means that every
 // value is honoured.
 
-function isHugePages(name: unknown): boolean {
-  return String(name).startsWith('hugepages-');
+/** Huge pages, and what device plugins and DRA drivers provide. */
+function isScalar(name: unknown): boolean {
+  return isScalarResource(String(name));
 }
 
 const RESOURCES: Shape<ResourceRequirements> = {
   // A request for ephemeral storage only concerns the scheduler; a limit would have to be enforced.
-  requests: { keys: (name) => only('cpu', 'memory', 'ephemeral-storage')(name) || isHugePages(name) },
-  limits: { keys: (name) => only('cpu', 'memory')(name) || isHugePages(name) },
+  requests: { keys: (name) => only('cpu', 'memory', 'ephemeral-storage')(name) || isScalar(name) },
+  limits: { keys: (name) => only('cpu', 'memory')(name) || isScalar(name) },
 };
 
 const PROBE: Shape<Probe> = {

@@ -18,11 +18,14 @@ export interface PodResizesDeps {
   readonly clock: Clock;
   readonly settings: SwapSettings;
   readonly hostFacts: HostFacts;
-  /** Admission of the resized pod beside the running ones. `undefined`: it is admitted. */
+  /**
+   * Admission of the resized pod beside the running ones. `undefined`: it is admitted; `wait`: it will be when other pods have
+   * ended.
+   */
   readonly admit: (
     pod: Pod,
     others: readonly Pod[],
-  ) => { readonly reason: string; readonly message: string } | undefined;
+  ) => { readonly reason: string; readonly message: string } | 'wait' | undefined;
 }
 
 /**
@@ -137,6 +140,10 @@ export class PodResizes {
     if (allocated === pod) return this.#conditions.clear(uid, 'PodResizePending') !== undefined;
     const others = running.filter(({ metadata }) => metadata.uid !== uid).map((other) => this.allocated(other));
     const rejection = this.#infeasibleReason(pod, allocated) ?? this.#deps.admit(pod, others);
+    if (rejection === 'wait') {
+      this.#pendingUids.add(uid);
+      return false;
+    }
     if (rejection) return this.#defer(pod, rejection);
     this.#deps.records.allocate(pod);
     this.#conditions.clear(uid, 'PodResizePending');

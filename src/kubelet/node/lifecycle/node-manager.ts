@@ -22,6 +22,8 @@ export interface NodeManagerDeps {
   readonly gatherer: NodeGatherer;
   readonly readiness: RuntimeReadiness;
   readonly storage: Pick<StorageReadiness, 'subscribe'>;
+  /** Absent: shutdowns of the machine are not observed. */
+  readonly shutdown?: Pick<StorageReadiness, 'subscribe'>;
   readonly attachments: NodeAttachments;
   readonly events: NodeEvents;
   readonly clock: Clock;
@@ -56,7 +58,7 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
 }
 
 async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
-  const { readiness, storage, gatherer, attachments, cache } = deps;
+  const { readiness, storage, shutdown, gatherer, attachments, cache } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> => {
     const inputs = await gatherer.gather(until);
@@ -69,7 +71,9 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();
-  const subscriptions = [readiness, storage, attachments].map((each) => each.subscribe(updateSoon));
+  const subscriptions = [readiness, storage, attachments, ...(shutdown ? [shutdown] : [])].map((each) =>
+    each.subscribe(updateSoon),
+  );
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);

@@ -28,6 +28,8 @@ export interface GatherDeps extends AddressDeps {
   readonly images: Pick<Cri['images'], 'listImages' | 'imageFsInfo'>;
   readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'notReadyReasons'>;
   readonly storage: Pick<StorageReadiness, 'notReadyReason'>;
+  /** Absent: shutdowns of the machine are not observed. */
+  readonly shutdown?: Pick<StorageReadiness, 'notReadyReason'>;
 }
 
 /** Reads the inputs of the node object. Calls must not overlap. */
@@ -55,7 +57,7 @@ export class NodeGatherer {
   }
 
   async gather(signal: AbortSignal): Promise<NodeInputs> {
-    const { clock, readiness, storage } = this.#deps;
+    const { clock, readiness, storage, shutdown } = this.#deps;
     await this.#makeFolder();
     const [identity, machine, addresses, images] = await Promise.all([
       this.identity(),
@@ -71,7 +73,9 @@ export class NodeGatherer {
       images: nodeImages(images, this.#settings.maxImages),
       pressure,
       runtime: readiness.runtime,
-      notReadyReasons: [...readiness.notReadyReasons(), storage.notReadyReason()].filter((each) => each !== undefined),
+      notReadyReasons: [...readiness.notReadyReasons(), storage.notReadyReason(), shutdown?.notReadyReason()].filter(
+        (each) => each !== undefined,
+      ),
       nowMs: clock.now(),
     };
   }
