@@ -17,8 +17,10 @@ export interface KernelRecord {
 export function parseKernelRecord(line: string): KernelRecord | undefined {
   const [, priority, message] = /^(\d+),[^;]*;(.*)$/.exec(line) ?? [];
   if (priority === undefined || message === undefined) return undefined;
-  const text = message.replace(/\\x([0-9a-f]{2})/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return { facility: Number(priority) >> 3, message: text };
+  return { facility: Number(priority) >> 3, message: unescaped(message) };
+}
+
+/** The kernel escapes control characters and each byte of other characters than ASCII: `\xc3\xa4`. */
+function unescaped(message: string): string {
+  return message.replace(/(?:\\x[0-9a-f]{2})+/g, (codes) => Buffer.from(codes.replaceAll('\\x', ''), 'hex').toString());
 }
