@@ -4,7 +4,7 @@ import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
-import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
+import { type ShutdownSettings, shutdownPeriods } from '../kubelet/shutdown/shutdown-groups.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -66,7 +66,7 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
-    shutdown: featureGates.get('GracefulNodeShutdown') ? shutdownSettings(settings) : undefined,
+    shutdown: shutdownSettings(settings),
     taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
@@ -84,7 +84,14 @@ export function agentSettings(
   };
 }
 
-function shutdownSettings({ config, parsed, featureGates }: KubeletSettings): ShutdownSettings {
+/** Whether pods end by priority before the machine shuts down. */
+export function endsPodsAtShutdown(settings: KubeletSettings): boolean {
+  const shutdown = shutdownSettings(settings);
+  return shutdown !== undefined && shutdownPeriods(shutdown).length > 0;
+}
+
+function shutdownSettings({ config, parsed, featureGates }: KubeletSettings): ShutdownSettings | undefined {
+  if (!featureGates.get('GracefulNodeShutdown')) return undefined;
   return {
     graceMs: parsed.ms.shutdownGracePeriod,
     criticalMs: parsed.ms.shutdownGracePeriodCriticalPods,

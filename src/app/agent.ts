@@ -125,6 +125,11 @@ export interface Agent extends AgentView {
    * The sources are ignored from then on.
    */
   drain(): Promise<void>;
+  /**
+   * Ends the pods by priority, as before a shutdown of the machine, and rejects new ones. Resolves when the API server has their
+   * statuses, or after some seconds. Requires `run` to be running, and `settings.shutdown`.
+   */
+  shutDown(): Promise<void>;
   /** Why the sync loop is unhealthy, in kubelet's words; `undefined` while it is healthy. */
   syncLoopUnhealthyReason(): string | undefined;
 }

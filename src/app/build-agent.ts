@@ -122,6 +122,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     images,
     reports,
     podCertificates: cluster.podCertificates,
+    shutDown: () => shutdown.shutDown(pods.atShutdown),
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import { isStaticPod } from '../api/pod-names.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
@@ -11,6 +12,7 @@ import { specGracePeriod } from '../kubelet/pod/grace-period.ts';
 import type { CertificateCount, PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
+import { isTerminal } from '../kubelet/status/pod-phase.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
@@ -19,6 +21,10 @@ import type { Agent, AgentParts } from './agent.ts';
 /** The delay before the first relist is retried: 100 ms, doubled up to 5 s, as in kubelet. */
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
+
+/** How long a shutdown waits for the API server to have the last statuses. */
+const REPORT_MS = 5_000;
+const REPORT_CHECK_MS = 100;
 
 export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'settings'> {
   /** Aborted when the agent stops. */
@@ -32,6 +38,8 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
   readonly podCertificates: Pick<PodCertificates, 'counts'>;
+  /** Ends the pods by priority. */
+  readonly shutDown: () => Promise<void>;
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -129,6 +137,19 @@ export class RunningAgent implements Agent {
     await loop.close(life.signal);
     await this.#whenGone((left) => left.size === 0);
     await cgroups.removeAll({ includingRoot: true });
+  }
+
+  async shutDown(): Promise<void> {
+    const { loop, host, life, shutDown } = this.#parts;
+    const pods = loop.activePods();
+    await shutDown();
+    const isReported = ({ metadata: { uid } }: Pod): boolean => {
+      const now = loop.index.podByUid.get(uid);
+      return !now || isStaticPod(now) || isTerminal(now.status?.phase);
+    };
+    for (let waitedMs = 0; waitedMs < REPORT_MS && !pods.every(isReported); waitedMs += REPORT_CHECK_MS) {
+      await host.clock.sleep(REPORT_CHECK_MS, life.signal).catch(() => undefined);
+    }
   }
 
   async #firstRelist(signal: AbortSignal): Promise<void> {
