@@ -122,7 +122,9 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     images,
     reports,
     podCertificates: cluster.podCertificates,
-    shutDown: () => shutdown.shutDown(pods.atShutdown),
+    shutdown,
+    atShutdown: pods.atShutdown,
+    preemptions: pods.preemptions,
   });
 }
 

@@ -58,6 +58,7 @@ export interface AgentPods {
   readonly cgroups: PodSteps['cgroups'];
   readonly volumes: PodSteps['volumes'];
   readonly atShutdown: ShutdownPods;
+  preemptions(): ReadonlyMap<string, number>;
   /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
   onPodChanged(uid: string): void;
   onRuntimeClassChanged(name: string): void;
@@ -129,6 +130,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     probes,
     cgroups: steps.cgroups,
     volumes: steps.volumes,
+    preemptions: () => admission.counts,
     atShutdown: {
       active: () => loop.activePods(),
       kill,

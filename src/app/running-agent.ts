@@ -3,7 +3,7 @@ import { isStaticPod } from '../api/pod-names.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
-import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
+import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
 import type { ImageCollector } from '../kubelet/gc/image-collector.ts';
 import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
@@ -12,6 +12,8 @@ import { specGracePeriod } from '../kubelet/pod/grace-period.ts';
 import type { CertificateCount, PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
+import type { NodeShutdown, ShutdownPods } from '../kubelet/shutdown/node-shutdown.ts';
+import type { ShutdownTimes } from '../kubelet/shutdown/shutdown-state.ts';
 import { isTerminal } from '../kubelet/status/pod-phase.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
@@ -38,8 +40,9 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
   readonly podCertificates: Pick<PodCertificates, 'counts'>;
-  /** Ends the pods by priority. */
-  readonly shutDown: () => Promise<void>;
+  readonly shutdown: Pick<NodeShutdown, 'times' | 'shutDown'>;
+  readonly atShutdown: ShutdownPods;
+  readonly preemptions: AgentView['preemptions'];
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -73,6 +76,14 @@ export class RunningAgent implements Agent {
 
   podCertificates(): readonly CertificateCount[] {
     return this.#parts.podCertificates.counts();
+  }
+
+  preemptions(): ReadonlyMap<string, number> {
+    return this.#parts.preemptions();
+  }
+
+  shutdownTimes(): ShutdownTimes | undefined {
+    return this.#parts.shutdown.times;
   }
 
   async nodeErrors(): Promise<readonly string[]> {
@@ -140,9 +151,9 @@ export class RunningAgent implements Agent {
   }
 
   async shutDown(): Promise<void> {
-    const { loop, host, life, shutDown } = this.#parts;
+    const { loop, host, life, shutdown, atShutdown } = this.#parts;
     const pods = loop.activePods();
-    await shutDown();
+    await shutdown.shutDown(atShutdown);
     const isReported = ({ metadata: { uid } }: Pod): boolean => {
       const now = loop.index.podByUid.get(uid);
       return !now || isStaticPod(now) || isTerminal(now.status?.phase);

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { appArmorHandler } from './app-armor-handler.ts';
 import { declaredFeaturesHandler } from './declared-features-handler.ts';
 import { operatingSystemHandler } from './operating-system-handler.ts';
-import type { AdmissionView, PodAdmitHandler, PodRejection } from './pod-admit-handler.ts';
+import type { AdmissionView, PodAdmitHandler, PodPreemption, PodRejection } from './pod-admit-handler.ts';
 import { predicateHandler } from './predicate-handler.ts';
 import { shutdownHandler } from './shutdown-handler.ts';
 import { supplementalGroupsHandler } from './supplemental-groups-handler.ts';
@@ -27,20 +27,20 @@ const ADMIT_HANDLERS: readonly PodAdmitHandler[] = [
 
 export type AdmissionDecision =
   | { readonly kind: 'rejected'; readonly rejection: PodRejection }
-  /** The pod fits after these pods have ended. */
-  | { readonly kind: 'admitted'; readonly victims: readonly Pod[] };
+  /** The pod fits after its victims have ended. */
+  | { readonly kind: 'admitted'; readonly preemption?: PodPreemption };
 
 /**
  * Decides whether the pod may run on this node. A pod that a later handler rejects preempts none, while kubelet preempts pods
  * before it asks that handler.
  */
 export function admitPod(pod: Pod, view: AdmissionView): AdmissionDecision {
-  let victims: readonly Pod[] = [];
+  let preemption: PodPreemption | undefined;
   for (const handler of ADMIT_HANDLERS) {
     const result = handler(pod, view);
     if (!result) continue;
     if (!('victims' in result)) return { kind: 'rejected', rejection: result };
-    victims = result.victims;
+    preemption = result;
   }
-  return { kind: 'admitted', victims };
+  return { kind: 'admitted', ...(preemption && { preemption }) };
 }

@@ -43,6 +43,8 @@ export interface PodRejection {
 /** A critical pod fits after these pods have ended. */
 export interface PodPreemption {
   readonly victims: readonly Pod[];
+  /** The first resource that the pod lacks. */
+  readonly resource: string;
 }
 
 /** Checks one aspect of a pod. Returns `undefined` to admit it. */

@@ -46,7 +46,7 @@ function preempt(
     amount: requested - (capacity - used),
   }));
   const choice = choosePodsToPreempt(pod, otherPods, required);
-  if (choice.kind === 'victims') return { victims: choice.victims };
+  if (choice.kind === 'victims') return { victims: choice.victims, resource: required[0]?.resource ?? '' };
   const message = `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${choice.error}`;
   return { reason: 'UnexpectedAdmissionError', message };
 }

@@ -6,6 +6,7 @@ import type { Timeline } from '../events/timeline.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import type { AdmissionDecision } from './admit-pod.ts';
+import type { PodPreemption } from './pod-admit-handler.ts';
 
 const PREEMPTED: PodFailure = {
   phase: 'Failed',
@@ -39,6 +40,9 @@ export class PreemptingAdmission {
   /** What pods that are admitted wait for, by UID. */
   readonly #waits = new Map<string, Promise<unknown>>();
 
+  /** Preempted pods by the resource that was missing. */
+  readonly #counts = new Map<string, number>();
+
   constructor(deps: PreemptingAdmissionDeps) {
     this.#deps = deps;
   }
@@ -64,6 +68,10 @@ export class PreemptingAdmission {
     return this.#preempt(pod, decision).length > 0 ? 'wait' : undefined;
   }
 
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
   /** The first step of a pod: the end of the victims. */
   get step(): PodStep {
     return {
@@ -81,7 +89,7 @@ export class PreemptingAdmission {
   /** Pods that are being preempted are counted only where that makes no difference. */
   #decide(pod: Pod, otherPods: readonly Pod[]): AdmissionDecision & { readonly waitsForAll?: boolean } {
     const decision = this.#deps.decide(pod, otherPods);
-    const fits = decision.kind === 'admitted' && decision.victims.length === 0;
+    const fits = decision.kind === 'admitted' && !decision.preemption;
     if (fits || this.#endings.size === 0) return decision;
     const staying = otherPods.filter(({ metadata }) => !this.#endings.has(metadata.uid));
     return { ...this.#deps.decide(pod, staying), waitsForAll: true };
@@ -90,10 +98,13 @@ export class PreemptingAdmission {
   /** Ends the victims and returns the ends that the pod waits for. */
   #preempt(
     pod: Pod,
-    decision: { readonly victims: readonly Pod[]; readonly waitsForAll?: boolean },
+    { preemption, waitsForAll }: { readonly preemption?: PodPreemption; readonly waitsForAll?: boolean },
   ): readonly Promise<void>[] {
-    const earlier = decision.waitsForAll ? [...this.#endings.values()] : [];
-    return [...earlier, ...decision.victims.map((victim) => this.#end(victim, pod))];
+    const earlier = waitsForAll ? [...this.#endings.values()] : [];
+    if (!preemption) return earlier;
+    const { victims, resource } = preemption;
+    this.#counts.set(resource, (this.#counts.get(resource) ?? 0) + victims.length);
+    return [...earlier, ...victims.map((victim) => this.#end(victim, pod))];
   }
 
   async #end(victim: Pod, critical: Pod): Promise<void> {

@@ -16,6 +16,7 @@ import { type HealthChecks, healthResponse } from './healthz.ts';
 import { memoryQosMetrics } from './memory-qos-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { metricsResponse } from './metrics-text.ts';
+import { nodeGuardMetrics } from './node-guard-metrics.ts';
 import { openResponse } from './open-response.ts';
 import { podCertificateMetrics } from './pod-certificate-metrics.ts';
 import { podList, runningPodList } from './pod-lists.ts';
@@ -84,6 +85,7 @@ function createMetrics({ view, build, memoryReservation, fs, unhandled }: Kubele
   metrics.source(() => agentMetrics(view, build));
   metrics.source(() => memoryQosMetrics(view, memoryReservation));
   metrics.source(() => podCertificateMetrics(view));
+  metrics.source(() => nodeGuardMetrics(view));
   metrics.source(() => processMetrics(fs));
   metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;
