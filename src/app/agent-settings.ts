@@ -66,6 +66,10 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    staticManagers: {
+      cpu: config.cpuManagerPolicy === 'static',
+      memory: config.memoryManagerPolicy === 'Static',
+    },
     shutdown: shutdownSettings(settings),
     taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
     unusedImages: {

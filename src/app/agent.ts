@@ -69,6 +69,8 @@ export interface AgentSettings {
   readonly clusterTrustBundleProjection?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
+  /** The managers that assign resources exclusively; absent: none. */
+  readonly staticManagers?: { readonly cpu: boolean; readonly memory: boolean } | undefined;
   /** How pods end before the machine shuts down; absent: shutdowns are not delayed. */
   readonly shutdown?: ShutdownSettings | undefined;
   /** The feature gate TaintTolerationComparisonOperators; absent: off. */

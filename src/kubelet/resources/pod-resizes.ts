@@ -4,19 +4,18 @@ import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
-import { isSameResources } from './pod-allocation.ts';
+import { infeasibleResize, type ResizeSettings } from './infeasible-resize.ts';
 import { ResizeConditions } from './resize-conditions.ts';
 import { byResizePriority, type PendingResize } from './resize-order.ts';
 import { planResize } from './resize-plan.ts';
 import type { ResourceRecords } from './resource-records.ts';
 import { requirementsText } from './resources-checkpoint.ts';
-import { type SwapSettings, swapLimit } from './swap-limit.ts';
 
 export interface PodResizesDeps {
   readonly records: ResourceRecords;
   readonly events: PodEvents;
   readonly clock: Clock;
-  readonly settings: SwapSettings;
+  readonly settings: ResizeSettings;
   readonly hostFacts: HostFacts;
   /**
    * Admission of the resized pod beside the running ones. `undefined`: it is admitted; `wait`: it will be when other pods have
@@ -163,17 +162,10 @@ export class PodResizes {
     return news !== undefined;
   }
 
-  /** The runtime cannot change the swap limit of a running container. */
   #infeasibleReason(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
     const { settings, hostFacts } = this.#deps;
-    const before = new Map(containersOf(allocated).map((container) => [container.name, container]));
-    const isSwapping = containersOf(pod).some((container) => {
-      const old = before.get(container.name);
-      if (!old || isSameResources(memoryRequest(container), memoryRequest(old)) || restartsForMemory(old)) return false;
-      return swapLimit(pod, container, settings, hostFacts) + swapLimit(allocated, old, settings, hostFacts) > 0;
-    });
-    const message = 'In-place resize of containers with swap is not supported.';
-    return isSwapping ? { reason: INFEASIBLE, message } : undefined;
+    const message = infeasibleResize(pod, allocated, settings, hostFacts);
+    return message === undefined ? undefined : { reason: INFEASIBLE, message };
   }
 
   /** Containers that do not run get the resources when they start. */
@@ -199,24 +191,10 @@ export class PodResizes {
 
 const INFEASIBLE = 'Infeasible';
 
-function containersOf({ spec }: Pod): Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
-}
-
 /** Init containers that run to completion are not resized. */
 function resizableContainers({ spec }: Pod): Container[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...sidecars, ...spec.containers];
-}
-
-function memoryRequest({ resources }: Container): { readonly requests?: Readonly<Record<string, string | number>> } {
-  const memory = resources?.requests?.['memory'];
-  return memory === undefined ? {} : { requests: { memory } };
-}
-
-function restartsForMemory({ resizePolicy = [] }: Container): boolean {
-  const policy = resizePolicy.find(({ resourceName }) => resourceName === 'memory');
-  return policy?.restartPolicy === 'RestartContainer';
 }
 
 /** kubelet's event message about a resize: the requested resources in JSON. */
