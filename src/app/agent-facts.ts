@@ -45,6 +45,7 @@ export async function readAgentFacts(parts: AgentParts, signal: AbortSignal): Pr
     host: hostFacts,
     supportsSupplementalGroupsPolicy: status.features?.supplementalGroupsPolicy ?? false,
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
+    declaredFeatures: parts.node?.declaredFeatures,
     hasApiServer: apiServer !== undefined,
     gates: settings,
   };

@@ -5,8 +5,8 @@ import type { CpuManagerSettings } from '../kubelet/cpu-manager/cpu-manager-sett
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos, MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
-import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
+import { type ShutdownSettings, shutdownPeriods } from '../kubelet/shutdown/shutdown-groups.ts';
 import { TOPOLOGY_POLICIES, type TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { AgentSettings } from './agent.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
@@ -74,7 +74,6 @@ export function agentSettings(
       policy: config.memoryManagerPolicy === 'Static' ? 'Static' : 'None', // validation rejects other values
       reserved: config.reservedMemory ?? [],
     },
-    fixedResources: fixedResources(settings),
     envFiles: featureGates.get('EnvFiles'),
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
@@ -84,6 +83,9 @@ export function agentSettings(
     podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
     volumeStatsPeriodMs: parsed.ms.volumeStatsAggPeriod,
     systemCgroup: config.systemCgroups || undefined,
+    staticManagers: staticManagers(settings),
+    shutdown: shutdownSettings(settings),
+    taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,
@@ -107,13 +109,15 @@ function topologySettings(config: KubeletSettings['config']): TopologySettings {
   return { policy, scope: topologyManagerScope === 'pod' ? 'pod' : 'container', options };
 }
 
-/** What a manager has assigned does not change while the pod runs, except with kubelet's gates. */
-function fixedResources({ config, featureGates }: KubeletSettings): FixedResources {
-  const { cpuManagerPolicy, memoryManagerPolicy } = config;
-  const isCpuFixed = cpuManagerPolicy === 'static' && !featureGates.get('InPlacePodVerticalScalingExclusiveCPUs');
-  const isMemoryFixed =
-    memoryManagerPolicy === 'Static' && !featureGates.get('InPlacePodVerticalScalingExclusiveMemory');
-  return { ...(isCpuFixed && { cpu: cpuManagerPolicy }), ...(isMemoryFixed && { memory: memoryManagerPolicy }) };
+/** What these managers have assigned does not change while the pod runs, except with kubelet's gates. */
+function staticManagers({ config, featureGates }: KubeletSettings): {
+  readonly cpu: boolean;
+  readonly memory: boolean;
+} {
+  return {
+    cpu: config.cpuManagerPolicy === 'static' && !featureGates.get('InPlacePodVerticalScalingExclusiveCPUs'),
+    memory: config.memoryManagerPolicy === 'Static' && !featureGates.get('InPlacePodVerticalScalingExclusiveMemory'),
+  };
 }
 
 function cpuManagerSettings({ config, parsed, featureGates }: KubeletSettings): CpuManagerSettings {
@@ -131,6 +135,25 @@ function cpuManagerSettings({ config, parsed, featureGates }: KubeletSettings): 
     reservedMilliCpus: reserved.reduce((sum, each) => sum + each, 0n),
     topologyManagerPolicy: config.topologyManagerPolicy,
     disablesQuota: featureGates.get('DisableCPUQuotaWithExclusiveCPUs') ?? false,
+  };
+}
+
+/** Whether pods end by priority before the machine shuts down. */
+export function endsPodsAtShutdown(settings: KubeletSettings): boolean {
+  const shutdown = shutdownSettings(settings);
+  return shutdown !== undefined && shutdownPeriods(shutdown).length > 0;
+}
+
+function shutdownSettings({ config, parsed, featureGates }: KubeletSettings): ShutdownSettings | undefined {
+  if (!featureGates.get('GracefulNodeShutdown')) return undefined;
+  return {
+    graceMs: parsed.ms.shutdownGracePeriod,
+    criticalMs: parsed.ms.shutdownGracePeriodCriticalPods,
+    byPriority: (config.shutdownGracePeriodByPodPriority ?? []).map(({ priority, shutdownGracePeriodSeconds }) => ({
+      priority,
+      seconds: shutdownGracePeriodSeconds,
+    })),
+    isPriorityOn: featureGates.get('GracefulNodeShutdownBasedOnPodPriority') ?? false,
   };
 }
 

@@ -17,8 +17,8 @@ import type { NodeEvent } from '../kubelet/node/node-event.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
-import type { FixedResources } from '../kubelet/resources/pod-resizes.ts';
 import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
+import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
@@ -75,8 +75,6 @@ export interface AgentSettings {
   readonly topologyManager?: TopologySettings | undefined;
   /** Absent: the policy None, without its checkpoint file. */
   readonly memoryManager?: MemoryManagerSettings | undefined;
-  /** Resources of Guaranteed pods that cannot be resized; absent: none. */
-  readonly fixedResources?: FixedResources | undefined;
   /** The feature gate EnvFiles; absent: on. */
   readonly envFiles?: boolean | undefined;
   /** The feature gate ContainerStopSignals; absent: off. */
@@ -95,6 +93,12 @@ export interface AgentSettings {
   readonly volumeStatsPeriodMs?: number | undefined;
   /** kubelet's `systemCgroups`, whose usage is shown as `misc`; absent: none. */
   readonly systemCgroup?: string | undefined;
+  /** The managers that assign resources exclusively; absent: none. */
+  readonly staticManagers?: { readonly cpu: boolean; readonly memory: boolean } | undefined;
+  /** How pods end before the machine shuts down; absent: shutdowns are not delayed. */
+  readonly shutdown?: ShutdownSettings | undefined;
+  /** The feature gate TaintTolerationComparisonOperators; absent: off. */
+  readonly taintTolerationComparisonOperators?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -157,6 +161,11 @@ export interface Agent extends AgentView {
   drain(): Promise<void>;
   /** Statistics of the node and its pods. */
   readonly stats: StatsSource & ClaimStatsSource;
+  /**
+   * Ends the pods by priority, as before a shutdown of the machine, and rejects new ones. Resolves when the API server has their
+   * statuses, or after some seconds. Requires `run` to be running, and `settings.shutdown`.
+   */
+  shutDown(): Promise<void>;
   /** Why the sync loop is unhealthy, in kubelet's words; `undefined` while it is healthy. */
   syncLoopUnhealthyReason(): string | undefined;
 }

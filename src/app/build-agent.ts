@@ -21,6 +21,7 @@ import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
+import { buildNodeGuards } from './build-node-guards.ts';
 import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { buildPodResources } from './build-pod-resources.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
@@ -50,7 +51,9 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const csiNode = buildCsiNode(parts);
   const devices = await buildDeviceManager(parts, { observed, signals }, life.signal);
   const pressure = buildPressure(parts, facts);
-  const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager, pressure };
+  const guards = buildNodeGuards(parts, eventWriter);
+  const { shutdown } = guards;
+  const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager, pressure, shutdown };
   const node = buildNode(parts, facts, nodeDeps);
   const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
@@ -76,6 +79,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       csi,
       resourceManagers,
       pressure,
+      shutdown,
     },
     life.signal,
   );
@@ -118,6 +122,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
     ...stats.parts,
     ...eviction.parts,
+    ...guards.parts(pods.atShutdown),
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
@@ -140,6 +145,9 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     reports,
     stats: stats.source,
     podCertificates: cluster.podCertificates,
+    shutdown,
+    atShutdown: pods.atShutdown,
+    preemptions: pods.preemptions,
   });
 }
 

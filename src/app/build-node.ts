@@ -10,6 +10,7 @@ import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
 import { STORAGE_READY, type StorageReadiness } from '../kubelet/node/storage-readiness.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import type { NodeShutdown } from '../kubelet/shutdown/node-shutdown.ts';
 import { ALWAYS_ATTACHED, type AttachedVolumes } from '../kubelet/volumes/attached-volumes.ts';
 import { noCsi } from '../kubelet/volumes/csi/csi-deps.ts';
 import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
@@ -34,6 +35,8 @@ export interface NodeBuildDeps {
   readonly storage?: StorageReadiness | undefined;
   /** Absent: the agent does not maintain a node object. */
   readonly pressure?: NodePressure | undefined;
+  /** Absent: shutdowns of the machine are not observed. */
+  readonly shutdown?: Pick<NodeShutdown, 'notReadyReason' | 'subscribe'>;
 }
 
 /** The node object of this machine. */
@@ -61,7 +64,7 @@ const NO_NODE: ClusterNode = {
 export function buildNode(
   agent: AgentParts,
   facts: AgentFacts,
-  { health, events, devices, storage = STORAGE_READY, pressure }: NodeBuildDeps,
+  { health, events, devices, storage = STORAGE_READY, pressure, shutdown }: NodeBuildDeps,
 ): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings || !pressure) return NO_NODE;
@@ -77,6 +80,7 @@ export function buildNode(
     readiness,
     storage,
     deviceCounts: devices && (() => devices.counts()),
+    ...(shutdown && { shutdown }),
     addresses,
     network,
     clock,
@@ -95,6 +99,7 @@ export function buildNode(
     storage,
     devices,
     pressure,
+    ...(shutdown && { shutdown }),
     attachments,
     events,
     clock,

@@ -31,6 +31,8 @@ export interface PodStepsDeps {
   readonly userNamespaces: UserNamespaces;
   readonly csi: CsiDeps;
   readonly resourceManagers: ResourceManagers;
+  /** Waits for the pods whose resources the pod gets. */
+  readonly preemption: PodStep;
   readonly node: Pick<ClusterNode, 'attachedVolumes' | 'current'>;
 }
 
@@ -46,7 +48,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers, preemption }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -92,6 +94,7 @@ export function buildPodSteps(
     cgroups,
     volumes,
     inOrder: [
+      preemption,
       ...resourceManagers.steps,
       userNamespaces,
       objectsStep(objects),

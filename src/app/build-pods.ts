@@ -2,21 +2,25 @@ import type { Pod } from '../api/generated/core-v1.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { NodeAdmission, rejectPod } from '../kubelet/admission/node-admission.ts';
 import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
+import { PreemptingAdmission, type PreemptingAdmissionDeps } from '../kubelet/admission/preempting-admission.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { Timeline } from '../kubelet/events/timeline.ts';
 import type { NodePressure } from '../kubelet/eviction/node-pressure.ts';
+import type { PodFailure } from '../kubelet/pod/pod-failure.ts';
 import { PodHandlerFeatures } from '../kubelet/pod-handler-features.ts';
 import { findPodsOnNode } from '../kubelet/pods-on-node.ts';
 import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
 import { Probes } from '../kubelet/probes/probes.ts';
 import { PodResizes } from '../kubelet/resources/pod-resizes.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
+import type { NodeShutdown, ShutdownPods } from '../kubelet/shutdown/node-shutdown.ts';
 import type { StatusStore } from '../kubelet/status/status-store.ts';
 import type { ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
 import { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
 import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
+import { killPod, type PodEnding } from '../kubelet/workers/kill-pod.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
@@ -46,6 +50,7 @@ export interface PodsBuildDeps {
   readonly resourceManagers: ResourceManagers;
   /** Absent: the node watches no pressure. */
   readonly pressure: NodePressure | undefined;
+  readonly shutdown: Pick<NodeShutdown, 'isShuttingDown'>;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -55,6 +60,8 @@ export interface AgentPods {
   readonly probes: Probes;
   readonly cgroups: PodSteps['cgroups'];
   readonly volumes: PodSteps['volumes'];
+  readonly atShutdown: ShutdownPods;
+  preemptions(): ReadonlyMap<string, number>;
   /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
   onPodChanged(uid: string): void;
   onRuntimeClassChanged(name: string): void;
@@ -62,7 +69,7 @@ export interface AgentPods {
 
 /** What decides about pods and reports them: admission, resizes, probes and statuses. */
 interface PodState {
-  readonly admission: NodeAdmission;
+  readonly admission: PreemptingAdmission;
   readonly resizes: PodResizes;
   readonly handlerFeatures: PodHandlerFeatures;
   readonly probes: Probes;
@@ -71,29 +78,20 @@ interface PodState {
 
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
-  const { unhandled, facts, signals, timeline, events, records, runtime, node, cluster, imagePulls } = deps;
-  const { admission, resizes, handlerFeatures, probes, publisher } = buildPodState(parts, deps);
+  const { unhandled, facts, signals, events, runtime, node } = deps;
+  const kill = (pod: Pod, ending: PodEnding) => killPod(pod, ending, { workers, events, clock: host.clock });
+  const preemption = {
+    kill: (pod: Pod, failure: PodFailure) => kill(pod, { failure }),
+    onVictimsEnded: () => loop.retryResizes(),
+  };
+  const state = buildPodState(parts, deps, preemption);
+  const { admission, resizes, probes, publisher } = state;
   const userNamespaces = new UserNamespaces(
     { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
     life,
   );
-  const steps = buildPodSteps(parts, { ...deps, userNamespaces });
-  const syncer = buildPodSyncer(parts, {
-    facts,
-    timeline,
-    events,
-    records,
-    runtime,
-    cluster,
-    imagePulls,
-    resizes,
-    handlerFeatures,
-    probes,
-    publisher,
-    userNamespaces,
-    steps,
-    resourceManagers: deps.resourceManagers,
-  });
+  const steps = buildPodSteps(parts, { ...deps, userNamespaces, preemption: admission.step });
+  const syncer = buildPodSyncer(parts, { ...deps, ...state, userNamespaces, steps });
   const common = { clock: host.clock, log, unhandled };
   const workers: PodWorkers = new PodWorkers(
     {
@@ -103,7 +101,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
       syncFrequencyMs: settings.syncFrequencyMs,
       onPhase: ({ pod }) => signals.podChanged.raise(pod),
       onGone: (pod) => signals.podGone.raise(pod),
-      admission: () => loop, // the only late binding: the loop passes pods to the workers, and they return some
+      admission: () => loop, // a late binding: the loop passes pods to the workers, and they return some
     },
     life,
   );
@@ -113,6 +111,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     observed: runtime.observed,
     ...common,
     admit: (pod, otherPods) => admission.admit(pod, otherPods),
+    isAdmissible: (pod, otherPods) => admission.isAdmissible(pod, otherPods),
     reject: (pod, rejection) => rejectPod(pod, rejection, { events, publisher }),
     resizes,
     forgetRejected: (pod) => {
@@ -134,6 +133,12 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     probes,
     cgroups: steps.cgroups,
     volumes: steps.volumes,
+    preemptions: () => admission.counts,
+    atShutdown: {
+      active: () => loop.activePods(),
+      kill,
+      released: async ({ metadata: { uid } }) => workers.all.get(uid)?.released,
+    },
     onPodChanged: (uid) => publishAndWake(uid, workers, syncer, publisher),
     onRuntimeClassChanged(name) {
       for (const worker of workers.all.values()) if (worker.pod.spec.runtimeClassName === name) worker.wake();
@@ -141,18 +146,23 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
   };
 }
 
-function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuildDeps): PodState {
-  const { facts, signals, events, statuses, records, runtime, node, cluster, resourceManagers } = deps;
+function buildPodState(
+  { host, cri, log, settings }: AgentParts,
+  deps: PodsBuildDeps,
+  preemption: Pick<PreemptingAdmissionDeps, 'kill' | 'onVictimsEnded'>,
+): PodState {
+  const { facts, signals, timeline, events, statuses, records, runtime, node, cluster, resourceManagers } = deps;
   const { clock, random, network } = host;
   const { hostIPs } = settings;
-  const admission = new NodeAdmission(
+  const nodeAdmission = new NodeAdmission(
     facts.node,
     () => node.current(),
-    () => deps.pressure?.conditions,
+    () => ({ pressure: deps.pressure?.conditions, isShuttingDown: deps.shutdown.isShuttingDown }),
   );
-  const admit = (pod: Pod, others: readonly Pod[]) => admission.admit(pod, others);
-  const { fixedResources: fixed } = settings;
-  const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, fixed, admit });
+  const decide = (pod: Pod, others: readonly Pod[]) => nodeAdmission.decide(pod, others);
+  const admission = new PreemptingAdmission({ decide, events, timeline, log, ...preemption });
+  const admit = (pod: Pod, others: readonly Pod[]) => admission.admitResize(pod, others);
+  const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, admit });
   const handlerFeatures = new PodHandlerFeatures({
     handlers: cluster.runtimeClasses,
     features: facts.runtimeFeatures,

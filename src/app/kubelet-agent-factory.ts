@@ -10,6 +10,7 @@ import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
 import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
+import { setOwnOomScoreAdj } from '../kubelet/oom/oom-score-adj.ts';
 import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
@@ -51,6 +52,8 @@ export function createKubeletAgentFactory(
   const cgroupDriver = configuredCgroupDriver(settings.config.cgroupDriver);
   return {
     async startRuntime(signal) {
+      const { fs } = process.host;
+      await setOwnOomScoreAdj(settings.config.oomScoreAdj, { fs, log });
       await requireSwapSettings(settings, process.host, log);
       return endpoint === EMBEDDED
         ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver }, process, log, signal)

@@ -50,6 +50,8 @@ export function nodeSettings(
     statusUpdateMs: parsed.ms.nodeStatusUpdateFrequency,
     statusReportMs: parsed.ms.nodeStatusReportFrequency,
     leaseSeconds: config.nodeLeaseDurationSeconds,
-    declaredFeatures: [...(takesWebSockets ? ['ExtendWebSocketsToKubelet'] : []), ...DECLARED_FEATURES],
+    declaredFeatures: featureGates.get('NodeDeclaredFeatures')
+      ? [...(takesWebSockets ? ['ExtendWebSocketsToKubelet'] : []), ...DECLARED_FEATURES]
+      : undefined,
   };
 }

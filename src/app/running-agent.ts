@@ -1,8 +1,9 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import { isStaticPod } from '../api/pod-names.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
-import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
+import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
 import type { ImageCollector } from '../kubelet/gc/image-collector.ts';
 import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
@@ -11,7 +12,10 @@ import { specGracePeriod } from '../kubelet/pod/grace-period.ts';
 import type { CertificateCount, PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
+import type { NodeShutdown, ShutdownPods } from '../kubelet/shutdown/node-shutdown.ts';
+import type { ShutdownTimes } from '../kubelet/shutdown/shutdown-state.ts';
 import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
+import { isTerminal } from '../kubelet/status/pod-phase.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
@@ -20,6 +24,10 @@ import type { Agent, AgentParts } from './agent.ts';
 /** The delay before the first relist is retried: 100 ms, doubled up to 5 s, as in kubelet. */
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
+
+/** How long a shutdown waits for the API server to have the last statuses. */
+const REPORT_MS = 5_000;
+const REPORT_CHECK_MS = 100;
 
 export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'settings'> {
   /** Aborted when the agent stops. */
@@ -34,6 +42,9 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly reports: AgentReports;
   readonly stats: StatsSource & ClaimStatsSource;
   readonly podCertificates: Pick<PodCertificates, 'counts'>;
+  readonly shutdown: Pick<NodeShutdown, 'times' | 'shutDown'>;
+  readonly atShutdown: ShutdownPods;
+  readonly preemptions: AgentView['preemptions'];
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -71,6 +82,14 @@ export class RunningAgent implements Agent {
 
   podCertificates(): readonly CertificateCount[] {
     return this.#parts.podCertificates.counts();
+  }
+
+  preemptions(): ReadonlyMap<string, number> {
+    return this.#parts.preemptions();
+  }
+
+  shutdownTimes(): ShutdownTimes | undefined {
+    return this.#parts.shutdown.times;
   }
 
   async nodeErrors(): Promise<readonly string[]> {
@@ -135,6 +154,19 @@ export class RunningAgent implements Agent {
     await loop.close(life.signal);
     await this.#whenGone((left) => left.size === 0);
     await cgroups.removeAll({ includingRoot: true });
+  }
+
+  async shutDown(): Promise<void> {
+    const { loop, host, life, shutdown, atShutdown } = this.#parts;
+    const pods = loop.activePods();
+    await shutdown.shutDown(atShutdown);
+    const isReported = ({ metadata: { uid } }: Pod): boolean => {
+      const now = loop.index.podByUid.get(uid);
+      return !now || isStaticPod(now) || isTerminal(now.status?.phase);
+    };
+    for (let waitedMs = 0; waitedMs < REPORT_MS && !pods.every(isReported); waitedMs += REPORT_CHECK_MS) {
+      await host.clock.sleep(REPORT_CHECK_MS, life.signal).catch(() => undefined);
+    }
   }
 
   async #firstRelist(signal: AbortSignal): Promise<void> {

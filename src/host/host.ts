@@ -5,7 +5,9 @@ import type { ConnectedPrograms } from './connected-programs.ts';
 import type { Fifos } from './fifos.ts';
 import type { FileSystem } from './file-system.ts';
 import type { FolderClaims } from './folder-claims.ts';
+import type { KernelLog } from './kernel-log.ts';
 import type { LockFiles } from './lock-files.ts';
+import type { LoginManager } from './login-manager.ts';
 import type { MachineAddresses } from './machine-addresses.ts';
 import type { Mounts } from './mounts.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -39,6 +41,8 @@ export interface Host {
   readonly cgroupStats: CgroupStats;
   readonly pressureEvents: PressureEvents;
   readonly systemd: Systemd;
+  readonly loginManager: LoginManager;
+  readonly kernelLog: KernelLog;
   readonly serviceManager: ServiceManager;
   readonly network: Network;
   readonly addresses: MachineAddresses;

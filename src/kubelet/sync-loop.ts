@@ -34,8 +34,10 @@ export interface SyncLoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
-  /** Admission: returns why the pod may not run beside the others, or `undefined` to admit it. */
+  /** Admission: returns why the pod may not run beside the others, or `undefined` to admit it. May preempt other pods. */
   readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodFailure | undefined;
+  /** Whether `admit` would admit the pod. Has no effect. */
+  readonly isAdmissible: (pod: Pod, otherPods: readonly Pod[]) => boolean;
   /** The resources that pods were allocated, and requested resizes. */
   readonly resizes: PodResizes;
   /** Publishes the status of a rejected pod. */
@@ -88,11 +90,6 @@ export class SyncLoop {
     return this.#rejected;
   }
 
-  /** The pods whose resources count. */
-  activePods(): readonly Pod[] {
-    return this.#active();
-  }
-
   /** All desired pods, indexed by UID and full name. */
   get index(): PodIndex {
     return this.#index;
@@ -123,12 +120,22 @@ export class SyncLoop {
   /** Whether the pod would be admitted now. */
   isAdmissible(wanted: Pod): boolean {
     const pod = this.#deps.resizes.allocated(wanted);
-    return this.#deps.admit(pod, otherPods(pod, this.#active())) === undefined;
+    return this.#deps.isAdmissible(pod, otherPods(pod, this.#active()));
   }
 
   /** Admits a pod again after the previous pod of its UID is gone. */
   readmit(pod: Pod): void {
     if (!this.#closed) this.#add(pod);
+  }
+
+  /** Allocates pending resizes that fit now. */
+  retryResizes(): void {
+    if (!this.#closed) this.#grantResizes();
+  }
+
+  /** Pods that are admitted and have not terminated. */
+  activePods(): readonly Pod[] {
+    return this.#active();
   }
 
   async #followSource(source: PodSource, signal: AbortSignal): Promise<void> {

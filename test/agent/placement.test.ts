@@ -48,7 +48,7 @@ const MANAGED: Partial<AgentSettings> = {
   },
   memoryManager: { policy: 'Static', reserved: [{ numaNode: 0, limits: { memory: '1Gi' } }] },
   topologyManager: { policy: 'single-numa-node', scope: 'container', options: {} },
-  fixedResources: { cpu: 'static', memory: 'Static' },
+  staticManagers: { cpu: true, memory: true },
 };
 
 const RESERVING = { ...NODE, kubeReserved: new Map([['memory', parseQuantity('1Gi')]]) };

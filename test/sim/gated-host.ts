@@ -31,6 +31,10 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     ),
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
     systemd: plain(host.systemd),
+    loginManager: host.loginManager,
+    kernelLog: {
+      records: (signal) => gate.follow(() => host.kernelLog.records(AbortSignal.any([signal, gate.closed]))),
+    },
     serviceManager: plain(host.serviceManager),
     pressureEvents: plain(host.pressureEvents),
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },

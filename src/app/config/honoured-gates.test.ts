@@ -12,11 +12,8 @@ const cases: Record<string, { settings: Record<string, boolean>; expected: strin
   'has nothing to say of gates that work': { settings: { EnvFiles: false, ContainerStopSignals: true }, expected: [] },
   'has nothing to say of defaults': { settings: { MemoryQoS: false, GracefulNodeShutdown: true }, expected: [] },
   'warns about each gate that has no effect': {
-    settings: { KubeletInUserNamespace: true, GracefulNodeShutdown: false },
-    expected: [
-      `featureGates["KubeletInUserNamespace"]: ${IN_VAIN}`,
-      `featureGates["GracefulNodeShutdown"]: ${IN_VAIN}`,
-    ],
+    settings: { KubeletInUserNamespace: true, ContainerCheckpoint: false },
+    expected: [`featureGates["KubeletInUserNamespace"]: ${IN_VAIN}`, `featureGates["ContainerCheckpoint"]: ${IN_VAIN}`],
   },
   'leaves to others what no node reads, and what is no gate': {
     settings: { APIServerIdentity: false, NoSuchGate: true },
@@ -25,7 +22,7 @@ const cases: Record<string, { settings: Record<string, boolean>; expected: strin
   'lists which gates of a whole stage have an effect': {
     settings: { AllAlpha: true },
     expected: [
-      `featureGates["AllAlpha"]: ${IN_VAIN}, except on CPUManagerPolicyAlphaOptions, ContainerStopSignals, InPlacePodVerticalScalingExclusiveCPUs, InPlacePodVerticalScalingExclusiveMemory, LoggingAlphaOptions, MemoryQoS, PodLogsQuerySplitStreams, QOSReserved`,
+      `featureGates["AllAlpha"]: ${IN_VAIN}, except on CPUManagerPolicyAlphaOptions, ContainerStopSignals, InPlacePodVerticalScalingExclusiveCPUs, InPlacePodVerticalScalingExclusiveMemory, LoggingAlphaOptions, MemoryQoS, PodLogsQuerySplitStreams, QOSReserved, TaintTolerationComparisonOperators`,
     ],
   },
   'has nothing to say of a whole stage that is left as it is': { settings: { AllAlpha: false }, expected: [] },

@@ -12,6 +12,8 @@ export const HONOURED_GATES = [
   'DisableCPUQuotaWithExclusiveCPUs',
   'EnvFiles',
   'ExtendWebSocketsToKubelet',
+  'GracefulNodeShutdown',
+  'GracefulNodeShutdownBasedOnPodPriority',
   'InPlacePodVerticalScalingExclusiveCPUs',
   'InPlacePodVerticalScalingExclusiveMemory',
   'KubeletCrashLoopBackOffMax',
@@ -22,19 +24,17 @@ export const HONOURED_GATES = [
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
   'MemoryQoS',
+  'NodeDeclaredFeatures',
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
-  'ResourceHealthStatus',
   'QOSReserved',
+  'ResourceHealthStatus',
+  'TaintTolerationComparisonOperators',
 ] as const;
 
 /** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */
-export const CHECKED_GATES = [
-  'GracefulNodeShutdown',
-  'GracefulNodeShutdownBasedOnPodPriority',
-  'RotateKubeletServerCertificate',
-] as const;
+export const CHECKED_GATES = ['RotateKubeletServerCertificate'] as const;
 
 type HonouredGate = (typeof HONOURED_GATES)[number];
 

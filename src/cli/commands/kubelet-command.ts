@@ -1,5 +1,6 @@
 import type { Agent } from '../../app/agent.ts';
 import type { AgentProcess } from '../../app/agent-process.ts';
+import { endsPodsAtShutdown } from '../../app/agent-settings.ts';
 import { KubeconfigError } from '../../app/cluster/kubeconfig-document.ts';
 import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
 import { kubeletHelp } from '../../app/config/kubelet-help.ts';
@@ -30,7 +31,10 @@ const STATE_DIR = '/run/nodelet';
 /** What kubelet's units ask for; its own default of 0 would hide what happens. */
 const DEFAULT_VERBOSITY = 2;
 
-/** `nodelet kubelet`: takes kubelet's flags and files; ends on SIGTERM and leaves the containers running. */
+/**
+ * `nodelet kubelet`: takes kubelet's flags and files; ends on SIGTERM and leaves the containers running. `nodelet stop --all`
+ * ends the pods first, for machines without logind; it needs kubelet's `shutdownGracePeriod`.
+ */
 export async function kubeletCommand(flags: readonly string[], context: CommandContext): Promise<number> {
   const { terminal, host, machine } = context;
   const ending = new Shutdown();
@@ -69,7 +73,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
   await using _lock = lock;
   await using _claim = await claimRootDir(settings, context.host);
   const unhandled = createUnhandledErrors(context, log);
-  const local = await start(settings, { ...context, unhandled }, log, ending.requested);
+  const local = await start(settings, { ...context, unhandled }, log, ending);
   if (local === undefined) return EXIT.ok;
   surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
@@ -101,12 +105,29 @@ async function start(
   settings: KubeletSettings,
   process: AgentProcess,
   log: Log,
-  signal: AbortSignal,
+  ending: Shutdown,
 ): Promise<LocalAgent | undefined> {
   const { version, pid, host } = process;
   const { fs, network, clock } = host;
-  const onBuilt = (agent: Agent): void => void logAgentEvents(agent, log);
-  const options = { stateDir: STATE_DIR, identity: { version, pid }, fs, network, clock, onBuilt };
+  const signal = ending.requested;
+  let built: Agent | undefined;
+  const onBuilt = (agent: Agent): void => {
+    built = agent;
+    logAgentEvents(agent, log);
+  };
+  const shutdown = async (): Promise<void> => {
+    await built?.shutDown();
+    void ending.request(); // never resolves: what is left of pods stays
+  };
+  const options = {
+    stateDir: STATE_DIR,
+    identity: { version, pid },
+    fs,
+    network,
+    clock,
+    onBuilt,
+    ...(endsPodsAtShutdown(settings) && { shutdown }),
+  };
   try {
     return await startLocalAgent(options, createKubeletAgentFactory(settings, STATE_DIR, process, log), signal);
   } catch (error) {

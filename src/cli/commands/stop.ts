@@ -20,7 +20,7 @@ export const stop: CliCommand<StopOptions> = {
     const command = clientCommand(program, 'stop')
       .description('Stop pods and wait until they are gone. They start again when their manifest changes.')
       .argument('[pod...]', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
-      .option('--all', "every pod, and the 'nodelet run' that runs them")
+      .option('--all', "every pod, and the 'nodelet run' that runs them; 'nodelet kubelet' with shutdownGracePeriod")
       .addOption(new Option('--grace-period <seconds>', 'upper limit of the grace period').argParser(wholeNumber))
       .addHelpText('after', '\nExamples:\n  nodelet stop hello\n  nodelet stop --all --grace-period 1\n');
     command.action(async (pods: string[], { state: stateDir, namespace, all = false, gracePeriod }: StopFlags) => {

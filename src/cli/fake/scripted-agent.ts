@@ -39,6 +39,10 @@ export class ScriptedAgent extends ScriptedView implements Agent {
     for (const { pod } of this.pods()) this.remove(pod.metadata.uid);
   }
 
+  async shutDown(): Promise<void> {
+    this.happened.push('shutdown');
+  }
+
   syncLoopUnhealthyReason(): undefined {}
 
   override async stopPod(uid: string, graceSeconds: number | undefined): Promise<void> {

@@ -5,7 +5,9 @@ import { MemoryConnectedPrograms } from './memory-connected-programs.ts';
 import { MemoryFifos } from './memory-fifos.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
 import { MemoryFolderClaims } from './memory-folder-claims.ts';
+import { MemoryKernelLog } from './memory-kernel-log.ts';
 import { MemoryLockFiles } from './memory-lock-files.ts';
+import { MemoryLoginManager } from './memory-login-manager.ts';
 import { MemoryMachineAddresses } from './memory-machine-addresses.ts';
 import { MemoryMounts } from './memory-mounts.ts';
 import { MemoryNamespaces } from './memory-namespaces.ts';
@@ -37,6 +39,8 @@ export interface MemoryHost extends Host {
   readonly cgroupStats: MemoryCgroupStats;
   readonly pressureEvents: MemoryPressureEvents;
   readonly systemd: MemorySystemd;
+  readonly loginManager: MemoryLoginManager;
+  readonly kernelLog: MemoryKernelLog;
   readonly serviceManager: MemoryServiceManager;
   readonly network: MemoryNetwork;
   readonly addresses: MemoryMachineAddresses;
@@ -74,6 +78,8 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     cgroupStats: new MemoryCgroupStats(cgroupVersion),
     pressureEvents: new MemoryPressureEvents(cgroupVersion),
     systemd: new MemorySystemd(cgroups),
+    loginManager: new MemoryLoginManager(fs),
+    kernelLog: new MemoryKernelLog(),
     serviceManager: new MemoryServiceManager(),
     network: new MemoryNetwork(fs),
     addresses: new MemoryMachineAddresses(),

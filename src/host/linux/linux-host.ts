@@ -17,10 +17,12 @@ import { createNamespaceThreadClient } from './namespace/namespace-thread-client
 import { linuxConnectedPrograms } from './net/linux-connected-programs.ts';
 import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
 import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
+import { createLinuxKernelLog } from './proc/linux-kernel-log.ts';
 import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
 import { createLinuxServiceManager, SERVICE_VARIABLES } from './process/linux-service-manager.ts';
 import type { Environment } from './process/run-command.ts';
+import { createLinuxLoginManager } from './systemd/linux-login-manager.ts';
 import { createLinuxSystemd } from './systemd/linux-systemd.ts';
 
 /** The ports to this machine. Cheap to create: expensive modules are loaded on first use. */
@@ -43,6 +45,8 @@ export function createLinuxHost(env: Environment): Host {
     cgroupStats: createLinuxCgroupStats(),
     pressureEvents: createLinuxPressureEvents(),
     systemd: createLinuxSystemd(),
+    loginManager: createLinuxLoginManager({ env: withoutServiceVariables(env) }),
+    kernelLog: createLinuxKernelLog(),
     serviceManager: createLinuxServiceManager(env, process.pid),
     network: linuxNetwork,
     addresses: linuxMachineAddresses,

@@ -1,12 +1,11 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { appArmorHandler } from './app-armor-handler.ts';
-import { hostPortsHandler } from './host-ports-handler.ts';
-import { nodeAffinityHandler } from './node-affinity-handler.ts';
-import { nodeNameHandler } from './node-name-handler.ts';
+import { declaredFeaturesHandler } from './declared-features-handler.ts';
 import { nodePressureHandler } from './node-pressure-handler.ts';
-import { nodeResourcesHandler } from './node-resources-handler.ts';
 import { operatingSystemHandler } from './operating-system-handler.ts';
-import type { AdmissionView, PodAdmitHandler, PodRejection } from './pod-admit-handler.ts';
+import type { AdmissionView, PodAdmitHandler, PodPreemption, PodRejection } from './pod-admit-handler.ts';
+import { predicateHandler } from './predicate-handler.ts';
+import { shutdownHandler } from './shutdown-handler.ts';
 import { supplementalGroupsHandler } from './supplemental-groups-handler.ts';
 import { supportedFieldsHandler } from './supported-fields-handler.ts';
 import { sysctlHandler } from './sysctl-handler.ts';
@@ -22,18 +21,28 @@ const ADMIT_HANDLERS: readonly PodAdmitHandler[] = [
   supportedFieldsHandler,
   sysctlHandler,
   supplementalGroupsHandler,
-  nodeResourcesHandler,
-  nodeAffinityHandler,
-  nodeNameHandler,
-  hostPortsHandler,
+  predicateHandler,
   appArmorHandler,
+  declaredFeaturesHandler,
+  shutdownHandler,
 ];
 
-/** Decides whether the pod may run on this node. Returns `undefined` to admit it. */
-export function admitPod(pod: Pod, view: AdmissionView): PodRejection | undefined {
+export type AdmissionDecision =
+  | { readonly kind: 'rejected'; readonly rejection: PodRejection }
+  /** The pod fits after its victims have ended. */
+  | { readonly kind: 'admitted'; readonly preemption?: PodPreemption };
+
+/**
+ * Decides whether the pod may run on this node. A pod that a later handler rejects preempts none, while kubelet preempts pods
+ * before it asks that handler.
+ */
+export function admitPod(pod: Pod, view: AdmissionView): AdmissionDecision {
+  let preemption: PodPreemption | undefined;
   for (const handler of ADMIT_HANDLERS) {
-    const rejection = handler(pod, view);
-    if (rejection) return rejection;
+    const result = handler(pod, view);
+    if (!result) continue;
+    if (!('victims' in result)) return { kind: 'rejected', rejection: result };
+    preemption = result;
   }
-  return undefined;
+  return { kind: 'admitted', ...(preemption && { preemption }) };
 }

@@ -16,12 +16,14 @@ test('withRegisteredNode() uses the facts of the agent while the node object is 
   assert.equal(withRegisteredNode(OWN, undefined), OWN);
 });
 
-test('withRegisteredNode() uses labels and allocatable resources of the API server', () => {
+test('withRegisteredNode() uses labels, taints and allocatable resources of the API server', () => {
   const allocatable = { cpu: '1500m', memory: '1Gi', pods: '20' };
-  const registered = { metadata: { name: 'box', labels: { disk: 'fast' } }, spec: {}, status: { allocatable } };
+  const taints = [{ key: 'dead', effect: 'NoExecute' }];
+  const registered = { metadata: { name: 'box', labels: { disk: 'fast' } }, spec: { taints }, status: { allocatable } };
   assert.deepEqual(withRegisteredNode(OWN, registered), {
     ...OWN,
     labels: { disk: 'fast' },
+    taints,
     maxPods: 20,
     allocatable: amountsOf(allocatable),
   });
@@ -29,5 +31,5 @@ test('withRegisteredNode() uses labels and allocatable resources of the API serv
 
 test('withRegisteredNode() uses the resources of the agent while the API server has none', () => {
   const registered = { metadata: { name: 'box' }, spec: {} };
-  assert.deepEqual(withRegisteredNode(OWN, registered), { ...OWN, labels: {} });
+  assert.deepEqual(withRegisteredNode(OWN, registered), { ...OWN, labels: {}, taints: undefined });
 });

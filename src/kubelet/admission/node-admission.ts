@@ -2,33 +2,32 @@ import type { Node, Pod } from '../../api/generated/core-v1.ts';
 import { amountsOf } from '../../api/pod-resources.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
-import { admitPod } from './admit-pod.ts';
+import { type AdmissionDecision, admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
 
 /** The node as admission sees it, without the other pods. */
-export type NodeFacts = Omit<AdmissionView, 'otherPods'>;
+export type NodeFacts = Omit<AdmissionView, 'otherPods' | keyof NodeState>;
+
+/** What changes while the agent runs. */
+export type NodeState = Pick<AdmissionView, 'isShuttingDown' | 'pressure'>;
 
 /** Decides whether a pod may run on this node, by the node object of the API server where there is one. */
 export class NodeAdmission {
   readonly #node: NodeFacts;
   readonly #registered: () => Node | undefined;
-  readonly #pressure: () => AdmissionView['pressure'];
+  readonly #state: () => NodeState;
 
-  /**
-   * `registered`: the node object as the API server has it; `undefined` while it is not known. `pressure`: the conditions
-   * that the node is under.
-   */
-  constructor(node: NodeFacts, registered: () => Node | undefined, pressure: () => AdmissionView['pressure']) {
+  /** `registered`: the node object as the API server has it; `undefined` while it is not known. */
+  constructor(node: NodeFacts, registered: () => Node | undefined, state: () => NodeState) {
     this.#node = node;
     this.#registered = registered;
-    this.#pressure = pressure;
+    this.#state = state;
   }
 
-  /** Returns why the pod cannot run beside the others; `undefined` admits it. */
-  admit(pod: Pod, otherPods: readonly Pod[]): PodFailure | undefined {
+  /** Decides whether the pod can run beside the others. */
+  decide(pod: Pod, otherPods: readonly Pod[]): AdmissionDecision {
     const node = withRegisteredNode(this.#node, this.#registered());
-    const rejection = admitPod(pod, { ...node, pressure: this.#pressure(), otherPods });
-    return rejection && { phase: 'Failed', ...rejection };
+    return admitPod(pod, { ...node, ...this.#state(), otherPods });
   }
 }
 
@@ -43,11 +42,11 @@ export function rejectPod(pod: Pod, rejection: PodFailure, { events, publisher }
   publisher.publish(pod, 'terminated', { ...rejection, message: rejectedStatusMessage(rejection.message) });
 }
 
-/** Labels and allocatable resources of the registered node take precedence, as they do for the scheduler. */
+/** Labels, taints and allocatable resources of the registered node take precedence, as they do for the scheduler. */
 export function withRegisteredNode(own: NodeFacts, registered: Node | undefined): NodeFacts {
   if (!registered) return own;
-  const { metadata, status } = registered;
-  const labelled = { ...own, labels: metadata.labels ?? {} };
+  const { metadata, spec, status } = registered;
+  const labelled = { ...own, labels: metadata.labels ?? {}, taints: spec?.taints };
   if (!status?.allocatable) return labelled;
   const allocatable = amountsOf(status.allocatable);
   const maxPods = allocatable.get('pods')?.value();

@@ -1,7 +1,7 @@
 import type { Node, Pod } from '../../api/generated/core-v1.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { PodSource, SourceSnapshot } from '../sources/pod-source.ts';
-import { matchesNode } from './node-affinity-handler.ts';
+import { matchesNode } from './node-affinity-predicate.ts';
 
 /** The node object at the API server. */
 export interface WatchedNode {

@@ -1,4 +1,4 @@
-import type { Pod } from '../../api/generated/core-v1.ts';
+import type { Pod, Taint } from '../../api/generated/core-v1.ts';
 import type { ResourceAmounts } from '../../api/pod-resources.ts';
 import type { PressureCondition } from '../eviction/pressure-state.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
@@ -7,6 +7,8 @@ import type { HostFacts } from '../resources/host-facts.ts';
 export interface AdmissionView {
   readonly nodeName: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Taints of the node object; absent: none. */
+  readonly taints?: readonly Taint[] | undefined;
   readonly maxPods: number;
   /** Resources that pods may use. Missing huge pages count as zero; other missing resources are not counted. */
   readonly allocatable: ResourceAmounts;
@@ -17,6 +19,10 @@ export interface AdmissionView {
   readonly supportsSupplementalGroupsPolicy: boolean;
   /** kubelet's `allowedUnsafeSysctls`: sysctl names, or name prefixes that end with `*`. */
   readonly allowedUnsafeSysctls?: readonly string[] | undefined;
+  /** The features that the node declares; absent: they are not checked. */
+  readonly declaredFeatures?: readonly string[] | undefined;
+  /** The machine is about to be shut down. */
+  readonly isShuttingDown?: boolean | undefined;
   /** Absent: the node is standalone. */
   readonly hasApiServer?: boolean | undefined;
   /** The pressure that the node is under; absent: none. */
@@ -28,6 +34,7 @@ export interface AdmissionView {
 /** Feature gates that fields of a pod depend on; absent means off. */
 export interface FieldGates {
   readonly containerStopSignals?: boolean | undefined;
+  readonly taintTolerationComparisonOperators?: boolean | undefined;
 }
 
 /** Why a pod may not run on this node: kubelet's reason and message. */
@@ -36,10 +43,29 @@ export interface PodRejection {
   readonly message: string;
 }
 
-/** Checks one aspect of a pod. Returns `undefined` to admit it. */
-export type PodAdmitHandler = (pod: Pod, view: AdmissionView) => PodRejection | undefined;
-
-/** The rejection of a scheduler predicate that kubelet repeats. */
-export function predicateFailed(name: string, description: string): PodRejection {
-  return { reason: name, message: `Predicate ${name} failed: ${description}` };
+/** A critical pod fits after these pods have ended. */
+export interface PodPreemption {
+  readonly victims: readonly Pod[];
+  /** The first resource that the pod lacks. */
+  readonly resource: string;
 }
+
+/** Checks one aspect of a pod. Returns `undefined` to admit it. */
+export type PodAdmitHandler = (pod: Pod, view: AdmissionView) => PodRejection | PodPreemption | undefined;
+
+/** Why a pod does not fit on the node, by a predicate of the scheduler that kubelet repeats. */
+export type PredicateFailure =
+  | { readonly kind: 'predicate'; readonly name: string; readonly description: string }
+  | InsufficientResource;
+
+/** CPUs are counted in thousandths. */
+export interface InsufficientResource {
+  readonly kind: 'insufficientResource';
+  readonly resource: string;
+  readonly requested: bigint;
+  readonly used: bigint;
+  readonly capacity: bigint;
+}
+
+/** Returns why the pod does not fit; nothing when it does. */
+export type Predicate = (pod: Pod, view: AdmissionView) => readonly PredicateFailure[];

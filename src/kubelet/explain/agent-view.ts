@@ -4,6 +4,7 @@ import type { Step } from '../events/timeline.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { ErrorCause } from '../pod/pod-cause.ts';
 import type { CertificateCount } from '../pod-certificates/pod-certificates.ts';
+import type { ShutdownTimes } from '../shutdown/shutdown-state.ts';
 import type { WorkerProgress } from '../workers/worker-progress.ts';
 
 /** State of a pod worker. */
@@ -55,6 +56,10 @@ export interface AgentView {
   manifests(): readonly ManifestReport[];
   /** The certificates of pods that the agent requests and renews. */
   podCertificates(): readonly CertificateCount[];
+  /** Preempted pods by the resource that was missing. */
+  preemptions(): ReadonlyMap<string, number>;
+  /** When the last graceful shutdown began and ended; `undefined`: these times are not kept. */
+  shutdownTimes(): ShutdownTimes | undefined;
   /** Errors of the node as a whole. */
   nodeErrors(): Promise<readonly string[]>;
   /** Disks of the agent without free space, a sentence each. */

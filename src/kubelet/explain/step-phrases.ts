@@ -4,6 +4,7 @@ type StepPhrases = (subject: string) => readonly [activity: string, noun: string
 
 /** Each step of a timeline as an activity and as a noun. */
 const PHRASES: Readonly<Record<Step['name'], StepPhrases>> = {
+  preemption: () => ['waiting for the end of pods that it preempts', 'the preemption of other pods'],
   directories: () => ['making its folders', 'making its folders'],
   cgroup: () => ['making its control groups', 'making its control groups'],
   volumes: () => ['preparing its volumes', 'preparing its volumes'],

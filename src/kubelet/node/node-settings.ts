@@ -49,5 +49,5 @@ export interface NodeSettings {
   readonly statusReportMs: number;
   readonly leaseSeconds: number;
   /** The features of this agent that control planes check for, sorted. */
-  readonly declaredFeatures: readonly string[];
+  readonly declaredFeatures: readonly string[] | undefined;
 }

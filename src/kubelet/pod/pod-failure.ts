@@ -5,6 +5,8 @@ export interface PodFailure {
   readonly message: string;
   /** The node disrupts the pod (an eviction, a shutdown): sets the condition `DisruptionTarget`. */
   readonly disruption?: boolean;
+  /** The message of that condition; absent: the message of the failure. */
+  readonly disruptionMessage?: string;
 }
 
 const REJECTED = 'Pod was rejected: ';

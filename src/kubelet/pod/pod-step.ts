@@ -2,6 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 
 /** A step as the timeline names it. */
 export type StepName =
+  | 'preemption'
   | 'directories'
   | 'cgroup'
   | 'volumes'

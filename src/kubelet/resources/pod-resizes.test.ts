@@ -102,6 +102,51 @@ test('a pod keeps its resources while the node has no room, and one event is rec
   ]);
 });
 
+const EXCLUSIVE: Record<string, { manager: 'cpu' | 'memory'; to: ResourceRequirements; message: string | undefined }> =
+  {
+    CPUs: {
+      manager: 'cpu',
+      to: guaranteed('70m', '16Mi'),
+      message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
+    },
+    memory: {
+      manager: 'memory',
+      to: guaranteed('50m', '32Mi'),
+      message: 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"',
+    },
+    'the other resource': { manager: 'cpu', to: guaranteed('50m', '32Mi'), message: undefined },
+  };
+
+function guaranteed(cpu: string, memory: string): ResourceRequirements {
+  return { requests: { cpu, memory }, limits: { cpu, memory } };
+}
+
+for (const [what, { manager, to, message }] of Object.entries(EXCLUSIVE)) {
+  test(`a guaranteed pod with ${manager} of its own: a resize of ${what}`, async () => {
+    const staticManagers = { cpu: false, memory: false, [manager]: true };
+    const { resizes, records } = await node({ settings: { memoryCapacityBytes: 2 ** 30, staticManagers } });
+    const before = podWith(guaranteed('50m', '16Mi'));
+    records.allocate(before);
+    const after = podWith(to, 2);
+    resizes.onPodUpdated(after, false);
+    resizes.retryPending(new Map([['u1', after]]), [before]);
+    const pending = resizes.conditions('u1').find(({ type }) => type === 'PodResizePending');
+    assert.deepEqual(
+      [pending?.reason, pending?.message],
+      message === undefined ? [undefined, undefined] : ['Infeasible', message],
+    );
+  });
+}
+
+test('a resize waits for pods that end, without a condition', async () => {
+  let isFull = true;
+  const { resizes, recorded, ask } = await node({ admit: () => (isFull ? 'wait' : undefined) });
+  assert.deepEqual(ask(podWith(LARGE, 2)), []);
+  assert.deepEqual([resizes.hasPending, resizes.conditions('u1'), recorded], [true, [], []]);
+  isFull = false;
+  assert.equal(ask(podWith(LARGE, 2)).length, 1);
+});
+
 test('a resize that is reverted is no longer pending', async () => {
   const { resizes, ask } = await node({ admit: () => NO_CPU });
   ask(podWith(LARGE, 2));

@@ -1,38 +1,30 @@
 import type { Container, Pod, PodCondition } from '../../api/generated/core-v1.ts';
-import { qosClass } from '../../api/qos.ts';
 import { goJson } from '../../base/go/go-json.ts';
-import { parseQuantity, type Quantity } from '../../base/quantity.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
-import { isSameResources } from './pod-allocation.ts';
+import { infeasibleResize, type ResizeSettings } from './infeasible-resize.ts';
 import { ResizeConditions } from './resize-conditions.ts';
 import { byResizePriority, type PendingResize } from './resize-order.ts';
 import { planResize } from './resize-plan.ts';
 import type { ResourceRecords } from './resource-records.ts';
 import { requirementsText } from './resources-checkpoint.ts';
-import { type SwapSettings, swapLimit } from './swap-limit.ts';
 
 export interface PodResizesDeps {
   readonly records: ResourceRecords;
   readonly events: PodEvents;
   readonly clock: Clock;
-  readonly settings: SwapSettings;
+  readonly settings: ResizeSettings;
   readonly hostFacts: HostFacts;
-  /** Resources of Guaranteed pods that a manager assigns for as long as the pod runs. Absent: none. */
-  readonly fixed?: FixedResources | undefined;
-  /** Admission of the resized pod beside the running ones. `undefined`: it is admitted. */
+  /**
+   * Admission of the resized pod beside the running ones. `undefined`: it is admitted; `wait`: it will be when other pods have
+   * ended.
+   */
   readonly admit: (
     pod: Pod,
     others: readonly Pod[],
-  ) => { readonly reason: string; readonly message: string } | undefined;
-}
-
-/** The policy by the resource that its manager assigns: `static`, `Static`. */
-export interface FixedResources {
-  readonly cpu?: string | undefined;
-  readonly memory?: string | undefined;
+  ) => { readonly reason: string; readonly message: string } | 'wait' | undefined;
 }
 
 /**
@@ -147,6 +139,10 @@ export class PodResizes {
     if (allocated === pod) return this.#conditions.clear(uid, 'PodResizePending') !== undefined;
     const others = running.filter(({ metadata }) => metadata.uid !== uid).map((other) => this.allocated(other));
     const rejection = this.#infeasibleReason(pod, allocated) ?? this.#deps.admit(pod, others);
+    if (rejection === 'wait') {
+      this.#pendingUids.add(uid);
+      return false;
+    }
     if (rejection) return this.#defer(pod, rejection);
     this.#deps.records.allocate(pod);
     this.#conditions.clear(uid, 'PodResizePending');
@@ -166,18 +162,9 @@ export class PodResizes {
     return news !== undefined;
   }
 
-  /** The runtime cannot change the swap limit of a running container, and managers cannot change what they assigned. */
   #infeasibleReason(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
     const { settings, hostFacts } = this.#deps;
-    const before = new Map(containersOf(allocated).map((container) => [container.name, container]));
-    const isSwapping = containersOf(pod).some((container) => {
-      const old = before.get(container.name);
-      if (!old || isSameResources(memoryRequest(container), memoryRequest(old)) || restartsForMemory(old)) return false;
-      return swapLimit(pod, container, settings, hostFacts) + swapLimit(allocated, old, settings, hostFacts) > 0;
-    });
-    const message = isSwapping
-      ? 'In-place resize of containers with swap is not supported.'
-      : fixedResourceMessage(pod, allocated, this.#deps.fixed ?? {});
+    const message = infeasibleResize(pod, allocated, settings, hostFacts);
     return message === undefined ? undefined : { reason: INFEASIBLE, message };
   }
 
@@ -204,46 +191,10 @@ export class PodResizes {
 
 const INFEASIBLE = 'Infeasible';
 
-/** kubelet's message for a resize of a resource that a manager has assigned. */
-function fixedResourceMessage(pod: Pod, allocated: Pod, { cpu, memory }: FixedResources): string | undefined {
-  if (qosClass(pod) !== 'Guaranteed') return undefined;
-  const managers = [
-    { resource: 'cpu', manager: 'CPU', policy: cpu },
-    { resource: 'memory', manager: 'Memory', policy: memory },
-  ];
-  const fixed = managers.find(({ resource, policy }) => policy !== undefined && isChanged(pod, allocated, resource));
-  return (
-    fixed && `Resize is infeasible for Guaranteed Pods alongside ${fixed.manager} Manager policy "${fixed.policy}"`
-  );
-}
-
-function isChanged(pod: Pod, allocated: Pod, resource: string): boolean {
-  const requestOf = ({ resources }: Container | { readonly resources?: undefined }): Quantity =>
-    parseQuantity(resources?.requests?.[resource] ?? 0);
-  const before = new Map(containersOf(allocated).map((container) => [container.name, requestOf(container)]));
-  return containersOf(pod).some(
-    (container) => requestOf(container).compare(before.get(container.name) ?? requestOf({})) !== 0,
-  );
-}
-
-function containersOf({ spec }: Pod): Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
-}
-
 /** Init containers that run to completion are not resized. */
 function resizableContainers({ spec }: Pod): Container[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...sidecars, ...spec.containers];
-}
-
-function memoryRequest({ resources }: Container): { readonly requests?: Readonly<Record<string, string | number>> } {
-  const memory = resources?.requests?.['memory'];
-  return memory === undefined ? {} : { requests: { memory } };
-}
-
-function restartsForMemory({ resizePolicy = [] }: Container): boolean {
-  const policy = resizePolicy.find(({ resourceName }) => resourceName === 'memory');
-  return policy?.restartPolicy === 'RestartContainer';
 }
 
 /** kubelet's event message about a resize: the requested resources in JSON. */

@@ -17,6 +17,7 @@ import { type HealthChecks, healthResponse } from './healthz.ts';
 import { memoryQosMetrics } from './memory-qos-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { metricsResponse, startTimeSeconds } from './metrics-text.ts';
+import { nodeGuardMetrics } from './node-guard-metrics.ts';
 import { openResponse } from './open-response.ts';
 import { podCertificateMetrics } from './pod-certificate-metrics.ts';
 import { podList, runningPodList } from './pod-lists.ts';
@@ -90,6 +91,7 @@ function createMetrics({ view, build, memoryReservation, fs, unhandled, stats }:
   metrics.source(() => memoryQosMetrics(view, memoryReservation));
   metrics.source(() => podCertificateMetrics(view));
   metrics.source(() => volumeStatsMetrics(stats));
+  metrics.source(() => nodeGuardMetrics(view));
   metrics.source(() => processMetrics(fs));
   metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;

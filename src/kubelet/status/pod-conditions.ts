@@ -82,7 +82,7 @@ function foreignConditions(view: ConditionsView): PodCondition[] {
 
 function newDisruption(view: ConditionsView): PodCondition | undefined {
   if (!view.failure?.disruption) return undefined;
-  const { message } = view.failure;
+  const message = view.failure.disruptionMessage ?? view.failure.message;
   return condition('DisruptionTarget', { status: 'True', reason: 'TerminationByKubelet', message }, view);
 }
 

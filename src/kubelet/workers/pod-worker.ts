@@ -57,6 +57,7 @@ export class PodWorker {
   #timer: AbortController | undefined;
   #gone = false;
   readonly #terminated = Promise.withResolvers<void>();
+  readonly #released = Promise.withResolvers<void>();
   /** Set when the last sync failed. */
   #lastError: SyncError | undefined;
   #phaseSinceMs: number;
@@ -110,6 +111,11 @@ export class PodWorker {
     return this.#terminated.promise;
   }
 
+  /** Resolves when the volumes and cgroups of the terminated pod are released. */
+  get released(): Promise<void> {
+    return this.#released.promise;
+  }
+
   /** Requests a sync: the pod may have changed. */
   wake(): void {
     if (!this.#life.aborted && !this.#gone) this.#slot.offer();
@@ -153,6 +159,7 @@ export class PodWorker {
     if (next.phase !== this.#state.phase) this.#phaseSinceMs = this.#deps.clock.now();
     this.#state = next;
     if (next.phase === 'terminated') this.#terminated.resolve();
+    if (next.phase === 'finished') this.#released.resolve();
     this.#deps.onPhase(this);
   }
 

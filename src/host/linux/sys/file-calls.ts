@@ -41,8 +41,16 @@ const llistxattr = declareCall<[path: KernelPath, list: Uint8Array | null, bytes
   (path) => shown(path),
 );
 
+const lseek = declareCall<[fd: number, offset: number, whence: number]>('long lseek(int fd, long offset, int whence)');
+const SEEK_END = 2;
+
 /** syncfs(2): writes the whole filesystem to its disk. It takes as long as the disk does. */
 export const syncfs = declareCall<[fd: number]>('int syncfs(int fd)');
+
+/** lseek(2) behind everything that was written. */
+export function seekToEnd(fd: number): void {
+  lseek(fd, 0, SEEK_END);
+}
 
 /** renameat2(2) that fails with EEXIST when `to` exists, and with EINVAL where the filesystem does not support it. */
 export async function renameNoReplace(from: string, to: string): Promise<void> {

@@ -4,15 +4,13 @@ import type { MessageBus } from 'dbus-native';
 import { errorText } from '../../../base/error-text.ts';
 import { type Systemd, SystemdError } from '../../systemd.ts';
 import { encodeProperties } from './encode-properties.ts';
+import { CONNECT_MS, openBus, SYSTEM_BUS } from './system-bus.ts';
 
 const MANAGER = { destination: 'org.freedesktop.systemd1', path: '/org/freedesktop/systemd1' };
 const INTERFACE = 'org.freedesktop.systemd1.Manager';
 const ERRORS = 'org.freedesktop.systemd1.';
-const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 /** As libcontainer waits for the job of a unit. */
 const JOB_MS = 30_000;
-/** For the bus to accept a client. Calls have the library's own limit, which is that of D-Bus: 25 s. */
-const CONNECT_MS = 10_000;
 /** Jobs of other clients end as well: only the last few results can belong to a call whose reply is on its way. */
 const KEPT_RESULTS = 1000;
 const SCOPE_ATTEMPTS = 5;
@@ -158,31 +156,6 @@ function holder(stream: Duplex): () => Disposable {
 }
 
 /** Loads the library at the first use: most machines of tests, and machines with the driver cgroupfs, never need it. */
-async function openBus(
-  { socket, connectMs }: Required<LinuxSystemdOptions>,
-  onClosed: () => void,
-): Promise<MessageBus> {
-  const { default: dbus } = await import('dbus-native');
-  const bus = dbus.createClient({ socket });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  bus.connection.on('connect', () => resolve());
-  bus.connection.on('error', (error) => reject(error));
-  bus.connection.on('close', (cause) => {
-    onClosed();
-    reject(cause ?? new Error('the system bus closed the connection'));
-  });
-  const late = setTimeout(() => {
-    reject(new Error(`the system bus (${socket}) did not answer within ${connectMs / 1000} s`));
-    bus.connection.end();
-  }, connectMs);
-  try {
-    await promise;
-    return bus;
-  } finally {
-    clearTimeout(late);
-  }
-}
-
 interface Jobs {
   /** The result of the job with this object path, which may have ended already. */
   result(job: string, signal: AbortSignal): Promise<string>;

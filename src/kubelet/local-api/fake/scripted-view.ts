@@ -27,6 +27,12 @@ export class ScriptedView implements AgentView {
   /** The result of `nodeErrors()`. */
   readonly errors: string[] = [];
 
+  preemptions(): ReadonlyMap<string, number> {
+    return new Map();
+  }
+
+  shutdownTimes(): undefined {}
+
   podCertificates(): readonly [] {
     return [];
   }

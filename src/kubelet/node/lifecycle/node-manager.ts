@@ -27,6 +27,8 @@ export interface NodeManagerDeps {
   /** The devices of plugins; absent: none. */
   readonly devices?: NodeDevices | undefined;
   readonly pressure: Pick<NodePressure, 'subscribe'>;
+  /** Absent: shutdowns of the machine are not observed. */
+  readonly shutdown?: Pick<StorageReadiness, 'subscribe'>;
   readonly attachments: NodeAttachments;
   readonly events: NodeEvents;
   readonly clock: Clock;
@@ -70,7 +72,7 @@ export function createNodeManager(settings: NodeSettings, deps: NodeManagerDeps)
 }
 
 async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: AbortSignal): Promise<void> {
-  const { readiness, storage, pressure, gatherer, attachments, cache, devices } = deps;
+  const { readiness, storage, pressure, shutdown, gatherer, attachments, cache, devices } = deps;
   const recorder = new NodeEventRecorder(deps.events);
   const compose = async (before: Node, until: AbortSignal): Promise<ComposedNode> => {
     const inputs = await gatherer.gather(until);
@@ -83,8 +85,10 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();
-  const sources = [readiness, storage, pressure, attachments, ...(devices ? [devices] : [])];
-  const subscriptions = sources.map((each) => each.subscribe(updateSoon));
+  const optional = [devices, shutdown].flatMap((each) => each ?? []);
+  const subscriptions = [readiness, storage, pressure, attachments, ...optional].map((each) =>
+    each.subscribe(updateSoon),
+  );
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
     if (registration.kind !== 'absent') cache.onObserved(registration.node);

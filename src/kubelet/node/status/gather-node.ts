@@ -23,6 +23,8 @@ export interface GatherDeps extends AddressDeps {
   readonly storage: Pick<StorageReadiness, 'notReadyReason'>;
   /** The devices of plugins; absent: none. */
   readonly deviceCounts?: (() => DeviceCounts) | undefined;
+  /** Absent: shutdowns of the machine are not observed. */
+  readonly shutdown?: Pick<StorageReadiness, 'notReadyReason'>;
 }
 
 /** Reads the inputs of the node object. Calls must not overlap. */
@@ -48,7 +50,7 @@ export class NodeGatherer {
   }
 
   async gather(signal: AbortSignal): Promise<NodeInputs> {
-    const { clock, readiness, storage, pressure, deviceCounts } = this.#deps;
+    const { clock, readiness, storage, pressure, deviceCounts, shutdown } = this.#deps;
     await this.#makeFolder();
     const [identity, machine, addresses, images, conditions] = await Promise.all([
       this.identity(),
@@ -65,7 +67,9 @@ export class NodeGatherer {
       pressure: conditions,
       devices: deviceCounts?.(),
       runtime: readiness.runtime,
-      notReadyReasons: [...readiness.notReadyReasons(), storage.notReadyReason()].filter((each) => each !== undefined),
+      notReadyReasons: [...readiness.notReadyReasons(), storage.notReadyReason(), shutdown?.notReadyReason()].filter(
+        (each) => each !== undefined,
+      ),
       nowMs: clock.now(),
     };
   }

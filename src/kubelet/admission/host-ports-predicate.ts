@@ -1,12 +1,13 @@
 import type { ContainerPort, Pod } from '../../api/generated/core-v1.ts';
-import { type PodAdmitHandler, predicateFailed } from './pod-admit-handler.ts';
+import type { Predicate } from './pod-admit-handler.ts';
 
-/** Rejects pods whose host ports are in use by another pod. */
-export const hostPortsHandler: PodAdmitHandler = (pod, { otherPods }) => {
+/** Pods whose host ports are in use by another pod do not fit. */
+export const hostPortsPredicate: Predicate = (pod, { otherPods }) => {
   const used = otherPods.flatMap(hostPorts);
   const hasConflict = hostPorts(pod).some((port) => used.some((other) => conflicts(port, other)));
-  if (!hasConflict) return undefined;
-  return predicateFailed('NodePorts', "node(s) didn't have free ports for the requested pod ports");
+  if (!hasConflict) return [];
+  const description = "node(s) didn't have free ports for the requested pod ports";
+  return [{ kind: 'predicate', name: 'NodePorts', description }];
 };
 
 /** Sidecars hold their ports for the lifetime of the pod; other init containers do not count. */

@@ -1,13 +1,14 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { matchesNodeSelector } from '../../api/node-selector.ts';
-import { type AdmissionView, type PodAdmitHandler, predicateFailed } from './pod-admit-handler.ts';
+import type { AdmissionView, Predicate } from './pod-admit-handler.ts';
 
 type LabelledNode = Pick<AdmissionView, 'nodeName' | 'labels'>;
 
-/** Rejects pods whose node selector or required node affinity does not match; preferred affinity is ignored. */
-export const nodeAffinityHandler: PodAdmitHandler = (pod, view) => {
-  if (matchesNode(pod, view)) return undefined;
-  return predicateFailed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
+/** Pods whose node selector or required node affinity does not match do not fit; preferred affinity is ignored. */
+export const nodeAffinityPredicate: Predicate = (pod, view) => {
+  if (matchesNode(pod, view)) return [];
+  const description = "node(s) didn't match Pod's node affinity/selector";
+  return [{ kind: 'predicate', name: 'NodeAffinity', description }];
 };
 
 /** Whether the node selector and the required node affinity of the pod match the node. */

@@ -1,0 +1,34 @@
+import type { AgentView } from '../explain/agent-view.ts';
+import type { Metric } from './metric-registry.ts';
+
+/** Preempted pods and the last graceful shutdown, under kubelet's names. Absent where nothing is counted. */
+export function nodeGuardMetrics(view: Pick<AgentView, 'preemptions' | 'shutdownTimes'>): readonly Metric[] {
+  const preemptions = [...view.preemptions()].map(([resource, value]) => ({
+    labels: { preemption_signal: resource },
+    value,
+  }));
+  const times = view.shutdownTimes();
+  return [
+    ...(preemptions.length === 0
+      ? []
+      : [
+          {
+            name: 'kubelet_preemptions',
+            type: 'counter',
+            help: '[ALPHA] Cumulative number of pod preemptions by preemption resource',
+            samples: preemptions,
+          } as const,
+        ]),
+    ...(times
+      ? [
+          shutdownMetric('start', 'Last graceful shutdown start time since unix epoch in seconds', times.startMs),
+          shutdownMetric('end', 'Last graceful shutdown end time since unix epoch in seconds', times.endMs),
+        ]
+      : []),
+  ];
+}
+
+function shutdownMetric(which: 'start' | 'end', help: string, ms: number | undefined): Metric {
+  const name = `kubelet_graceful_shutdown_${which}_time_seconds`;
+  return { name, type: 'gauge', help: `[ALPHA] ${help}`, samples: [{ value: Math.floor((ms ?? 0) / 1000) }] };
+}
