@@ -1,7 +1,7 @@
-import { type Client, Metadata } from '@grpc/grpc-js';
+import { type Client, connectivityState, Metadata } from '@grpc/grpc-js';
 import { connectSocket } from '../cri/client.ts';
 import { CriError } from '../cri/cri-error.ts';
-import { callUnary } from '../cri/grpc-call.ts';
+import { callStream, callUnary } from '../cri/grpc-call.ts';
 import type { Clock } from '../host/clock.ts';
 import { PluginError } from './plugin-error.ts';
 
@@ -68,8 +68,45 @@ export class PluginConnection {
       );
       return response as Response; // decoded by the codec of this RPC
     } catch (error) {
-      throw error instanceof CriError ? new PluginError(error.code, error.message, rpc.name, { cause: error }) : error;
+      throw toPluginError(error, rpc);
     }
+  }
+
+  /** The messages of a streaming RPC, until the plugin ends it. Rejects as `call`, without a timeout. */
+  async *stream<Request, Response>(
+    rpc: PluginRpc<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): AsyncGenerator<Response> {
+    signal.throwIfAborted();
+    if (this.#isClosed) throw new PluginError('Canceled', 'grpc: the client connection is closing', rpc.name);
+    const [client, clock, metadata] = [this.#client, this.#clock, this.#metadata];
+    const options = { client, clock, method: erased(rpc), metadata, deadlineMs: undefined };
+    try {
+      // decoded by the codec of this RPC
+      for await (const message of callStream(options, request, signal)) yield message as Response;
+    } catch (error) {
+      throw toPluginError(error, rpc);
+    }
+  }
+
+  /**
+   * Connects without a call, and again after each loss. The listener is called when the connection is made or lost, until
+   * `close`.
+   */
+  follow(listener: (isConnected: boolean) => void): void {
+    const channel = this.#client.getChannel();
+    let isConnected = false;
+    const check = (): void => {
+      if (this.#isClosed) return;
+      const state = channel.getConnectivityState(true);
+      if ((state === connectivityState.READY) !== isConnected) {
+        isConnected = !isConnected;
+        listener(isConnected);
+      }
+      channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, check);
+    };
+    check();
   }
 
   /**
@@ -99,6 +136,10 @@ export class PluginConnection {
     this.#isClosed = true;
     this.#client.close();
   }
+}
+
+function toPluginError(error: unknown, { name }: { readonly name: string }): unknown {
+  return error instanceof CriError ? new PluginError(error.code, error.message, name, { cause: error }) : error;
 }
 
 /** Created once: capturing a stack for each connection is expensive. */
