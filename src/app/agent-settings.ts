@@ -65,6 +65,11 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    dra: {
+      extendedResources: featureGates.get('DRAExtendedResource') ?? true,
+      health: featureGates.get('ResourceHealthStatus') ?? true,
+      healthMessages: featureGates.get('ResourceHealthStatusMessage') ?? true,
+    },
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,

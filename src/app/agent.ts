@@ -18,6 +18,15 @@ import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
+export interface DraGates {
+  /** DRAExtendedResource. */
+  readonly extendedResources: boolean;
+  /** ResourceHealthStatus. */
+  readonly health: boolean;
+  /** ResourceHealthStatusMessage. */
+  readonly healthMessages: boolean;
+}
+
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
 export interface AgentSettings {
   readonly nodeName: string;
@@ -68,6 +77,8 @@ export interface AgentSettings {
   readonly clusterTrustBundleProjection?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
+  /** Feature gates of dynamic resource allocation; absent: on, as in v1.36. */
+  readonly dra?: DraGates | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */

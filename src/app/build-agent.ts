@@ -3,6 +3,7 @@ import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports } from '../kubelet/explain/agent-reports.ts';
+import { runningContainers } from '../kubelet/pod/observed-pod.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
@@ -16,6 +17,7 @@ import {
   type PodWriters,
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
+import { type AgentDra, buildDra } from './build-dra.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -45,12 +47,13 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const eventWriter = buildEventWriter(parts, events);
   const csiNode = buildCsiNode(parts);
   const node = buildNode(parts, facts, { health, events: eventWriter, storage: csiNode });
-  const plugins = buildPlugins(parts, { csiNode, node }, life.signal);
+  const dra = await buildDra(parts, { signals, timeline, observed, node }, life.signal);
+  const plugins = buildPlugins(parts, { csiNode, node, dra }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
-  const resourceManagers = buildResourceManagers();
+  const resourceManagers = buildResourceManagers({ dra });
   const pods = buildPods(
     parts,
     {
@@ -67,11 +70,12 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       imagePulls,
       csi,
       resourceManagers,
+      dra,
     },
     life.signal,
   );
   const { loop, workers, probes, cgroups, volumes } = pods;
-  const writers = buildPodWriters(parts, { statuses, loop, workers });
+  const writers = buildPodWriters(parts, { statuses, loop, workers, dra });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
   const reports = new AgentReports({
@@ -83,7 +87,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     pending: (uid) => pods.volumes.pending(uid),
     rejected: () => loop.rejected,
   });
-  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
+  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports, dra });
 
   const { containers, images, logs } = housekeeping;
   const { clock, random } = host;
@@ -96,6 +100,10 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...cluster.parts,
     ...plugins.parts,
     ...resourceManagers.parts,
+    ...(dra?.parts({
+      areSourcesReady: () => loop.areSourcesReady,
+      isActive: (uid) => workers.all.has(uid) || runningContainers(observed.get(uid)).length > 0,
+    }) ?? []),
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
@@ -127,11 +135,12 @@ interface SignalListeners {
   readonly writers: PodWriters;
   readonly housekeeping: Housekeeping;
   readonly reports: AgentReports;
+  readonly dra: AgentDra | undefined;
 }
 
 /** Which part wakes which. Listeners of one signal are called in the order of these lines. */
 function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
-  const { pods, cluster, imagePulls, writers, housekeeping, reports } = listeners;
+  const { pods, cluster, imagePulls, writers, housekeeping, reports, dra } = listeners;
   signals.podObserved.subscribe((uid) => housekeeping.containers.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => housekeeping.logs.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => pods.onPodChanged(uid));
@@ -145,4 +154,5 @@ function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
   signals.sourceObjects.subscribe((source, objects) => cluster.setSourceObjects(source, objects));
   signals.sourceErrors.subscribe((source, errors) => reports.setSourceErrors(source, errors));
   signals.sourceReported.subscribe(() => writers.onSourceReported());
+  signals.sourceReported.subscribe(() => dra?.onSourceReported());
 }

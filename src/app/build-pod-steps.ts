@@ -31,6 +31,8 @@ export interface PodStepsDeps {
   readonly userNamespaces: UserNamespaces;
   readonly csi: CsiDeps;
   readonly resourceManagers: ResourceManagers;
+  /** Absent: pods have no resource claims. */
+  readonly dra?: { readonly step: PodStep } | undefined;
   readonly node: Pick<ClusterNode, 'attachedVolumes' | 'current'>;
 }
 
@@ -46,7 +48,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers, dra }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -99,6 +101,7 @@ export function buildPodSteps(
       records,
       ...(claimsStep ? [claimsStep] : []),
       volumes,
+      ...(dra ? [dra.step] : []),
     ],
     onContainerStarted: (...container) =>
       links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error })),

@@ -20,6 +20,7 @@ import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
+import type { AgentDra } from './build-dra.ts';
 import type { ImagePulls } from './build-image-pulls.ts';
 import type { ClusterNode } from './build-node.ts';
 import { buildPodSteps, type PodSteps } from './build-pod-steps.ts';
@@ -43,6 +44,8 @@ export interface PodsBuildDeps {
   readonly imagePulls: ImagePulls;
   readonly csi: CsiDeps;
   readonly resourceManagers: ResourceManagers;
+  /** Absent: pods have no resource claims. */
+  readonly dra?: Pick<AgentDra, 'step' | 'containers'> | undefined;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -139,7 +142,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
 }
 
 function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuildDeps): PodState {
-  const { facts, signals, events, statuses, records, runtime, node, cluster } = deps;
+  const { facts, signals, events, statuses, records, runtime, node, cluster, dra } = deps;
   const { clock, random, network } = host;
   const { hostIPs } = settings;
   const admission = new NodeAdmission(facts.node, () => node.current());
@@ -168,6 +171,7 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
     hostIPs,
     runtimeName: facts.runtimeName,
     features: (pod) => handlerFeatures.statusFeatures(pod),
+    resourceHealth: (pod, container) => dra?.containers.resourceHealth(pod, container) ?? [],
     resources: (uid) => ({ actuated: records.actuated(uid), conditions: resizes.conditions(uid) }),
   });
   return { admission, resizes, handlerFeatures, probes, publisher };

@@ -15,8 +15,13 @@ export interface ResourceManagers {
 /** A manager that adds something to containers. */
 export type RunOptionsOf = (pod: Pod, container: Container, signal: AbortSignal) => Promise<ContainerRunOptions>;
 
-export function buildResourceManagers(): ResourceManagers {
-  const contributions: readonly RunOptionsOf[] = [];
+export interface ResourceManagerDeps {
+  /** Absent: pods have no resource claims. */
+  readonly dra?: { readonly runOptions: RunOptionsOf } | undefined;
+}
+
+export function buildResourceManagers({ dra }: ResourceManagerDeps): ResourceManagers {
+  const contributions: readonly RunOptionsOf[] = [...(dra ? [dra.runOptions] : [])];
   return {
     steps: [],
     runOptions: async (pod, container, signal) =>

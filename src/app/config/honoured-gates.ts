@@ -7,6 +7,7 @@ export const HONOURED_GATES = [
   'ClusterTrustBundleProjection',
   'ContainerStopSignals',
   'CustomCPUCFSQuotaPeriod',
+  'DRAExtendedResource',
   'EnvFiles',
   'ExtendWebSocketsToKubelet',
   'KubeletCrashLoopBackOffMax',
@@ -18,6 +19,8 @@ export const HONOURED_GATES = [
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
+  'ResourceHealthStatus',
+  'ResourceHealthStatusMessage',
 ] as const;
 
 /** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */

@@ -1,11 +1,12 @@
 import { containersWithPath } from '../../api/containers-with-path.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { withoutDraResources } from '../dra/extended-resources.ts';
 import type { FieldGates, PodAdmitHandler } from './pod-admit-handler.ts';
 import { unsupportedFields } from './unsupported-fields.ts';
 
 /** Rejects pods with fields that this node would ignore. No equivalent in kubelet. */
 export const supportedFieldsHandler: PodAdmitHandler = (pod, { gates = {}, hasApiServer = false }) => {
-  const unsupported = unsupportedFields(pod).map((field) => `${field} is not supported yet`);
+  const unsupported = unsupportedFields(withoutDraResources(pod)).map((field) => `${field} is not supported yet`);
   const needApiServer = hasApiServer ? [] : apiServerFields(pod);
   const errors = [
     ...unsupported,
@@ -24,7 +25,8 @@ function apiServerFields({ spec }: Pod): string[] {
   );
   // Controllers set the conditions of readiness gates at the API server.
   const gates = (spec.readinessGates ?? []).map((_, gate) => `spec.readinessGates[${gate}]`);
-  return [...tokens, ...gates];
+  const claims = (spec.resourceClaims ?? []).map((_, claim) => `spec.resourceClaims[${claim}]`);
+  return [...tokens, ...gates, ...claims];
 }
 
 /**

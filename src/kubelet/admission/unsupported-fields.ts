@@ -30,6 +30,7 @@ const RESOURCES: Shape<ResourceRequirements> = {
   // A request for ephemeral storage only concerns the scheduler; a limit would have to be enforced.
   requests: { keys: (name) => only('cpu', 'memory', 'ephemeral-storage')(name) || isHugePages(name) },
   limits: { keys: (name) => only('cpu', 'memory')(name) || isHugePages(name) },
+  claims: anything,
 };
 
 const PROBE: Shape<Probe> = {
@@ -123,6 +124,7 @@ const POD_SPEC: Shape<PodSpec> = {
   terminationGracePeriodSeconds: anything,
   activeDeadlineSeconds: anything,
   resources: RESOURCES,
+  resourceClaims: anything,
   overhead: anything,
   readinessGates: anything,
   runtimeClassName: anything,

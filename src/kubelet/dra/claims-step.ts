@@ -10,6 +10,8 @@ export interface ClaimsStepDeps {
   readonly timeline: Pick<Timeline, 'during'>;
   /** Whether the pod has a sandbox that is ready. */
   readonly hasSandbox: (uid: string) => boolean;
+  /** The end of the pod can be reported now. */
+  readonly onUnprepared: (pod: Pod) => void;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface ClaimsStepDeps {
  * stopped: the last step of a starting pod, and the first one that a stopped pod releases. As in kubelet, the claims of a
  * pod that has a sandbox already are not prepared again.
  */
-export function claimsStep({ manager, timeline, hasSandbox }: ClaimsStepDeps): PodStep {
+export function claimsStep({ manager, timeline, hasSandbox, onUnprepared }: ClaimsStepDeps): PodStep {
   return {
     async prepare(pod, signal) {
       if (!usesClaims(pod)) return;
@@ -31,7 +33,12 @@ export function claimsStep({ manager, timeline, hasSandbox }: ClaimsStepDeps): P
         throw new PodError('FailedPrepareDynamicResources', message, { cause: error });
       }
     },
-    release: ({ metadata: { uid } }, signal) => manager.unprepare(uid, signal),
+    async release(pod, signal) {
+      const { uid } = pod.metadata;
+      if (!manager.mightNeedUnprepare(uid)) return;
+      await manager.unprepare(uid, signal);
+      onUnprepared(pod);
+    },
   };
 }
 

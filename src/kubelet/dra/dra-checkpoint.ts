@@ -14,7 +14,8 @@ export function encodeClaims(claims: readonly ClaimInfo[]): string {
 
 /** Throws kubelet's message for a file that kubelet rejects too. Unknown fields are ignored. */
 export function decodeClaims(text: string): readonly ClaimInfo[] {
-  const { Data: data = '', Checksum: checksum = 0 } = fieldsOf(parseJson(text));
+  // Files before v1.31 have another format, and their checksum under a name that Go takes for the same.
+  const { Data: data = '', checksum: old = 0, Checksum: checksum = old } = fieldsOf(parseJson(text));
   if (typeof data !== 'string') throw new Error('Data is not a string');
   if (checksum !== crc32(data)) throw new Error('checkpoint is corrupted');
   return listOf(fieldsOf(parseJson(data))['ClaimInfoStateList']).map(decodeClaim);

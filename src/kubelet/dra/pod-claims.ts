@@ -54,6 +54,13 @@ function podClaim(pod: Pod, reference: PodResourceClaim): PodClaim | undefined {
   return claimName === undefined ? undefined : { claimName, mustCheckOwner: true };
 }
 
+/** Whether other components have created or replaced claims of the pod. */
+export function haveClaimsChanged({ status: before }: Pod, { status: now }: Pod): boolean {
+  const claims = (status: Pod['status']): string =>
+    JSON.stringify([status?.resourceClaimStatuses, status?.extendedResourceClaimStatus]);
+  return claims(before) !== claims(now);
+}
+
 /** One claim that a container uses. */
 export interface ContainerClaim {
   readonly claimName: string;

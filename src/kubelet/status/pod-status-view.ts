@@ -1,4 +1,4 @@
-import type { Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
+import type { Pod, PodCondition, PodStatus, ResourceStatus } from '../../api/generated/core-v1.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
@@ -30,6 +30,8 @@ export interface PodStatusView {
   readonly runtimeName: string;
   /** Absent: none. */
   readonly features?: StatusFeatures | undefined;
+  /** The health of the devices of a regular container, by its name; absent: none is known. */
+  readonly resourceHealth?: ((container: string) => readonly ResourceStatus[]) | undefined;
   /** Absent: the pod has its allocated resources. */
   readonly resources?: StatusResources | undefined;
 }
