@@ -16,6 +16,7 @@ import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
+import type { DraDrivers } from '../plugins/dra/dra-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
 export interface DraGates {
@@ -113,6 +114,8 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
+  /** The same for DRA drivers. */
+  readonly draDrivers?: DraDrivers | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

@@ -63,7 +63,8 @@ export async function buildDra(
   const hasNode = (): boolean => node.current() !== undefined;
   const slices = new ResourceSliceCleanup({ api, nodeName, hasNode, clock, random, log }, life);
   const onUsable = (driver: string, isUsable: boolean): void => slices.setUsable(driver, isUsable);
-  const drivers = new DraRegistration({ clock, log, health, onUsable });
+  const registration = new DraRegistration({ clock, log, health, onUsable });
+  const drivers = agent.draDrivers ?? registration;
   const manager = new DraManager({ api, drivers, cache, gates });
   const ended = new EndedPods({ manager, cache, clock, log });
   drivers.subscribe((driver) => {
@@ -72,7 +73,7 @@ export async function buildDra(
   });
   const containers = new ContainerResources({ cache, gates, health });
   return {
-    handler: drivers,
+    handler: registration,
     step: claimsStep({
       manager,
       timeline,
