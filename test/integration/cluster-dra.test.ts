@@ -156,10 +156,10 @@ describe('resource claims', { skip: embeddedNodeSkipReason() || clusterToolsSkip
     await becomes(slices, 0);
     assert.ok(await plane.field('web', '.metadata.deletionTimestamp'));
     assert.deepEqual([onDisk().length, readdirSync(node.cdiDir).length], [1, 2]);
+    const before = driver.calls('NodeUnprepareResources');
     await driver.start();
     await plane.wait('web', 'delete');
-    assert.deepEqual(onDisk(), []);
-    assert.deepEqual(readdirSync(node.cdiDir), []);
+    assert.deepEqual([onDisk(), driver.calls('NodeUnprepareResources')], [[], before + 1]);
     await becomes(slices, 1);
   });
 
@@ -167,12 +167,14 @@ describe('resource claims', { skip: embeddedNodeSkipReason() || clusterToolsSkip
     await createClaim('late', 'r');
     const uses = spec(container('main', { claims: [{ name: 'c' }] }));
     await plane.apply(podOn(NODE, 'late', { ...uses, resourceClaims: [{ name: 'c', resourceClaimName: 'late' }] }));
+    const files = readdirSync(node.cdiDir).length;
     await allocate('late', 'late', 'r');
     await plane.wait('late', 'condition=Ready');
+    assert.equal(readdirSync(node.cdiDir).length, files + 1);
     await node.kill();
     await plane.kubectl('delete', 'pod', 'late', '--force', '--grace-period=0');
     await node.start();
     await becomes(onDisk, []);
-    assert.deepEqual(readdirSync(node.cdiDir), []);
+    assert.equal(readdirSync(node.cdiDir).length, files);
   });
 });

@@ -18,7 +18,7 @@ const healthOf = (states: HealthByDriver, deviceName: string, nowMs: number) =>
   currentHealth(states, { driver: DRIVER, poolName: 'box', deviceName }, nowMs);
 
 suite('the health of devices', () => {
-  test('a change of health, message or timeout is a change, a repetition is none', () => {
+  test('changes of health, message and timeout are found, a repetition changes nothing', () => {
     const changesOf = (...reports: readonly ReturnType<typeof report>[]): number[] => {
       let states = NONE;
       return reports.map((each, index) => {

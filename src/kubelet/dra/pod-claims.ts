@@ -30,7 +30,7 @@ export function podClaims(pod: Pod, { extendedResources }: ClaimGates): readonly
   return [...byName.values()];
 }
 
-/** The ResourceClaim object of a claim in the pod's spec; `undefined` as long as there is none. */
+/** The ResourceClaim object of a claim in the pod's spec; `undefined` before it is created. */
 export function claimNameOf(pod: Pod, name: string): string | undefined {
   const reference = pod.spec.resourceClaims?.find((each) => each.name === name);
   const created = pod.status?.resourceClaimStatuses?.find((each) => each.name === name);

@@ -47,7 +47,7 @@ export type SourceCause =
 /** Why a ResourceClaim cannot be prepared. */
 export interface ResourceClaimCause {
   readonly kind: 'resourceClaimNotReady';
-  /** The name of the object, or the one in the pod as long as there is none. */
+  /** The name of the object, or the one in the pod before the object is created. */
   readonly claim: string;
   readonly why: 'notCreated' | 'notFound' | 'notAllocated' | 'notReserved';
 }
