@@ -102,7 +102,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...resourceManagers.parts,
     ...(dra?.parts({
       areSourcesReady: () => loop.areSourcesReady,
-      isActive: (uid) => workers.all.has(uid) || runningContainers(observed.get(uid)).length > 0,
+      isActive: async (uid, until) =>
+        workers.all.has(uid) || runningContainers(await observed.refresh(uid, until)).length > 0,
     }) ?? []),
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },

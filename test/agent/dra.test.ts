@@ -140,7 +140,7 @@ test('the next agent prepares nothing again for a running pod, and unprepares th
   await clock.advance(60_000);
   assert.equal((await third.onDisk()).length, 1);
   third.draDrivers.register(driver);
-  await clock.advance(60_000);
+  await clock.advance(AT_ONCE_MS);
   assert.deepEqual(await third.onDisk(), []);
   assert.equal(driver.prepared.size, 0);
 });

@@ -18,8 +18,8 @@ export interface EndedPodsDeps {
 export interface KnownPods {
   /** Whether all sources have reported their pods. */
   readonly areSourcesReady: () => boolean;
-  /** Whether the pod has a worker, or containers that may run. */
-  readonly isActive: (uid: string) => boolean;
+  /** Whether the pod has a worker, or containers that run. */
+  readonly isActive: (uid: string, signal: AbortSignal) => Promise<boolean>;
 }
 
 /**
@@ -58,10 +58,12 @@ export class EndedPods {
     if (!areSourcesReady()) return;
     const uids = new Set(cache.all.flatMap(({ podUids }) => [...podUids]));
     for (const podUid of uids) {
-      if (signal.aborted || isActive(podUid)) continue;
-      await manager.unprepare(podUid, signal).catch((error: unknown) => {
-        if (!signal.aborted) log.info('cannot unprepare the claims of an ended pod, will retry', { podUid, error });
-      });
+      try {
+        if (!(await isActive(podUid, signal))) await manager.unprepare(podUid, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        log.info('cannot unprepare the claims of an ended pod, will retry', { podUid, error });
+      }
     }
   }
 }
