@@ -59,7 +59,7 @@ export async function buildDra(
     for (const uid of uids) signals.podObjectChanged.raise(uid);
   };
   const onChanged = (driver: string, devices: readonly DeviceHealth[]): void => wake(usersOf(cache, driver, devices));
-  const health = gates.health ? await DeviceHealthStates.read(rootDir, { fs, clock, log, onChanged }) : undefined;
+  const health = gates.health ? await DeviceHealthStates.read(rootDir, { fs, clock, log, onChanged }, life) : undefined;
   const hasNode = (): boolean => node.current() !== undefined;
   const slices = new ResourceSliceCleanup({ api, nodeName, hasNode, clock, random, log }, life);
   const onUsable = (driver: string, isUsable: boolean): void => slices.setUsable(driver, isUsable);

@@ -85,11 +85,11 @@ suite('the health file', () => {
     const { fs, clock } = createMemoryHost();
     await fs.makeDirectory('/k');
     if (text !== undefined) await fs.writeFile('/k/dra_health_state', text);
-    const changes: string[] = [];
+    const [changes, life]: [string[], AbortController] = [[], new AbortController()];
     const onChanged = (driver: string, devices: readonly { deviceName: string }[]): void =>
       void changes.push(`${driver}: ${devices.map(({ deviceName }) => deviceName).join()}`);
-    const states = await DeviceHealthStates.read('/k', { fs, clock, log: silentLog, onChanged });
-    return { states, changes, read: () => fs.readText('/k/dra_health_state') };
+    const states = await DeviceHealthStates.read('/k', { fs, clock, log: silentLog, onChanged }, life.signal);
+    return { clock, states, changes, read: () => fs.readText('/k/dra_health_state') };
   };
 
   test('has each change, and is empty after the driver is lost', async () => {
@@ -103,6 +103,21 @@ suite('the health file', () => {
     await states.settled();
     assert.equal(await read(), '{}');
     assert.deepEqual(changes, [`${DRIVER}: a`, `${DRIVER}: a`]);
+  });
+
+  test('a device whose timeout is over wakes its users once', async () => {
+    const { states, changes, clock } = await start();
+    const reports = [report('a', HealthStatus.HEALTHY), report('b', HealthStatus.UNHEALTHY, { timeout: 60n })];
+    states.onHealth(DRIVER, reports);
+    await clock.advance(20_000);
+    states.onHealth(DRIVER, reports);
+    await clock.advance(30_000);
+    assert.deepEqual(changes, [`${DRIVER}: a,b`]);
+    await clock.advance(1);
+    assert.deepEqual(changes.slice(1), [`${DRIVER}: a`]);
+    await clock.advance(120_000);
+    assert.deepEqual(changes.slice(2), [`${DRIVER}: b`]);
+    assert.equal(states.get(DRIVER, 'box', 'b').health, 'Unknown');
   });
 
   test('a corrupt one is not used, and replaced', async () => {

@@ -46,6 +46,30 @@ export function applyHealthReport(
   return { states: new Map([...before, [driver, devices]]), changed };
 }
 
+/** When the next health that is known becomes unknown without a report; `undefined` if none is known. */
+export function nextExpiry(states: HealthByDriver): number | undefined {
+  const known = [...states.values()].flatMap((devices) => [...devices.values()].filter(isKnown));
+  return known.length === 0
+    ? undefined
+    : Math.min(...known.map(({ updatedMs, timeoutMs }) => updatedMs + timeoutMs)) + 1;
+}
+
+/** Forgets the health of devices whose timeout is over. */
+export function expireHealth(
+  before: HealthByDriver,
+  nowMs: number,
+): { readonly states: HealthByDriver; readonly changed: ReadonlyMap<string, readonly DeviceHealth[]> } {
+  const updates = [...before].map(([driver]) => [driver, applyHealthReport(before, driver, [], nowMs)] as const);
+  return {
+    states: new Map(updates.map(([driver, { states }]) => [driver, states.get(driver) ?? new Map()])),
+    changed: new Map(updates.map(([driver, { changed }]) => [driver, changed])),
+  };
+}
+
+function isKnown({ health }: HealthState): boolean {
+  return health !== 'Unknown';
+}
+
 /** The health as the status of a pod shows it. */
 export function currentHealth(
   states: HealthByDriver,
@@ -84,7 +108,7 @@ function unlessOver(device: DeviceHealth, nowMs: number): DeviceHealth {
 }
 
 function isOver({ updatedMs, timeoutMs }: DeviceHealth, nowMs: number): boolean {
-  return nowMs - updatedMs > (timeoutMs || DEFAULT_TIMEOUT_MS);
+  return nowMs - updatedMs > timeoutMs;
 }
 
 function isSameHealth(one: DeviceHealth | undefined, other: DeviceHealth): boolean {
@@ -138,6 +162,6 @@ function decodeDevice(value: unknown): DeviceHealth {
     health: Health === 'Healthy' || Health === 'Unhealthy' ? Health : 'Unknown',
     message: String(Message ?? ''),
     updatedMs: Number(parseNanoTime(String(LastUpdated)) / BigInt(NS_PER_MS)),
-    timeoutMs: Number(HealthCheckTimeout ?? 0) / NS_PER_MS,
+    timeoutMs: Number(HealthCheckTimeout ?? 0) / NS_PER_MS || DEFAULT_TIMEOUT_MS,
   };
 }
