@@ -86,6 +86,11 @@ export function agentSettings(
     staticManagers: staticManagers(settings),
     shutdown: shutdownSettings(settings),
     taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
+    dra: {
+      extendedResources: featureGates.get('DRAExtendedResource') ?? true,
+      health: featureGates.get('ResourceHealthStatus') ?? true,
+      healthMessages: featureGates.get('ResourceHealthStatusMessage') ?? true,
+    },
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,

@@ -24,8 +24,18 @@ import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-sourc
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
+import type { DraDrivers } from '../plugins/dra/dra-drivers.ts';
 import type { PodResourcesService } from '../plugins/pod-resources/pod-resources-service.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
+
+export interface DraGates {
+  /** DRAExtendedResource. */
+  readonly extendedResources: boolean;
+  /** ResourceHealthStatus. */
+  readonly health: boolean;
+  /** ResourceHealthStatusMessage. */
+  readonly healthMessages: boolean;
+}
 
 /** The slice of kubelet's configuration that the agent works with, parsed into milliseconds and bytes. */
 export interface AgentSettings {
@@ -99,6 +109,8 @@ export interface AgentSettings {
   readonly shutdown?: ShutdownSettings | undefined;
   /** The feature gate TaintTolerationComparisonOperators; absent: off. */
   readonly taintTolerationComparisonOperators?: boolean | undefined;
+  /** Feature gates of dynamic resource allocation; absent: on, as in v1.36. */
+  readonly dra?: DraGates | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -141,6 +153,8 @@ export interface AgentParts {
   readonly servePodResources?:
     | ((folder: string, service: PodResourcesService, signal: AbortSignal) => Promise<void>)
     | undefined;
+  /** The same for DRA drivers. */
+  readonly draDrivers?: DraDrivers | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
   /** Receives the unhandled errors of the agent's parts. Absent: the agent has its own. */

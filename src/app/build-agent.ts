@@ -3,6 +3,7 @@ import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports } from '../kubelet/explain/agent-reports.ts';
+import { runningContainers } from '../kubelet/pod/observed-pod.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
@@ -17,6 +18,7 @@ import {
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
 import { buildDeviceManager } from './build-device-manager.ts';
+import { type AgentDra, buildDra } from './build-dra.ts';
 import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
@@ -55,12 +57,13 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { shutdown } = guards;
   const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager, pressure, shutdown };
   const node = buildNode(parts, facts, nodeDeps);
-  const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler }, life.signal);
+  const dra = await buildDra(parts, { signals, timeline, observed, node }, life.signal);
+  const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler, dra }, life.signal);
   const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
-  const managerDeps = { facts, runtime, signals, devices };
+  const managerDeps = { facts, runtime, signals, devices, dra };
   const resourceManagers = await buildResourceManagers(parts, managerDeps, life.signal);
   const pods = buildPods(
     parts,
@@ -80,12 +83,13 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       resourceManagers,
       pressure,
       shutdown,
+      dra,
     },
     life.signal,
   );
   const { loop, workers, probes, cgroups, volumes } = pods;
   const stats = buildStats(parts, { facts, observed, workers, volumes, csi }, life.signal);
-  const writers = buildPodWriters(parts, { statuses, loop, workers });
+  const writers = buildPodWriters(parts, { statuses, loop, workers, dra });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
   const eviction = buildEviction(parts, {
@@ -106,7 +110,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     pending: (uid) => pods.volumes.pending(uid),
     rejected: () => loop.rejected,
   });
-  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, eviction, reports });
+  connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, eviction, reports, dra });
 
   const { containers, images, logs } = housekeeping;
   const { clock, random } = host;
@@ -123,6 +127,11 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...stats.parts,
     ...eviction.parts,
     ...guards.parts(pods.atShutdown),
+    ...(dra?.parts({
+      areSourcesReady: () => loop.areSourcesReady,
+      isActive: async (uid, until) =>
+        workers.all.has(uid) || runningContainers(await observed.refresh(uid, until)).length > 0,
+    }) ?? []),
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
@@ -159,11 +168,12 @@ interface SignalListeners {
   readonly housekeeping: Housekeeping;
   readonly eviction: Eviction;
   readonly reports: AgentReports;
+  readonly dra: AgentDra | undefined;
 }
 
 /** Which part wakes which. Listeners of one signal are called in the order of these lines. */
 function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
-  const { pods, cluster, imagePulls, writers, housekeeping, eviction, reports } = listeners;
+  const { pods, cluster, imagePulls, writers, housekeeping, eviction, reports, dra } = listeners;
   signals.podObserved.subscribe((uid) => housekeeping.containers.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => housekeeping.logs.onPodObserved(uid));
   signals.podObserved.subscribe((uid) => pods.onPodChanged(uid));
@@ -179,4 +189,5 @@ function connectSignals(signals: PodSignals, listeners: SignalListeners): void {
   signals.sourceObjects.subscribe((source, objects) => cluster.setSourceObjects(source, objects));
   signals.sourceErrors.subscribe((source, errors) => reports.setSourceErrors(source, errors));
   signals.sourceReported.subscribe(() => writers.onSourceReported());
+  signals.sourceReported.subscribe(() => dra?.onSourceReported());
 }

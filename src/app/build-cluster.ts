@@ -199,11 +199,13 @@ export interface PodWriterDeps {
   readonly statuses: StatusStore;
   readonly loop: SyncLoop;
   readonly workers: PodWorkers;
+  /** Absent: pods have no resource claims. */
+  readonly dra?: { mightNeedUnprepare(podUid: string): boolean } | undefined;
 }
 
 export function buildPodWriters(
   { apiServer, host, log, settings, sources }: AgentParts,
-  { statuses, loop, workers }: PodWriterDeps,
+  { statuses, loop, workers, dra }: PodWriterDeps,
 ): PodWriters {
   if (!apiServer) return { parts: [], onPodChanged() {}, onSourceReported() {} };
   const { clock, random } = host;
@@ -215,7 +217,10 @@ export function buildPodWriters(
     random,
     log,
     apiPodOf: (pod) => loop.index.apiPodOf(pod),
-    hasRunningContainers: (uid) => !loop.rejected.has(uid) && workers.query(couldHaveRunningContainers, uid),
+    // Other components deallocate a claim as soon as its pods have ended.
+    hasRunningContainers: (uid) =>
+      (!loop.rejected.has(uid) && workers.query(couldHaveRunningContainers, uid)) ||
+      (dra?.mightNeedUnprepare(uid) ?? false),
     podCanBeDeleted: (uid) => isFinished(uid, loop, workers),
   });
   const mirrorWriter = createMirrorWriter({

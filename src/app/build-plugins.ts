@@ -9,6 +9,7 @@ import { CsiNodeObject } from '../kubelet/csi-node/csi-node-object.ts';
 import { CsiNodeUpdates } from '../kubelet/csi-node/csi-node-updates.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import { CsiRegistration, NO_CSI_NODE_RECORD } from '../plugins/csi/csi-registration.ts';
+import { DraRegistration } from '../plugins/dra/dra-registration.ts';
 import type { PluginHandler } from '../plugins/registration/plugin-handler.ts';
 import { PluginManager } from '../plugins/registration/plugin-manager.ts';
 import type { AgentParts } from './agent.ts';
@@ -37,13 +38,15 @@ export interface PluginBuildDeps {
   readonly csiNode: CsiNodeObject | undefined;
   /** The handler of device plugins; absent: they are refused. */
   readonly devices?: PluginHandler | undefined;
+  /** Absent: DRA drivers register, and no pod uses them. */
+  readonly dra?: { readonly handler: PluginHandler } | undefined;
   /** Resolves with the first answer of the API server about the node. */
   readonly node: { readonly known: Promise<void> };
 }
 
 export function buildPlugins(
   agent: AgentParts,
-  { csiNode, node, devices }: PluginBuildDeps,
+  { csiNode, node, devices, dra }: PluginBuildDeps,
   life: AbortSignal,
 ): AgentPlugins {
   const { host, log, settings } = agent;
@@ -53,6 +56,7 @@ export function buildPlugins(
   const handlers = new Map<string, PluginHandler>([
     ['CSIPlugin', registration],
     ...(devices ? [['DevicePlugin', devices] as const] : []),
+    ['DRAPlugin', dra?.handler ?? new DraRegistration({ clock, log, onUsable: () => undefined })],
   ]);
   const manager = new PluginManager(settings.rootDir, { fs, clock, log, handlers }, life);
   const updates = csiNode && new CsiNodeUpdates({ drivers: registration, objects, record: csiNode, clock, log });

@@ -33,6 +33,8 @@ export interface PodStepsDeps {
   readonly resourceManagers: ResourceManagers;
   /** Waits for the pods whose resources the pod gets. */
   readonly preemption: PodStep;
+  /** Absent: pods have no resource claims. */
+  readonly dra?: { readonly step: PodStep } | undefined;
   readonly node: Pick<ClusterNode, 'attachedVolumes' | 'current'>;
 }
 
@@ -48,7 +50,7 @@ export interface PodSteps {
 
 export function buildPodSteps(
   { host, settings, log }: AgentParts,
-  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers, preemption }: PodStepsDeps,
+  { facts, records, cluster, events, userNamespaces, csi, node, resourceManagers, preemption, dra }: PodStepsDeps,
 ): PodSteps {
   const { fs, clock, random, mounts, processes } = host;
   const { hostFacts, allocatable } = facts;
@@ -104,6 +106,7 @@ export function buildPodSteps(
       records,
       ...(claimsStep ? [claimsStep] : []),
       volumes,
+      ...(dra ? [dra.step] : []),
     ],
     onContainerStarted: (...container) =>
       links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error })),

@@ -25,6 +25,7 @@ import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
+import type { AgentDra } from './build-dra.ts';
 import type { ImagePulls } from './build-image-pulls.ts';
 import type { ClusterNode } from './build-node.ts';
 import { buildPodSteps, type PodSteps } from './build-pod-steps.ts';
@@ -51,6 +52,8 @@ export interface PodsBuildDeps {
   /** Absent: the node watches no pressure. */
   readonly pressure: NodePressure | undefined;
   readonly shutdown: Pick<NodeShutdown, 'isShuttingDown'>;
+  /** Absent: pods have no resource claims. */
+  readonly dra?: Pick<AgentDra, 'step' | 'containers'> | undefined;
 }
 
 /** The pods of the agent, from their sources to their containers. */
@@ -186,13 +189,8 @@ function buildPodState(
     hostIPs,
     runtimeName: facts.runtimeName,
     features: (pod) => handlerFeatures.statusFeatures(pod),
-    resources: (uid) => ({
-      actuated: records.actuated(uid),
-      conditions: resizes.conditions(uid),
-      ...((settings.resourceHealthStatus ?? true) && {
-        health: (container) => resourceManagers.resourceHealth(uid, container),
-      }),
-    }),
+    resourceHealth: (pod, container) => resourceManagers.resourceHealth(pod, container),
+    resources: (uid) => ({ actuated: records.actuated(uid), conditions: resizes.conditions(uid) }),
   });
   return { admission, resizes, handlerFeatures, probes, publisher };
 }

@@ -15,6 +15,7 @@ import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import { buildCpuManager } from './build-cpu-manager.ts';
 import type { AgentDevices } from './build-device-manager.ts';
+import type { AgentDra } from './build-dra.ts';
 import { buildMemoryManager } from './build-memory-manager.ts';
 import type { AgentRuntime } from './build-runtime.ts';
 import type { PodSignals } from './pod-signals.ts';
@@ -32,7 +33,7 @@ export interface ResourceManagers {
   /** All sources have reported: pods that are not known ended while no agent was running. */
   onPodsKnown(uids: ReadonlySet<string>): void;
   /** The field `allocatedResourcesStatus` of a container. */
-  resourceHealth(uid: string, container: string): readonly ResourceStatus[];
+  resourceHealth(pod: Pod, container: string): readonly ResourceStatus[];
   readonly parts: readonly Part[];
 }
 
@@ -43,6 +44,8 @@ const NO_TOPOLOGY: TopologySettings = { policy: 'none', scope: 'container', opti
 
 export interface ResourceManagersDeps {
   readonly devices: AgentDevices;
+  /** Absent: pods have no resource claims. */
+  readonly dra: AgentDra | undefined;
   readonly facts: AgentFacts;
   readonly runtime: Pick<AgentRuntime, 'observed'>;
   readonly signals: Pick<PodSignals, 'podObserved'>;
@@ -51,7 +54,13 @@ export interface ResourceManagersDeps {
 /** Rejects with kubelet's message if a manager cannot work with its configuration or its checkpoint. */
 export async function buildResourceManagers(
   parts: AgentParts,
-  { facts, runtime: { observed }, signals, devices: { manager: devices, parts: deviceParts } }: ResourceManagersDeps,
+  {
+    facts,
+    runtime: { observed },
+    signals,
+    devices: { manager: devices, parts: deviceParts },
+    dra,
+  }: ResourceManagersDeps,
   life: AbortSignal,
 ): Promise<ResourceManagers> {
   const { settings, log } = parts;
@@ -73,6 +82,7 @@ export async function buildResourceManagers(
     devices.runOptions.bind(devices),
     ...(cpu ? [cpu.runOptions] : []),
     ...(memory ? [memory.runOptions.bind(memory)] : []),
+    ...(dra ? [dra.runOptions] : []),
   ];
   const placement = new PodPlacement({ providers, policy, scope: topologyManager.scope });
   const allocated = composeAllocated([
@@ -82,6 +92,7 @@ export async function buildResourceManagers(
     },
     cpu ? { cpus: cpu.allocated.cpus, allocatable: () => ({ cpus: cpu.allocated.allocatableCpus }) } : {},
     memory ? { memory: memory.memory.bind(memory), allocatable: () => ({ memory: memory.allocatable() }) } : {},
+    dra ? { claims: (pod, container) => dra.containers.claims(pod, container) } : {},
   ]);
   return {
     steps: [placement],
@@ -94,7 +105,10 @@ export async function buildResourceManagers(
         if (!life.aborted) log.error('cannot take back the resources of pods that are gone', { error });
       });
     },
-    resourceHealth: (uid, container) => devices.resourceHealth(uid, container),
+    resourceHealth: (pod, container) => [
+      ...((settings.resourceHealthStatus ?? true) ? devices.resourceHealth(pod.metadata.uid, container) : []),
+      ...(dra?.containers.resourceHealth(pod, container) ?? []),
+    ],
     parts: [...(cpu?.parts ?? []), ...deviceParts],
   };
 }

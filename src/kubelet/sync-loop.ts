@@ -7,6 +7,7 @@ import { supervise } from '../base/supervise.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
+import { haveClaimsChanged } from './dra/pod-claims.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
 import { deletionGracePeriod } from './pod/grace-period.ts';
 import { orphanPod } from './pod/orphan-pod.ts';
@@ -157,7 +158,7 @@ export class SyncLoop {
     this.#index = indexPods(desired);
     this.#deps.onSourceErrors(source, errors);
     if (objects) this.#deps.onObjects(source, objects);
-    if (becameReady && this.#areSourcesReady()) this.#deps.onPodsKnown?.(this.#knownUids());
+    if (becameReady && this.areSourcesReady) this.#deps.onPodsKnown?.(this.#knownUids());
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#tryDispatch(change);
     this.#grantResizes();
     this.#deps.onChanges(changes);
@@ -222,11 +223,12 @@ export class SyncLoop {
 
   #grantResizes(): void {
     const { resizes, workers } = this.#deps;
-    if (!resizes.hasPending || !this.#areSourcesReady()) return;
+    if (!resizes.hasPending || !this.areSourcesReady) return;
     for (const pod of resizes.retryPending(this.#index.podByUid, this.#active())) workers.update(pod);
   }
 
-  #areSourcesReady(): boolean {
+  /** Whether every source has reported its pods. */
+  get areSourcesReady(): boolean {
     return this.#deps.sources.every(({ name }) => this.#desired.ready.has(name));
   }
 
@@ -236,10 +238,11 @@ export class SyncLoop {
     return new Set([...wanted, ...workers.all.keys(), ...observed.all.keys()]);
   }
 
-  /** Only readiness gates matter: other components write their conditions, and the rest of the status is our own. */
+  /** Other components write the conditions of readiness gates and the names of claims; the rest of the status is our own. */
   #reconcile(pod: Pod): void {
     const worker = this.#deps.workers.all.get(pod.metadata.uid);
-    if (worker && haveGatesChanged(worker.pod, pod)) worker.update(this.#deps.resizes.allocated(pod));
+    if (worker && (haveGatesChanged(worker.pod, pod) || haveClaimsChanged(worker.pod, pod)))
+      worker.update(this.#deps.resizes.allocated(pod));
   }
 
   /** Terminates a deleted or finished pod, whether or not it has a worker yet. Nothing of it is started. */
@@ -274,7 +277,7 @@ export class SyncLoop {
   }
 
   async #housekeep(signal: AbortSignal): Promise<void> {
-    if (signal.aborted || !this.#areSourcesReady()) return;
+    if (signal.aborted || !this.areSourcesReady) return;
     for (const change of [...this.#failedChanges.values()]) this.#tryDispatch(change);
     await this.#killOrphans(signal);
     if (signal.aborted) return;

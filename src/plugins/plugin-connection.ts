@@ -1,4 +1,4 @@
-import { type Client, Metadata } from '@grpc/grpc-js';
+import { type Client, connectivityState, Metadata } from '@grpc/grpc-js';
 import { connectSocket } from '../cri/client.ts';
 import { CriError } from '../cri/cri-error.ts';
 import { callStream, callUnary } from '../cri/grpc-call.ts';
@@ -81,6 +81,8 @@ export class PluginConnection {
     request: Request,
     signal: AbortSignal,
   ): AsyncGenerator<Response, undefined> {
+    signal.throwIfAborted();
+    if (this.#isClosed) throw new PluginError('Canceled', 'grpc: the client connection is closing', rpc.name);
     const [client, clock, metadata] = [this.#client, this.#clock, this.#metadata];
     const options = { client, clock, method: erased(rpc), metadata, deadlineMs: undefined };
     try {
@@ -88,6 +90,25 @@ export class PluginConnection {
     } catch (error) {
       throw toPluginError(error, rpc.name);
     }
+  }
+
+  /**
+   * Connects without a call, and again after each loss. The listener is called when the connection is made or lost, until
+   * `close`.
+   */
+  follow(listener: (isConnected: boolean) => void): void {
+    const channel = this.#client.getChannel();
+    let isConnected = false;
+    const check = (): void => {
+      if (this.#isClosed) return;
+      const state = channel.getConnectivityState(true);
+      if ((state === connectivityState.READY) !== isConnected) {
+        isConnected = !isConnected;
+        listener(isConnected);
+      }
+      channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, check);
+    };
+    check();
   }
 
   /**

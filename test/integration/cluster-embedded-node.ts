@@ -19,6 +19,10 @@ const run = promisify(execFile);
 /** A cluster of one node: `nodelet kubelet` with its runtime in the same process. */
 export interface EmbeddedNode {
   readonly plane: ControlPlane;
+  /** kubelet's root directory. */
+  readonly rootDir: string;
+  /** The folder of CDI specifications. */
+  readonly cdiDir: string;
   /** Kills it with SIGKILL; its containers keep running. */
   kill(): Promise<void>;
   /** Starts the next one on the same directories. */
@@ -48,7 +52,17 @@ export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode>
     await plane.kubectl('wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s');
     return agent;
   });
-  return { plane, kill: agent.kill, start: agent.start, remainingResources: () => runtime.traces(), stop };
+  const rootDir = join(plane.folder, nodeName, 'root');
+  const cdiDir = join(runtime.folder, 'cdi');
+  return {
+    plane,
+    rootDir,
+    cdiDir,
+    kill: agent.kill,
+    start: agent.start,
+    remainingResources: () => runtime.traces(),
+    stop,
+  };
 }
 
 /** A private mount namespace for `nodelet kubelet`, whose directories are fixed. */
@@ -64,6 +78,7 @@ const PLACES = [
   ['/var/lib/nodelet', 'root'],
   ['/run/nodelet', 'state'],
   ['/etc/cni/net.d', 'cni'],
+  ['/var/run/cdi', 'cdi'],
 ] as const;
 
 /** Resources that exist with and without pods: their parent cgroups, a directory of the OCI runtime, the machine itself. */

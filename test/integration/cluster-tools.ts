@@ -10,6 +10,7 @@ export type ClusterTool =
   | 'coredns'
   | 'crictl'
   | 'critest'
+  | 'dra-test-driver'
   | 'e2e_node.test'
   | 'etcd'
   | 'ginkgo'
@@ -31,6 +32,7 @@ const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[];
   coredns: { args: ['-version'], wanted: /CoreDNS-1\.14\./ },
   crictl: { args: ['--version'], wanted: /1\.36\./ },
   critest: { args: ['--version'], wanted: /1\.36\./ },
+  'dra-test-driver': { args: ['--help'], wanted: /cdi-test-driver/ },
   'e2e_node.test': { args: ['--version'], wanted: /v1\.36\./ },
   etcd: { args: ['--version'], wanted: /etcd Version: 3\.[56]\./ },
   ginkgo: { args: ['version'], wanted: /2\.28\./ },

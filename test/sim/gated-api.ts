@@ -17,6 +17,7 @@ export function gatedApi(api: ApiServer, gate: Gate, pace: Draw): ApiServer {
     update: (key, object, signal) => call(signal, (until) => api.update(key, object, until)),
     patch: (key, patch, options, signal) => call(signal, (until) => api.patch(key, patch, options, until)),
     delete: (key, options, signal) => call(signal, (until) => api.delete(key, options, until)),
+    deleteCollection: (selection, signal) => call(signal, (until) => api.deleteCollection(selection, until)),
     createToken: (account, spec, signal) => call(signal, (until) => api.createToken(account, spec, until)),
   };
 }

@@ -44,6 +44,7 @@ export function observedApi(api: ApiServer, wrote: (write: ApiWrite) => void): A
       change('patch', key, undefined, signal, () => api.patch(key, patch, options, signal)),
     delete: (key, options, signal) =>
       change('delete', key, options.uid, signal, () => api.delete(key, options, signal)),
+    deleteCollection: (selection, signal) => api.deleteCollection(selection, signal),
     createToken: (account, spec, signal) => api.createToken(account, spec, signal),
   };
 }

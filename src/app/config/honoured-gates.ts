@@ -9,6 +9,7 @@ export const HONOURED_GATES = [
   'ClusterTrustBundleProjection',
   'ContainerStopSignals',
   'CustomCPUCFSQuotaPeriod',
+  'DRAExtendedResource',
   'DisableCPUQuotaWithExclusiveCPUs',
   'EnvFiles',
   'ExtendWebSocketsToKubelet',
@@ -30,6 +31,7 @@ export const HONOURED_GATES = [
   'PreventStaticPodAPIReferences',
   'QOSReserved',
   'ResourceHealthStatus',
+  'ResourceHealthStatusMessage',
   'TaintTolerationComparisonOperators',
 ] as const;
 

@@ -83,8 +83,8 @@ const cases: Record<
     },
     rejection: reject(
       'PodFeatureUnsupported',
-      'spec.resourceClaims is not supported yet; ' +
-        'spec.readinessGates[0] needs an API server, and this node has none; ' +
+      'spec.readinessGates[0] needs an API server, and this node has none; ' +
+        'spec.resourceClaims[0] needs an API server, and this node has none; ' +
         'spec.containers[0].lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off',
     ),
   },
@@ -94,6 +94,14 @@ const cases: Record<
       'PodFeatureUnsupported',
       'spec.volumes[0].projected.sources[0].serviceAccountToken needs an API server, and this node has none',
     ),
+  },
+  'admits resource claims with an API server': {
+    given: {
+      spec: { resourceClaims: [{ name: 'c', resourceClaimName: 'gpu' }] },
+      container: { resources: { claims: [{ name: 'c', request: 'big' }] } },
+    },
+    node: { hasApiServer: true },
+    rejection: admit,
   },
   'admits a service account token with an API server': {
     given: { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] } },
@@ -337,6 +345,16 @@ for (const [what, { affinity, fits }] of Object.entries(affinities)) {
     assert.equal(rejectionOf(examplePod({ spec: { affinity } }), node) === undefined, fits);
   });
 }
+
+test('admitPod() admits extended resources that a claim provides', () => {
+  const resources = { requests: { 'example.com/gpu': 1 }, limits: { 'example.com/gpu': 1 } };
+  const pod = examplePod({ container: { resources } });
+  const requestMappings = [
+    { containerName: 'web', resourceName: 'example.com/gpu', requestName: 'container-0-request-0' },
+  ];
+  const status = { extendedResourceClaimStatus: { resourceClaimName: 'hello-gpus', requestMappings } };
+  assert.equal(rejectionOf({ ...pod, status }, node), admit);
+});
 
 test('unsafeSysctlError() accepts only namespaced sysctls', () => {
   const known = ['kernel.shm*', 'kernel.sem', 'net.*', 'net/core/somaxconn', 'fs.mqueue.*'];

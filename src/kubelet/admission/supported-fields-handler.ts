@@ -10,6 +10,7 @@ export const supportedFieldsHandler: PodAdmitHandler = (pod, { gates = {}, hasAp
   const errors = [
     ...unsupported,
     ...needApiServer.map((field) => `${field} needs an API server, and this node has none`),
+    ...(hasApiServer ? [] : storageLimits(pod).map((field) => `${field} has no effect: this node evicts no pods`)),
     ...gatedFieldErrors(pod, gates),
   ];
   return errors.length === 0 ? undefined : { reason: 'PodFeatureUnsupported', message: errors.join('; ') };
@@ -24,7 +25,15 @@ function apiServerFields({ spec }: Pod): string[] {
   );
   // Controllers set the conditions of readiness gates at the API server.
   const gates = (spec.readinessGates ?? []).map((_, gate) => `spec.readinessGates[${gate}]`);
-  return [...tokens, ...gates];
+  const claims = (spec.resourceClaims ?? []).map((_, claim) => `spec.resourceClaims[${claim}]`);
+  return [...tokens, ...gates, ...claims];
+}
+
+/** Limits that evictions enforce. */
+function storageLimits({ spec }: Pod): string[] {
+  return containersWithPath(spec)
+    .filter(({ container }) => container.resources?.limits?.['ephemeral-storage'] !== undefined)
+    .map(({ path }) => `${path}.resources.limits["ephemeral-storage"]`);
 }
 
 /**

@@ -114,7 +114,6 @@ const unsupported: Record<string, PodChanges> = {
   'spec.securityContext.seLinuxChangePolicy: "MountOption"': {
     spec: { securityContext: { seLinuxChangePolicy: 'MountOption' } },
   },
-  'spec.resourceClaims': { spec: { resourceClaims: [{ name: 'c' }] } },
   'spec.securityContext.windowsOptions': { spec: { securityContext: { windowsOptions: {} } } },
   [`${container}.resources.limits["gpu"]`]: {
     container: { resources: { limits: { gpu: 1 } } },

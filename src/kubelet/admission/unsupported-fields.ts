@@ -29,9 +29,9 @@ function isScalar(name: unknown): boolean {
 }
 
 const RESOURCES: Shape<ResourceRequirements> = {
-  // A request for ephemeral storage only concerns the scheduler; a limit would have to be enforced.
   requests: { keys: (name) => only('cpu', 'memory', 'ephemeral-storage')(name) || isScalar(name) },
-  limits: { keys: (name) => only('cpu', 'memory')(name) || isScalar(name) },
+  limits: { keys: (name) => only('cpu', 'memory', 'ephemeral-storage')(name) || isScalar(name) },
+  claims: anything,
 };
 
 const PROBE: Shape<Probe> = {
@@ -125,6 +125,7 @@ const POD_SPEC: Shape<PodSpec> = {
   terminationGracePeriodSeconds: anything,
   activeDeadlineSeconds: anything,
   resources: RESOURCES,
+  resourceClaims: anything,
   overhead: anything,
   readinessGates: anything,
   runtimeClassName: anything,

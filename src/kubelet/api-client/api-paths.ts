@@ -19,6 +19,8 @@ const PREFIXES: Record<Resource, string> = {
   csinodes: '/apis/storage.k8s.io/v1',
   clustertrustbundles: '/apis/certificates.k8s.io/v1beta1',
   podcertificaterequests: '/apis/certificates.k8s.io/v1beta1',
+  resourceclaims: '/apis/resource.k8s.io/v1',
+  resourceslices: '/apis/resource.k8s.io/v1',
 };
 
 export function objectPath({ resource, namespace, name }: ObjectKey, subresource?: string): string {

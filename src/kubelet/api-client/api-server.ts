@@ -11,6 +11,8 @@ import type {
   PersistentVolumeClaim,
   Pod,
   PodCertificateRequest,
+  ResourceClaim,
+  ResourceSlice,
   RuntimeClass,
   Secret,
   Service,
@@ -39,6 +41,8 @@ export interface ApiObjects {
   readonly csinodes: CSINode;
   readonly clustertrustbundles: ClusterTrustBundle;
   readonly podcertificaterequests: PodCertificateRequest;
+  readonly resourceclaims: ResourceClaim;
+  readonly resourceslices: ResourceSlice;
 }
 
 export type Resource = keyof ApiObjects;
@@ -100,6 +104,9 @@ export interface ApiServer {
     options: { readonly uid?: string; readonly graceSeconds?: number },
     signal: AbortSignal,
   ): Promise<void>;
+
+  /** Deletes all objects of the selection, one by one and without preconditions. */
+  deleteCollection(selection: Selection, signal: AbortSignal): Promise<void>;
 
   /** Issues a token of a service account, bound to `boundObjectRef`. */
   createToken(account: ServiceAccountKey, spec: TokenRequestSpec, signal: AbortSignal): Promise<IssuedToken>;

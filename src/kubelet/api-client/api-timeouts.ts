@@ -36,6 +36,7 @@ export function withApiTimeouts(api: ApiServer, { clock, random }: ApiTimeoutDep
     patch: (key, patch, options, signal) =>
       within(REQUEST_MS, signal, (until) => api.patch(key, patch, options, until)),
     delete: (key, options, signal) => within(REQUEST_MS, signal, (until) => api.delete(key, options, until)),
+    deleteCollection: (selection, signal) => within(LIST_MS, signal, (until) => api.deleteCollection(selection, until)),
     createToken: (account, spec, signal) =>
       within(REQUEST_MS, signal, (until) => api.createToken(account, spec, until)),
     async *watch(selection, signal) {

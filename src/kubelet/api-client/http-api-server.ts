@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../base/token-bucket.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import { collectionPath, objectPath, tokenPath } from './api-paths.ts';
+import { collectionPath, objectPath, queryString, tokenPath } from './api-paths.ts';
 import type { ApiReviews } from './api-reviews.ts';
 import type { ApiObjects, ApiServer, Resource } from './api-server.ts';
 import type { ClientConfig } from './client-config.ts';
@@ -71,6 +71,11 @@ function objectCalls(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>):
       };
       // Without a UID, a repeated request could delete a new object of the same name.
       await calls.call({ method: 'DELETE', path: objectPath(key), body, isRepeatable: uid !== undefined }, signal);
+    },
+    async deleteCollection(selection, signal) {
+      const { fieldSelector } = selection;
+      const path = `${collectionPath(selection)}${queryString({ fieldSelector })}`;
+      await calls.call({ method: 'DELETE', path, body: { apiVersion: 'v1', kind: 'DeleteOptions' } }, signal);
     },
     async createToken(account, spec, signal) {
       const { uid } = account;

@@ -75,6 +75,8 @@ const SHAPES: Record<Resource, Readonly<Record<string, FieldShape>>> = {
   csinodes: { spec: { fields: { drivers: mergedBy('name') } } },
   clustertrustbundles: {},
   podcertificaterequests: { status: { fields: { conditions: mergedBy('type') } } },
+  resourceclaims: { status: { fields: { reservedFor: mergedBy('uid') } } },
+  resourceslices: {},
 };
 
 function mergedBy(key: string): FieldShape {

@@ -1,8 +1,16 @@
-import type { ErrorCause } from '../pod/pod-cause.ts';
+import type { ErrorCause, ResourceClaimCause } from '../pod/pod-cause.ts';
 import { describeSourceError, isSourceCause } from './describe-source-error.ts';
 import { missingHandler, missingSeccompProfile } from './error-texts.ts';
 
 const OBJECT_KINDS = { configmap: 'ConfigMap', secret: 'Secret' } as const;
+
+/** Completes `needs ResourceClaim "gpu", which …`. */
+const CLAIM_STATES: Readonly<Record<ResourceClaimCause['why'], string>> = {
+  notCreated: 'is not created from its template yet',
+  notFound: 'does not exist',
+  notAllocated: 'is not allocated',
+  notReserved: 'is not reserved for this pod',
+};
 
 export interface ErrorDescription {
   readonly text: string;
@@ -36,6 +44,13 @@ export function describeConfigError(cause: ErrorCause | undefined, error: string
       const help =
         'A CSI driver registers through a socket in plugins_registry; its node plugin has to run on this node.';
       return { text: `needs the CSI driver "${cause.driver}", which is not registered on this node`, help };
+    }
+    case 'resourceClaimNotReady':
+      return { text: `needs ResourceClaim "${cause.claim}", which ${CLAIM_STATES[cause.why]}` };
+    case 'draDriverNotRegistered': {
+      const help =
+        'A DRA driver registers through a socket in plugins_registry; its kubelet plugin has to run on this node.';
+      return { text: `needs the DRA driver "${cause.driver}", which is not registered on this node`, help };
     }
     case 'volumeNotAttached': {
       const { persistentVolume: name, isReported } = cause;
@@ -100,6 +115,13 @@ export function describeVolumeError(cause: ErrorCause | undefined, error: string
   const summary = `${title} cannot be prepared`;
   const known = describeConfigError(cause.cause, error);
   return known ? { summary, text: `${title} ${known.text}`, help: known.help } : { summary, text: error };
+}
+
+/** Describes which resource claim or driver the pod needs; `undefined` for all other errors. */
+export function describeClaimError(cause: ErrorCause | undefined): SummarizedError | undefined {
+  if (cause?.kind !== 'resourceClaimNotReady' && cause?.kind !== 'draDriverNotRegistered') return undefined;
+  const known = describeConfigError(cause, '');
+  return known && { ...known, text: `it ${known.text}`, summary: `it ${known.text}` };
 }
 
 /** Describes errors of a sandbox that have a known remedy; `undefined` for all others. */

@@ -9,6 +9,7 @@ const PHRASES: Readonly<Record<Step['name'], StepPhrases>> = {
   cgroup: () => ['making its control groups', 'making its control groups'],
   volumes: () => ['preparing its volumes', 'preparing its volumes'],
   'log links': () => ['linking its logs', 'linking its logs'],
+  'resource claims': () => ['preparing its resource claims', 'preparing its resource claims'],
   sandbox: () => ['creating its sandbox', 'the creation of its sandbox'],
   image: (image) => [`getting image "${image}"`, `getting image "${image}"`],
   'create container': (name) => [`creating container ${name}`, `the creation of container ${name}`],

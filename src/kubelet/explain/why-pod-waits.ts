@@ -3,7 +3,12 @@ import type { Step } from '../events/timeline.ts';
 import { activeTimeLeft } from '../pod/active-deadline.ts';
 import type { SyncError } from '../workers/worker-progress.ts';
 import type { PodReport } from './agent-view.ts';
-import { describeSandboxError, describeVolumeError, type ErrorDescription } from './describe-error.ts';
+import {
+  describeClaimError,
+  describeSandboxError,
+  describeVolumeError,
+  type ErrorDescription,
+} from './describe-error.ts';
 import { unwrapError } from './error-texts.ts';
 import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
@@ -83,9 +88,11 @@ interface FailedSync extends Partial<ErrorDescription> {
   readonly what: string;
 }
 
-function describeFailedSync({ steps }: PodReport, { error, cause }: SyncError): FailedSync {
+function describeFailedSync({ steps, worker }: PodReport, { error, cause }: SyncError): FailedSync {
   const sandbox = describeSandboxError(cause, error);
   if (sandbox) return { ...sandbox, what: 'the creation of its sandbox' };
+  const claim = describeClaimError(cause);
+  if (claim) return { ...claim, what: `${worker === 'syncing' ? 'preparing' : 'releasing'} its resource claims` };
   const step = steps.findLast((each) => isFailedWith(each, error));
   if (step === undefined) return { summary: 'its last sync failed', what: 'its last sync' };
   const volume = step.name === 'volumes' ? describeVolumeError(cause, unwrapError(error)) : undefined;

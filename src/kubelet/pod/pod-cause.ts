@@ -44,6 +44,14 @@ export type SourceCause =
     }
   | { readonly kind: 'podCertificatesUnavailable'; readonly why: Exclude<SourceUnavailable, 'notServed'> };
 
+/** Why a ResourceClaim cannot be prepared. */
+export interface ResourceClaimCause {
+  readonly kind: 'resourceClaimNotReady';
+  /** The name of the object, or the one in the pod before the object is created. */
+  readonly claim: string;
+  readonly why: 'notCreated' | 'notFound' | 'notAllocated' | 'notReserved';
+}
+
 /** Why work for a pod failed, where the agent itself found the cause. Errors of the runtime have only their text. */
 export type ErrorCause =
   /** The step was abandoned because the pod is to end; nothing failed. */
@@ -69,6 +77,8 @@ export type ErrorCause =
   /** `error` is kubelet's text: `PVC is not bound`. */
   | { readonly kind: 'claimNotReady'; readonly claim: string; readonly error: string }
   | { readonly kind: 'csiDriverNotRegistered'; readonly driver: string }
+  | ResourceClaimCause
+  | { readonly kind: 'draDriverNotRegistered'; readonly driver: string }
   /** `isReported`: the API server has the volume in the node's `volumesInUse`, and the controller has not attached it. */
   | { readonly kind: 'volumeNotAttached'; readonly persistentVolume: string; readonly isReported: boolean }
   /** The persistent volume may only be used on other nodes. */

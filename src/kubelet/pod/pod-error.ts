@@ -19,6 +19,7 @@ const REASONS = {
   CrashLoopBackOff: { event: 'BackOff', type: 'Warning' },
   NetworkNotReady: { event: 'NetworkNotReady', type: 'Warning' },
   FailedMount: { event: 'FailedMount', type: 'Warning' },
+  FailedPrepareDynamicResources: { event: 'FailedPrepareDynamicResources', type: 'Warning' },
   FailedMapVolume: { event: 'FailedMapVolume', type: 'Warning' },
   FailedCreatePodContainer: { event: 'FailedCreatePodContainer', type: 'Warning' },
 } as const satisfies Record<string, { event: string; type: 'Normal' | 'Warning' }>;

@@ -7,6 +7,7 @@ export type StepName =
   | 'cgroup'
   | 'volumes'
   | 'log links'
+  | 'resource claims'
   | 'sandbox'
   | 'image'
   | 'create container'

@@ -37,13 +37,7 @@ export function containerStatus(view: ContainerView): ContainerStatus {
   const status = withStartError(withInferredEnd(seen, view), view);
   if (view.kind === 'ephemeral') return { ...status, ready: false };
   const started = isStarted(status, view);
-  return { ...status, ...resourceHealth(view), started, ready: isReady(status, started, view) };
-}
-
-/** kubelet reports the health of devices only for regular containers. */
-function resourceHealth({ kind, container, pod }: ContainerView): Pick<ContainerStatus, 'allocatedResourcesStatus'> {
-  const health = kind === 'regular' ? (pod.resources?.health?.(container.name) ?? []) : [];
-  return health.length > 0 ? { allocatedResourcesStatus: health } : {};
+  return { ...status, started, ready: isReady(status, started, view) };
 }
 
 /** The status of a container that the runtime has. */

@@ -1,4 +1,11 @@
-import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  Pod,
+  PodStatus,
+  ResourceStatus,
+} from '../../api/generated/core-v1.ts';
 import { type ContainerKind, containerStatus } from './container-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 import { mustRestartAll } from './restart-all-containers.ts';
@@ -24,13 +31,22 @@ export function containerStatuses(view: PodStatusView, previous: PodStatus | und
       const instances = view.observed?.containers.filter(isIt) ?? [];
       const given = { container, kind, previous: shown.find(isIt), instances, restartingAll, pod: view };
       const status = containerStatus(given);
-      return withShortMessages(status, messageLimit(view.pod));
+      const health = kind === 'regular' ? view.resourceHealth?.(container.name) : undefined;
+      return withShortMessages(withResourceHealth(status, health), messageLimit(view.pod));
     });
   return {
     init: convert('init', initContainers, previous?.initContainerStatuses),
     regular: convert('regular', containers, previous?.containerStatuses).sort(byName),
     ephemeral: convert('ephemeral', ephemeralContainers, previous?.ephemeralContainerStatuses).sort(byName),
   };
+}
+
+/** A status that is carried over may have the health of before. */
+function withResourceHealth(
+  { allocatedResourcesStatus: _, ...status }: ContainerStatus,
+  health: readonly ResourceStatus[] = [],
+): ContainerStatus {
+  return health.length === 0 ? status : { ...status, allocatedResourcesStatus: health };
 }
 
 function messageLimit({ spec }: Pod): number {

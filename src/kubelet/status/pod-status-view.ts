@@ -30,6 +30,8 @@ export interface PodStatusView {
   readonly runtimeName: string;
   /** Absent: none. */
   readonly features?: StatusFeatures | undefined;
+  /** The health of the devices of a regular container, by its name; absent: none is known. */
+  readonly resourceHealth?: ((container: string) => readonly ResourceStatus[]) | undefined;
   /** Absent: the pod has its allocated resources. */
   readonly resources?: StatusResources | undefined;
 }
@@ -40,8 +42,6 @@ export interface StatusResources {
   readonly actuated?: PodResources | undefined;
   /** Conditions of a resize. */
   readonly conditions: readonly PodCondition[];
-  /** The health of the devices that a container has; absent: not reported. */
-  readonly health?: ((containerName: string) => readonly ResourceStatus[]) | undefined;
 }
 
 /** Status fields that depend on features of the node. */

@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import type { Pod, PodStatus, ResourceStatus } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
@@ -18,6 +18,8 @@ export interface PublisherDeps {
   readonly hostIPs: readonly string[];
   readonly runtimeName: string;
   readonly features: (pod: Pod) => StatusFeatures;
+  /** The health of the devices of a container; absent: none is known. */
+  readonly resourceHealth?: (pod: Pod, container: string) => readonly ResourceStatus[];
   /** The resources that the status shows. */
   readonly resources: (uid: string) => StatusResources;
 }
@@ -55,7 +57,7 @@ export class PodStatusPublisher {
   }
 
   #compute(pod: Pod, now: Pick<PodStatusView, 'worker' | 'failure' | 'observed'>): PodStatus {
-    const { probes, statuses, clock, hostIPs, runtimeName, features, resources } = this.#deps;
+    const { probes, statuses, clock, hostIPs, runtimeName, features, resources, resourceHealth } = this.#deps;
     const { uid } = pod.metadata;
     return computePodStatus({
       pod,
@@ -68,6 +70,7 @@ export class PodStatusPublisher {
       runtimeName,
       features: features(pod),
       resources: resources(uid),
+      ...(resourceHealth && { resourceHealth: (container: string) => resourceHealth(pod, container) }),
     });
   }
 

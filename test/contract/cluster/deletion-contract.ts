@@ -18,6 +18,34 @@ export function deletionContract(worldOf: () => ApiWorld): void {
     return events.map(({ type, object }) => `${type} ${object.metadata.deletionGracePeriodSeconds ?? 'no'} grace`);
   };
 
+  test('a collection is deleted by its field selector', async () => {
+    const { api } = worldOf();
+    const [nodeName, driver] = [freshName('node'), 'gpu.example.com'];
+    const create = (of: string, by: string) => {
+      const name = freshName('slice');
+      const spec = {
+        driver: by,
+        nodeName: of,
+        pool: { name: of, generation: 1, resourceSliceCount: 1 },
+        devices: [{ name: 'gpu-0' }],
+      };
+      const key = { resource: 'resourceslices', namespace: '', name } as const;
+      return api.create(key, { metadata: { name }, spec }, patience());
+    };
+    const left = async () => {
+      const { items } = await api.list({ resource: 'resourceslices' }, patience());
+      const ours = items.filter(({ spec }) => spec.nodeName?.startsWith(nodeName));
+      return ours.map(({ spec }) => `${spec.nodeName?.slice(nodeName.length)} ${spec.driver}`).sort();
+    };
+    for (const node of [nodeName, `${nodeName}-other`])
+      for (const by of [driver, 'nic.example.com']) await create(node, by);
+    const fieldSelector = `spec.driver=${driver},spec.nodeName=${nodeName}`;
+    await api.deleteCollection({ resource: 'resourceslices', fieldSelector }, patience());
+    assert.deepEqual(await left(), [' nic.example.com', `-other ${driver}`, '-other nic.example.com']);
+    await api.deleteCollection({ resource: 'resourceslices', fieldSelector: `spec.nodeName=${nodeName}` }, patience());
+    assert.deepEqual(await left(), [`-other ${driver}`, '-other nic.example.com']);
+  });
+
   test('a pod of a node gets its own grace period, and the node confirms the deletion', async () => {
     const created = await createPod(worldOf(), { terminationGracePeriodSeconds: 20 });
     await remove(created.key);

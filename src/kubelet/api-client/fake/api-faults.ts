@@ -81,6 +81,8 @@ export function withFaults(api: ApiServer, faults: ApiFaults, clock: Clock): Api
     patch: (key, patch, options, signal) =>
       call('patch', { ...key, ...options }, signal, () => api.patch(key, patch, options, signal)),
     delete: (key, options, signal) => call('delete', key, signal, () => api.delete(key, options, signal)),
+    deleteCollection: (selection, signal) =>
+      call('deleteCollection', selection, signal, () => api.deleteCollection(selection, signal)),
     createToken: (account, spec, signal) =>
       call('createToken', { resource: 'serviceaccounts', ...account }, signal, () =>
         api.createToken(account, spec, signal),

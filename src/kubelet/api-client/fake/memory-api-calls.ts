@@ -129,6 +129,14 @@ export class MemoryApiCalls implements ApiServer {
     if (deletion.kind === 'remove' || (deletion.kind === 'mark' && deletion.thenRemove)) this.#store.remove(key);
   }
 
+  async deleteCollection(selection: Selection, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    for (const { metadata } of this.#store.list(selection.resource, selectObjects(selection))) {
+      const key = { resource: selection.resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+      await this.delete(key, {}, signal);
+    }
+  }
+
   async createToken(account: ServiceAccountKey, spec: TokenRequestSpec, signal: AbortSignal): Promise<IssuedToken> {
     signal.throwIfAborted();
     const { namespace } = account;

@@ -83,6 +83,7 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'services':
       return toWire({ ...object, status: { loadBalancer: {} } });
     case 'certificatesigningrequests':
+    case 'resourceclaims':
     case 'podcertificaterequests':
       return toWire({ ...object, status: {} });
     case 'persistentvolumeclaims':
@@ -103,6 +104,7 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'runtimeclasses':
     case 'csinodes':
     case 'clustertrustbundles':
+    case 'resourceslices':
       return object;
   }
 }

@@ -109,6 +109,19 @@ const FACTS: Record<Resource, ResourceFacts> = {
     isNamespaced: false,
     selectableFields: ['metadata.name', 'spec.signerName'],
   }),
+  resourceclaims: facts('resourceclaims', 'ResourceClaim', {
+    apiVersion: 'resource.k8s.io/v1',
+    qualifiedName: 'resourceclaims.resource.k8s.io',
+    qualifiedKind: 'ResourceClaim.resource.k8s.io',
+    hasStatus: true,
+  }),
+  resourceslices: facts('resourceslices', 'ResourceSlice', {
+    apiVersion: 'resource.k8s.io/v1',
+    qualifiedName: 'resourceslices.resource.k8s.io',
+    qualifiedKind: 'ResourceSlice.resource.k8s.io',
+    isNamespaced: false,
+    selectableFields: ['metadata.name', 'spec.nodeName', 'spec.driver'],
+  }),
   podcertificaterequests: facts('podcertificaterequests', 'PodCertificateRequest', {
     apiVersion: 'certificates.k8s.io/v1beta1',
     qualifiedName: 'podcertificaterequests.certificates.k8s.io',

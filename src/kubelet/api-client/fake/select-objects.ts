@@ -13,6 +13,7 @@ const KNOWN_BY_NAME_ONLY: ReadonlySet<Selection['resource']> = new Set([
   'volumeattachments',
   'csidrivers',
   'csinodes',
+  'resourceclaims',
 ]);
 
 /** Whether an object is selected. */
