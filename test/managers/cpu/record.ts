@@ -51,7 +51,7 @@ if (values.write) {
     digests: decisions.slice(IN_FULL, RECORDED).map(digestOf).join(' '),
   };
   mkdirSync(new URL('.', FILE), { recursive: true });
-  writeFileSync(FILE, `${JSON.stringify(recorded, undefined, 1)}\n`);
+  writeFileSync(FILE, `${JSON.stringify(recorded, undefined, 2)}\n`);
 }
 process.exitCode = differences === 0 ? 0 : 1;
 
