@@ -88,7 +88,8 @@ async function buildLocalAgent(
 ): Promise<BuiltAgent> {
   const flags = [`--root-dir=${agentDir(rootDir)}`, `--cluster-domain=${CLUSTER_DOMAIN}`];
   const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
-  // Without links in /var/log/containers: the log collectors of the machine belong to a cluster.
+  // Without links in /var/log/containers: the log collectors of the machine belong to a cluster. No container has CPUs of
+  // its own either.
   const { containerLogsDir: _, cpuManager: __, ...kubeletDefaults } = agentSettings(settings, machine, { env });
   const { runtimeRequestTimeout: runtimeRequestTimeoutMs } = settings.parsed.ms;
   const connection = await connectPrepared(runtime, { clock: host.clock, runtimeRequestTimeoutMs }, signal);

@@ -1,5 +1,6 @@
 import type { FuzzTarget } from './fuzz-target.ts';
 import * as archive from './targets/archive-targets.ts';
+import { CPU_CHECKPOINT } from './targets/cpu-checkpoint-target.ts';
 import * as host from './targets/host-targets.ts';
 import * as image from './targets/image-targets.ts';
 import * as kubernetes from './targets/kubernetes-targets.ts';
@@ -47,6 +48,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   kubernetes.QUANTITY,
   kubernetes.DURATION,
   kubernetes.TIME,
+  CPU_CHECKPOINT,
   runtime.CNI_RESULT,
   runtime.CNI_CONFIG,
   runtime.CDI_SPEC,

@@ -1,5 +1,7 @@
-/** The values of a checkpoint file: any JSON. */
-export type Checkpoint = Readonly<Record<string, unknown>>;
+/** The content of a checkpoint file: any JSON. */
+export interface Checkpoint {
+  readonly value: unknown;
+}
 
 /** The fields of a checkpoint. Null maps are `undefined`: Go keeps them apart from empty ones. */
 export interface CheckpointFields {
@@ -11,17 +13,16 @@ export interface CheckpointFields {
 
 /** Reads JSON as Go does. Throws Go's message. */
 export function readCheckpoint(text: string): Checkpoint {
-  const value = parseJson(text);
-  return isRecord(value) ? value : { [WHOLE]: value };
+  return { value: parseJson(text) };
 }
 
 /** Throws Go's message if a value does not have the type that this version of the checkpoint has. */
-export function checkType(checkpoint: Checkpoint, type: string, entriesType: string): CheckpointFields {
-  const whole = checkpoint[WHOLE] ?? undefined;
-  if (whole !== undefined)
-    throw new Error(`json: cannot unmarshal ${kindOf(whole)} into Go value of type state.${type}`);
+export function checkType({ value: whole }: Checkpoint, type: string, entriesType: string): CheckpointFields {
+  const fields = whole ?? {}; // Go leaves the values unchanged for null
+  if (!isRecord(fields))
+    throw new Error(`json: cannot unmarshal ${kindOf(fields)} into Go value of type state.${type}`);
   // Go compares the names of fields without regard to case.
-  const values = new Map(Object.entries(checkpoint).map(([name, value]) => [name.toLowerCase(), value]));
+  const values = new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
   const fail = (value: unknown, field: string, wanted: string): never => {
     throw new Error(`json: cannot unmarshal ${kindOf(value)} into Go struct field ${type}.${field} of type ${wanted}`);
   };
@@ -51,9 +52,6 @@ export function checkType(checkpoint: Checkpoint, type: string, entriesType: str
     checksum: isUnsigned(checksum) ? checksum : fail(checksum, 'checksum', 'checksum.Checksum'),
   };
 }
-
-/** Where a value that is no object is kept. */
-const WHOLE = '';
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

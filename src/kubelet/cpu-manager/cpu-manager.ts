@@ -51,8 +51,8 @@ export class CpuManager implements HintProvider {
   readonly #updates: CpusetUpdates;
   readonly #mutex = new KeyedMutex();
   #state: CpuState;
-  /** CPUs of init containers that the next containers of the same pod use. Only one pod is placed at a time. */
-  #reusable: { readonly uid: string; readonly cpus: CpuSet } = { uid: '', cpus: CpuSet.EMPTY };
+  /** By pod UID: CPUs of init containers that the next containers of the pod use. */
+  readonly #reusable = new Map<string, CpuSet>();
 
   private constructor(deps: CpuManagerDeps, file: CpuStateFile, policy: StaticPolicy | undefined, state: CpuState) {
     const { settings, containers, clock, log } = deps;
@@ -111,8 +111,7 @@ export class CpuManager implements HintProvider {
   async release(uid: string): Promise<void> {
     await this.#mutex.run('', async () => {
       await this.#change(release(this.#state, uid));
-      if (this.#reusable.uid === uid) this.#reusable = { uid: '', cpus: CpuSet.EMPTY };
-      this.#updates.onPodGone(uid);
+      this.#reusable.delete(uid);
     });
   }
 
@@ -175,13 +174,14 @@ export class CpuManager implements HintProvider {
   }
 
   #reusableOf({ metadata: { uid } }: Pod): CpuSet {
-    return this.#reusable.uid === uid ? this.#reusable.cpus : CpuSet.EMPTY;
+    return this.#reusable.get(uid) ?? CpuSet.EMPTY;
   }
 
   #setReusable(pod: Pod, container: Container, cpus: CpuSet): void {
     const before = this.#reusableOf(pod);
     const after = runsToCompletion(pod, container) ? before.union(cpus) : before.difference(cpus);
-    this.#reusable = { uid: pod.metadata.uid, cpus: after };
+    if (after.isEmpty) this.#reusable.delete(pod.metadata.uid);
+    else this.#reusable.set(pod.metadata.uid, after);
   }
 }
 

@@ -2,12 +2,14 @@ import { ChangeSignal } from '../../base/change-signal.ts';
 import type { CpuSet } from '../../base/cpu-set.ts';
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
+import { LruMap } from '../../base/lru-map.ts';
 import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Clock } from '../../host/clock.ts';
 
 /** Updates that are in flight at once. */
 const BATCH = 10;
 const FIRST_RETRY_MS = 250;
+const MAX_CREATED = 10_000;
 
 export interface RunningContainer {
   readonly uid: string;
@@ -44,8 +46,8 @@ export class CpusetUpdates {
   readonly #changes = new ChangeSignal();
   /** By container id. */
   readonly #applied = new Map<string, string>();
-  /** What the next container of this pod and name is created with. */
-  readonly #created = new Map<string, Map<string, string>>();
+  /** What the newest container of a pod and name was created with. A container that is not found is updated once more. */
+  readonly #created = new LruMap<string, string>(MAX_CREATED);
 
   constructor(deps: CpusetUpdatesDeps) {
     this.#deps = deps;
@@ -58,12 +60,7 @@ export class CpusetUpdates {
 
   /** A container is about to be created with these CPUs. */
   onCreate(uid: string, container: string, cpus: string): void {
-    const ofPod = this.#created.get(uid) ?? new Map<string, string>();
-    this.#created.set(uid, ofPod.set(container, cpus));
-  }
-
-  onPodGone(uid: string): void {
-    this.#created.delete(uid);
+    this.#created.set(`${uid}/${container}`, cpus);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -88,7 +85,7 @@ export class CpusetUpdates {
 
   async #update({ uid, name, id }: RunningContainer, signal: AbortSignal): Promise<boolean> {
     const cpus = this.#deps.wanted(uid, name).toString();
-    const current = this.#applied.get(id) ?? this.#created.get(uid)?.get(name);
+    const current = this.#applied.get(id) ?? this.#created.get(`${uid}/${name}`);
     if (cpus === '' || cpus === current) {
       if (current !== undefined) this.#applied.set(id, current);
       return true;

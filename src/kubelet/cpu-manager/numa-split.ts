@@ -22,8 +22,8 @@ export interface NumaSplit {
 
 /**
  * Finds as few NUMA nodes as possible that can give the same number of CPUs each, as kubelet does for
- * `distribute-cpus-across-numa`. Of several combinations, the one that leaves the nodes most evenly used. `undefined`: there
- * is none.
+ * `distribute-cpus-across-numa`. Of several combinations, the one that leaves the nodes most evenly used. `undefined` if
+ * no combination can.
  */
 export function splitAcrossNumaNodes(request: SplitRequest): NumaSplit | undefined {
   const { fewest, most } = numaNodeRange(request);

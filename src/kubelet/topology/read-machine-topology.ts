@@ -1,3 +1,4 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
 import { parseCpuSet } from '../../base/cpu-set.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { CpuPlace, MachineTopology, NumaNode } from './machine-topology.ts';
@@ -85,7 +86,6 @@ async function readHugePages(fs: FileSystem, folder: string): Promise<ReadonlyMa
 
 interface Core {
   readonly socketId: number;
-  /** In ascending order. */
   readonly threads: number[];
 }
 
@@ -93,10 +93,14 @@ type PlacedCpu = readonly [cpu: number, place: CpuPlace];
 
 /** The places of the CPUs of one NUMA node. CPUs of which the kernel does not know the core are left out. */
 async function readPlaces(fs: FileSystem, numaNodeId: number, cpus: readonly number[]): Promise<readonly PlacedCpu[]> {
-  const cores = await readCores(fs, cpus);
+  // cAdvisor's order, by name: it decides for which cores caches are known if those of one cannot be read.
+  const cores = await readCores(
+    fs,
+    cpus.toSorted((one, other) => byCodePoint(`${one}`, `${other}`)),
+  );
   const caches = await uncoreCaches(fs, cores);
   return cores.flatMap(({ socketId, threads }, index) => {
-    const place = { coreId: threads[0] ?? 0, socketId, numaNodeId, uncoreCacheId: caches[index] ?? socketId };
+    const place = { coreId: Math.min(...threads), socketId, numaNodeId, uncoreCacheId: caches[index] ?? socketId };
     return threads.map((cpu) => [cpu, place] as const);
   });
 }

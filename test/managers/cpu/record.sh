@@ -19,3 +19,4 @@ from=$(go mod download -json "k8s.io/kubernetes@$KUBERNETES" | sed -n 's/^\t"GoM
 cp test/managers/cpu/main.go "$folder/"
 (cd "$folder" && CGO_ENABLED=0 go build -mod=mod -o kubelet-cpus .)
 scripts/node test/managers/cpu/record.ts --kubelet "$folder/kubelet-cpus" "$@"
+scripts/biome check --write test/data/managers/cpu.json >/dev/null

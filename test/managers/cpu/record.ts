@@ -32,6 +32,7 @@ const { values } = parseArgs({
 const [first = 1, last = first] = values.seeds.split('-').map(Number);
 const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
+if (values.write && (first !== 1 || last < RECORDED)) throw new Error(`--write needs the sequences 1-${RECORDED}`);
 const decisions = askKubelet(seeds);
 let differences = 0;
 for (const [index, seed] of seeds.entries()) {
@@ -50,7 +51,7 @@ if (values.write) {
     digests: decisions.slice(IN_FULL, RECORDED).map(digestOf).join(' '),
   };
   mkdirSync(new URL('.', FILE), { recursive: true });
-  writeFileSync(FILE, `${JSON.stringify(recorded, undefined, 1)}\n`);
+  writeFileSync(FILE, `${JSON.stringify(recorded, undefined, 2)}\n`);
 }
 process.exitCode = differences === 0 ? 0 : 1;
 
