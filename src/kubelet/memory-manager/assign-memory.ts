@@ -20,19 +20,23 @@ export interface Assigned {
 }
 
 /**
- * Assigns memory to a container. Containers that have theirs keep it. Throws kubelet's error if there is not enough.
- *
- * Unlike kubelet, an init container gets none if the containers after it have started: it has ended, and its memory was
- * given back then. After a restart kubelet would assign it again, and could reject a running pod.
+ * An init container without memory, in a pod whose containers have some: it has ended, and its memory was given back. After
+ * a restart kubelet assigns it memory again, and may reject a running pod for it.
  */
+export function hasEnded(state: MemoryState, pod: Pod, container: string): boolean {
+  const { uid } = pod.metadata;
+  if (!isEndingInit(pod, container) || blocksOf(state, uid, container)) return false;
+  return pod.spec.containers.some(({ name }) => blocksOf(state, uid, name));
+}
+
+/** Assigns memory to a container. Containers that have theirs keep it. Throws kubelet's error if there is not enough. */
 export function assignMemory(before: Assigned, pod: Pod, container: Container, hint: TopologyHint): Assigned {
   const { state, reuse } = before;
   const { uid } = pod.metadata;
   if (!getsMemory(pod)) return before;
   const known = blocksOf(state, uid, container.name);
   if (known) return { state, reuse: reuseAfter(reuse, pod, container, known) };
-  if (isEndingInit(pod, container.name) && pod.spec.containers.some(({ name }) => blocksOf(state, uid, name)))
-    return before;
+  if (hasEnded(state, pod, container.name)) return before;
   const requests = containerMemory(container);
   const mask = chosenNodes(state.machine, requests, hint, reusableOf(reuse, uid));
   const numaAffinity = numaNodesOf(mask);

@@ -4,7 +4,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { ContainerRunOptions } from '../pod/container-run-options.ts';
 import type { MemoryBlock } from '../pod-resources/allocated-resources.ts';
 import type { HintProvider, HintsByResource, TopologyHint } from '../topology/hint-provider.ts';
-import { assignMemory } from './assign-memory.ts';
+import { assignMemory, hasEnded } from './assign-memory.ts';
 import { stateError } from './machine-memory.ts';
 import { assignedHints, hintsForAll, possibleHints } from './memory-hints.ts';
 import { containerMemory, getsMemory, type MemoryRequests, podMemory } from './memory-requests.ts';
@@ -56,6 +56,7 @@ export class MemoryManager implements HintProvider {
   }
 
   containerHints(pod: Pod, container: Container): HintsByResource {
+    if (hasEnded(this.#state, pod, container.name)) return NO_HINTS;
     return this.#hints(
       pod,
       [container],

@@ -236,3 +236,20 @@ test('the cgroup of a pod shrinks only after its containers', async () => {
   await steps.prepare(large, signal);
   assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, 20_000);
 });
+
+test('the CPU time of a pod with exclusive CPUs is not limited', async () => {
+  const cgroups = new MemoryCgroups();
+  const processes = {} as Processes; // not used here
+  const pod = examplePod(guaranteed);
+  const path = podCgroupPath(pod, settings);
+  for (const [isExclusive, quota] of [
+    [false, 50_000],
+    [true, -1],
+  ] as const) {
+    const steps = new PodCgroups({ cgroups, processes, settings, hostFacts, hasExclusiveCpus: () => isExclusive });
+    await steps.prepare(pod, signal);
+    assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, quota);
+    await steps.applyAllocated(pod);
+    assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, quota);
+  }
+});

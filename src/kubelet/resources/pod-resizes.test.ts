@@ -213,3 +213,12 @@ test('a pod that left its source is neither pending nor counted', async () => {
   assert.deepEqual(resizes.conditions('u1'), []);
   assert.equal(resizes.allocated(small), small);
 });
+
+test('a burstable pod is resized beside managers that assign resources', async () => {
+  const { resizes, ask } = await node({ fixed: { cpu: 'static', memory: 'Static' } });
+  assert.equal(ask(podWith(LARGE, 2)).length, 1);
+  assert.deepEqual(
+    resizes.conditions('u1').map(({ type }) => type),
+    ['PodResizeInProgress'],
+  );
+});

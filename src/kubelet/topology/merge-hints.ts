@@ -43,7 +43,8 @@ export function bestHint(resources: readonly (readonly TopologyHint[])[], prefer
   for (const candidate of combinations(resources, preference.all)) {
     if (candidate.affinity !== 0n) best = best ? better(best, candidate, bestCount, preference) : candidate;
   }
-  return best ?? { affinity: preference.all, preferred: false };
+  const { affinity, preferred } = best ?? { affinity: preference.all, preferred: false };
+  return { affinity, preferred };
 }
 
 /**
