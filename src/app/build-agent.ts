@@ -118,6 +118,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     probes,
     cgroups,
     health,
+    devices,
     images,
     reports,
     podCertificates: cluster.podCertificates,

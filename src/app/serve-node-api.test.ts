@@ -19,7 +19,8 @@ async function setUp(...flags: readonly string[]) {
   const { runtime } = createFakeRuntime(host).cri;
   const syncLoopUnhealthyReason = () => 'it hangs';
   const view = new ScriptedView();
-  const parts = { host, view, runtime, syncLoopUnhealthyReason, cluster: undefined };
+  const devicePluginUnhealthyReason = () => undefined;
+  const parts = { host, view, runtime, syncLoopUnhealthyReason, devicePluginUnhealthyReason, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   let nextError: Error | undefined;
   const fail = (): void => {

@@ -10,7 +10,10 @@ import { StartupError } from './embedded/startup-error.ts';
 import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } from './kubelet-server.ts';
 
 export interface NodeApiParts
-  extends Pick<KubeletServerParts, 'log' | 'unhandled' | 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
+  extends Pick<
+    KubeletServerParts,
+    'log' | 'unhandled' | 'view' | 'runtime' | 'syncLoopUnhealthyReason' | 'devicePluginUnhealthyReason'
+  > {
   readonly host: Host;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
@@ -49,7 +52,17 @@ async function serveOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, log, unhandled, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
+  const {
+    host,
+    log,
+    unhandled,
+    view,
+    runtime,
+    syncLoopUnhealthyReason,
+    devicePluginUnhealthyReason,
+    cluster,
+    ownNode,
+  } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
@@ -73,6 +86,7 @@ async function serveOnce(
     view,
     runtime,
     syncLoopUnhealthyReason,
+    devicePluginUnhealthyReason,
     certificate,
     reviews: cluster?.reviews,
     settings: kubeletServerSettings(settings),

@@ -52,6 +52,7 @@ export async function startServingNode(
     view: agent,
     runtime: cri.runtime,
     syncLoopUnhealthyReason: () => agent.syncLoopUnhealthyReason(),
+    devicePluginUnhealthyReason: () => agent.devicePluginUnhealthyReason(),
     certificate: servingCertificate(plane, nodeName),
     reviews,
     onListening: listening.resolve,
