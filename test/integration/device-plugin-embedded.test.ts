@@ -62,7 +62,7 @@ describe('devices of a plugin', {
     plane.apply(
       podOn(NODE, name, {
         dnsPolicy: 'Default',
-        terminationGracePeriodSeconds: 0,
+        terminationGracePeriodSeconds: 1, // without one the API server forgets the pod before it has ended
         automountServiceAccountToken: false,
         containers: [
           {
@@ -98,6 +98,8 @@ describe('devices of a plugin', {
     const before = [await deviceOf('one'), (await pod('one')).status?.containerStatuses?.[0]?.containerID];
     await node.kill();
     await node.start();
+    await becomes(counts, ['0', '0']); // the sample plugin waits for ten seconds
+    assert.equal(await phase('one'), 'Running');
     await becomes(counts, ['2', '2']);
     await start('four');
     await becomes(() => phase('four'), 'Failed');
