@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Node, Pod } from '../../src/api/generated/core-v1.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { type EmbeddedNode, embeddedNodeSkipReason, startEmbeddedNode } from './cluster-embedded-node.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
@@ -81,7 +82,7 @@ describe('devices of a plugin', {
     for (const name of ['one', 'two']) await start(name);
     for (const name of ['one', 'two']) await plane.wait(name, 'condition=Ready');
     const devices = [await deviceOf('one'), await deviceOf('two')];
-    assert.deepEqual(devices.toSorted(), ['Dev-1', 'Dev-2']);
+    assert.deepEqual(devices.toSorted(byCodePoint), ['Dev-1', 'Dev-2']);
     assert.deepEqual((await pod('one')).status?.containerStatuses?.[0]?.allocatedResourcesStatus, [
       { name: RESOURCE, resources: [{ resourceID: devices[0], health: 'Healthy' }] },
     ]);
