@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
 # real kubelet, kubeadm, kubectl, crictl, critest, a containerd that is newer than Debian's and the example driver of CSI
-# (csi-driver-host-path: hostpathplugin) and the test driver of DRA (dra-test-driver); with a flag also the node conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost); with another
+# (csi-driver-host-path: hostpathplugin), the sample device plugin and the test driver of DRA (dra-test-driver); with a flag
+# also the node conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost); with another
 # the rest of the programs of the images that `kubeadm init` pulls. They go to a cache outside the checkout, nothing is built
 # twice, and two runs at once build once.
 #
@@ -18,7 +19,7 @@ readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0 CONTAINERD=v2.4.2 COREDNS=v1.14.2 
 # specification of its own go.mod, whose services it implements, and a library that Kubernetes does not name.
 readonly CSI_HOSTPATH=v1.7.2 CSI_SPEC=v1.4.0 CSI_LIB_UTILS=v0.22.0
 readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest kubeadm kube-controller-manager containerd
-  containerd-shim-runc-v2 hostpathplugin dra-test-driver)
+  containerd-shim-runc-v2 hostpathplugin sample-device-plugin dra-test-driver)
 readonly CONFORMANCE=(e2e_node.test ginkgo agnhost)      # no other test needs them
 readonly KUBEADM=(kube-scheduler kube-proxy coredns)     # only kubeadm init does
 readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
@@ -160,7 +161,7 @@ package() {
     dra-test-driver) printf 'k8s.io/kubernetes/test/e2e/dra/test-driver\n' ;;
     e2e_node.test) printf 'k8s.io/kubernetes/test/e2e_node\n' ;;
     ginkgo) printf 'github.com/onsi/ginkgo/v2/ginkgo\n' ;;
-    agnhost) printf 'k8s.io/kubernetes/test/images/agnhost\n' ;;
+    agnhost | sample-device-plugin) printf 'k8s.io/kubernetes/test/images/%s\n' "$1" ;;
     *) printf 'k8s.io/kubernetes/cmd/%s\n' "$1" ;;
   esac
 }

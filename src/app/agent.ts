@@ -182,4 +182,6 @@ export interface Agent extends AgentView {
   shutDown(): Promise<void>;
   /** Why the sync loop is unhealthy, in kubelet's words; `undefined` while it is healthy. */
   syncLoopUnhealthyReason(): string | undefined;
+  /** Why device plugins cannot register, in kubelet's words; `undefined` while they can. */
+  devicePluginUnhealthyReason(): string | undefined;
 }

@@ -150,6 +150,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     probes,
     cgroups,
     health,
+    devices,
     images,
     reports,
     stats: stats.source,

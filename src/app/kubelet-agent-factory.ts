@@ -127,10 +127,13 @@ async function buildOnConnection(
   );
   const { agent } = built;
   const { stats } = agent;
-  const syncLoopUnhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
+  const healthReasons = {
+    syncLoopUnhealthyReason: (): string | undefined => agent.syncLoopUnhealthyReason(),
+    devicePluginUnhealthyReason: (): string | undefined => agent.devicePluginUnhealthyReason(),
+  };
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, stats, syncLoopUnhealthyReason, cluster, ownNode };
+  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, stats, ...healthReasons, cluster, ownNode };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },

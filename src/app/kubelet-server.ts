@@ -57,6 +57,8 @@ export interface KubeletServerParts {
   readonly reviews?: ApiReviews | undefined;
   /** Why the sync loop is unhealthy; `undefined` while it is healthy. */
   readonly syncLoopUnhealthyReason: () => string | undefined;
+  /** Why device plugins cannot register; `undefined` while they can. */
+  readonly devicePluginUnhealthyReason: () => string | undefined;
   /** Called with the port once the server listens. */
   readonly onListening?: ((port: number) => void) | undefined;
 }
@@ -105,6 +107,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     ['ping', healthy],
     ['log', healthy],
     ['syncloop', parts.syncLoopUnhealthyReason],
+    ['device-plugin', parts.devicePluginUnhealthyReason],
     ['parts', () => unhandled.failedParts()],
     ['unhandled-errors', () => unhandled.recentError()],
   ]);

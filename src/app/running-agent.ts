@@ -20,6 +20,7 @@ import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
+import type { AgentDevices } from './build-device-manager.ts';
 
 /** The delay before the first relist is retried: 100 ms, doubled up to 5 s, as in kubelet. */
 const FIRST_RETRY_MS = 100;
@@ -38,6 +39,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly probes: Probes;
   readonly cgroups: PodCgroups;
   readonly health: RuntimeHealth;
+  readonly devices: Pick<AgentDevices, 'unhealthyReason'>;
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
   readonly stats: StatsSource & ClaimStatsSource;
@@ -113,6 +115,10 @@ export class RunningAgent implements Agent {
     const { loop, health, settings } = this.#parts;
     const stall = { stuckForMs: loop.stuckForMs(), runtimeDownForMs: health.downForMs() };
     return syncLoopUnhealthyReason(stall, settings.syncFrequencyMs);
+  }
+
+  devicePluginUnhealthyReason(): string | undefined {
+    return this.#parts.devices.unhealthyReason();
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {

@@ -20,7 +20,9 @@ async function setUp(...flags: readonly string[]) {
   const { runtime } = createFakeRuntime(host).cri;
   const syncLoopUnhealthyReason = () => 'it hangs';
   const view = new ScriptedView();
-  const parts = { host, view, runtime, stats: new ScriptedStats(), syncLoopUnhealthyReason, cluster: undefined };
+  const devicePluginUnhealthyReason = () => undefined;
+  const health = { syncLoopUnhealthyReason, devicePluginUnhealthyReason };
+  const parts = { host, view, runtime, stats: new ScriptedStats(), ...health, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   let nextError: Error | undefined;
   const fail = (): void => {

@@ -10,7 +10,10 @@ import { StartupError } from './embedded/startup-error.ts';
 import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } from './kubelet-server.ts';
 
 export interface NodeApiParts
-  extends Pick<KubeletServerParts, 'log' | 'unhandled' | 'view' | 'runtime' | 'stats' | 'syncLoopUnhealthyReason'> {
+  extends Pick<
+    KubeletServerParts,
+    'log' | 'unhandled' | 'view' | 'runtime' | 'stats' | 'syncLoopUnhealthyReason' | 'devicePluginUnhealthyReason'
+  > {
   readonly host: Host;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
@@ -49,7 +52,8 @@ async function serveOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, log, unhandled, view, runtime, stats, syncLoopUnhealthyReason, cluster, ownNode } = parts;
+  const { host, log, unhandled, view, runtime, stats, cluster, ownNode } = parts;
+  const { syncLoopUnhealthyReason, devicePluginUnhealthyReason } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
@@ -74,6 +78,7 @@ async function serveOnce(
     runtime,
     stats,
     syncLoopUnhealthyReason,
+    devicePluginUnhealthyReason,
     certificate,
     reviews: cluster?.reviews,
     settings: kubeletServerSettings(settings),

@@ -2,7 +2,6 @@ import type { KnownReason } from './page.ts';
 
 /** Why specs that kubelet passes do not pass on Nodelet. */
 export const REASONS: readonly KnownReason[] = [
-  { spec: /^Device Plugin Failures:/, reason: 'Nodelet has no device manager yet: device plugins cannot register' },
   {
     spec: /^Mount recursive read-only .* when the runtime does not support recursive read-only mounts/,
     reason:

@@ -30,6 +30,7 @@ const PATHS = [
   '/healthz/ping/',
   '/healthz/log?verbose',
   '/healthz/syncloop',
+  '/healthz/device-plugin',
   '/healthz/other',
   '/configz',
   '/configz/',
@@ -157,8 +158,6 @@ const HEADERS = [
   'x-stream-protocol-version',
   'x-accepted-stream-protocol-versions',
 ];
-/** Lines about device plugins, which Nodelet does not have. */
-const NOT_OURS = '[+]device-plugin ok\n';
 
 type Ask = (method: string, path: string, options?: object, headers?: OutgoingHttpHeaders) => Promise<object>;
 
@@ -293,7 +292,7 @@ function answerOf(asked: ClientRequest, isOwn = false): Promise<object> {
 
 function shown({ statusCode, headers }: IncomingMessage, body: string): object {
   const shown = HEADERS.map((name) => [name, headers[name]]);
-  return { status: statusCode, ...Object.fromEntries(shown), body: withoutPorts(body.replace(NOT_OURS, '')) };
+  return { status: statusCode, ...Object.fromEntries(shown), body: withoutPorts(body) };
 }
 
 /** Each of the two agents has its own port. */

@@ -53,6 +53,7 @@ export async function startServingNode(
     runtime: cri.runtime,
     stats: agent.stats,
     syncLoopUnhealthyReason: () => agent.syncLoopUnhealthyReason(),
+    devicePluginUnhealthyReason: () => agent.devicePluginUnhealthyReason(),
     certificate: servingCertificate(plane, nodeName),
     reviews,
     onListening: listening.resolve,

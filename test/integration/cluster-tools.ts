@@ -21,7 +21,8 @@ export type ClusterTool =
   | 'kube-scheduler'
   | 'kubeadm'
   | 'kubectl'
-  | 'kubelet';
+  | 'kubelet'
+  | 'sample-device-plugin';
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
 /** The required version output of a program on the search path: another version is another reference. */
@@ -44,6 +45,7 @@ const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[];
   kubeadm: { args: ['version', '-o=short'], wanted: /v1\.36\./ },
   kubectl: { args: ['version', '--client'], wanted: /v1\.36\./ },
   kubelet: { args: ['--version'], wanted: /v1\.36\./ },
+  'sample-device-plugin': { args: ['--version'], wanted: /(?!)/ }, // it prints none: only the built one is used
 };
 
 /** The output directory of the script. */

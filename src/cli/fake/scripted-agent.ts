@@ -45,6 +45,8 @@ export class ScriptedAgent extends ScriptedView implements Agent {
 
   syncLoopUnhealthyReason(): undefined {}
 
+  devicePluginUnhealthyReason(): undefined {}
+
   override async stopPod(uid: string, graceSeconds: number | undefined): Promise<void> {
     await super.stopPod(uid, graceSeconds);
     if (this.pods().length === 0) this.drained.resolve();

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { devicesOf, FakeDevicePlugin, type FakeDevicePluginOptions } from '../../plugins/fake/fake-device-plugin.ts';
 import { ContainerAllocateResponse } from '../../plugins/generated/deviceplugin-v1beta1.ts';
 import { PluginError } from '../../plugins/plugin-error.ts';
@@ -411,4 +412,44 @@ test('a machine without a checkpoint is new', async () => {
   node.register('a');
   await node.start(podOf('p1', [containerOf('c', 1)]));
   assert.equal((await node.again()).manager.isNewMachine, false);
+});
+
+test('no device is ever assigned to two pods, whatever happens', async () => {
+  let most = 0;
+  for (let seed = 1; seed <= 30; seed++) {
+    const random = new SeededRandom(seed);
+    const draw = (count: number): number => Math.floor(random.fraction() * count);
+    const pods = ['p0', 'p1', 'p2', 'p3'];
+    let node = await newNode();
+    let plugin = node.registerWith({ getPreferredAllocationAvailable: true }, 'a', 'b', 'c', 'd');
+    const pending: Promise<unknown>[] = [];
+    for (let turn = 0; turn < 40; turn++) {
+      const uid = pods[draw(pods.length)] ?? 'p0';
+      const action = draw(5);
+      if (action <= 1) {
+        plugin.prefers = ({ available }) => available.toSorted(() => random.fraction() - 0.5);
+        const started = node.start(
+          podOf(uid, [containerOf('c', 1 + draw(2)), containerOf('d', 1)], [containerOf('i', 2)]),
+        );
+        pending.push(started.catch(() => undefined));
+        if (draw(2) === 0) await Promise.all(pending);
+      } else if (action === 2) {
+        await Promise.all(pending);
+        await node.manager.release(uid);
+      } else if (action === 3) {
+        const report = ['a', 'b', 'c', 'd', 'e'].map((id) => (draw(3) === 0 ? `${id}!Unhealthy` : id));
+        node.manager.reported(plugin, devicesOf(...report));
+      } else if (draw(4) === 0) {
+        await Promise.all(pending);
+        for (const each of pods) node.running.add(each);
+        node = await node.again();
+        plugin = node.registerWith({ getPreferredAllocationAvailable: true }, 'a', 'b', 'c', 'd');
+      }
+      const held = pods.flatMap((each) => [...new Set(['i', 'c', 'd'].flatMap((name) => node.idsOf(each, name)))]);
+      assert.equal(new Set(held).size, held.length, `seed ${seed}, turn ${turn}: ${held}`);
+      most = Math.max(most, held.length);
+    }
+    await Promise.all(pending);
+  }
+  assert.equal(most, 5);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodeStatus } from '../../../api/generated/core-v1.ts';
 import { ATTACH_DETACH } from './initial-node.ts';
-import { reconcileNode } from './reconcile-node.ts';
+import { reconcileNode, withoutDevices } from './reconcile-node.ts';
 
 interface Parts {
   readonly labels?: Record<string, string>;
@@ -63,3 +63,10 @@ for (const [name, { existing, initial, wanted }] of Object.entries(cases)) {
     assert.deepEqual(reconcileNode(nodeOf(existing), nodeOf(initial)), nodeOf(wanted));
   });
 }
+
+test('withoutDevices() sets extended resources to zero', () => {
+  const amounts = { cpu: '1', 'example.com/gpu': '2', 'hugepages-1Gi': '1Gi' };
+  const { status } = withoutDevices(nodeOf({ capacity: amounts, allocatable: amounts }));
+  const wanted = { ...amounts, 'example.com/gpu': '0' };
+  assert.deepEqual([status?.capacity, status?.allocatable], [wanted, wanted]);
+});

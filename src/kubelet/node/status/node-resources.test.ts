@@ -115,6 +115,18 @@ for (const [name, { given, capacity = {}, allocatable = {} }] of Object.entries(
   });
 }
 
+test('nodeResources() has the devices of plugins; those of a lost plugin are zero', () => {
+  const devices = {
+    capacity: new Map([['example.com/gpu', 3]]),
+    allocatable: new Map([['example.com/gpu', 1]]),
+    removed: new Set(['example.com/nic']),
+  };
+  const before = { capacity: { 'example.com/nic': '4', 'example.com/gpu': '9' }, allocatable: {} };
+  const { capacity, allocatable } = nodeResources(MACHINE, SETTINGS, before, devices);
+  assert.deepEqual([capacity['example.com/gpu'], allocatable['example.com/gpu']], ['3', '1']);
+  assert.deepEqual([capacity['example.com/nic'], allocatable['example.com/nic']], ['0', '0']);
+});
+
 test('nodeResources() omits storage that is disabled or could not be read', () => {
   const withoutStorage = { ...MACHINE, storageBytes: undefined };
   assert.equal(nodeResources(withoutStorage, SETTINGS).capacity['ephemeral-storage'], undefined);
