@@ -28,7 +28,7 @@ async function machine({ pidNamespace = 'pid:[1]' } = {}) {
   const life = new AbortController();
   const run = (settings: SystemCgroupSettings) =>
     keepSystemCgroups(settings, { fs, cgroups, clock, log, pid: AGENT }, life.signal);
-  return { cgroups, clock, logged, start, run, stop: () => life.abort(new Error('over')) };
+  return { fs, cgroups, clock, logged, start, run, stop: () => life.abort(new Error('over')) };
 }
 
 test('processes of the root cgroup are moved, also later ones; process 1 and kernel threads stay', async () => {
@@ -70,6 +70,20 @@ test('a failed move is logged with its reason, and tried again', async () => {
   assert.match(logged[0] ?? '', /Failed to ensure state .*failed to move PID 100 \(in .*\/.*\) to .*\/kube.*EBUSY/);
   await clock.advance(60_000);
   assert.deepEqual(await cgroups.ownProcesses('/kube'), [AGENT]);
+  stop();
+  await running;
+});
+
+test('an agent in different cgroups is moved, and the reason logged once', async () => {
+  const { cgroups, clock, run, stop, logged, fs } = await machine();
+  await fs.writeFile(`/proc/${AGENT}/cgroup`, 'nothing');
+  const running = run({ kubelet: '/kube' });
+  await clock.advance(1_000);
+  assert.deepEqual(await cgroups.ownProcesses('/kube'), [AGENT]);
+  await fs.writeFile(`/proc/${AGENT}/cgroup`, '0::/kube\n');
+  await clock.advance(120_000);
+  assert.equal(logged.length, 1);
+  assert.match(logged[0] ?? '', /failed to find container of PID 100: mountpoint for unified not found/);
   stop();
   await running;
 });

@@ -1,5 +1,6 @@
 import { aborted } from '../../base/aborted.ts';
 import { errorText } from '../../base/error-text.ts';
+import { goErrorList } from '../../base/go/go-error-list.ts';
 import { goQuote } from '../../base/go/go-quote.ts';
 import type { Log } from '../../base/log.ts';
 import type { Cgroups } from '../../host/cgroups.ts';
@@ -94,15 +95,23 @@ async function moveOwnProcess(path: string, { cgroups, fs, log, pid }: SystemCgr
     log.info('PID is not running in the host namespace', { pid });
     return;
   }
-  const current = cgroupOfProcess(await fs.readText(`/proc/${pid}/cgroup`), cgroups.version);
-  if (current === path) return;
+  const errors: string[] = [];
+  let current = '';
   try {
-    await cgroups.create(path);
-    await cgroups.addProcess(path, pid);
-  } catch (cause) {
-    const text = `failed to move PID ${pid} (in ${goQuote(current)}) to ${goQuote(path)}: ${errorText(cause)}`;
-    throw new Error(text, { cause });
+    current = cgroupOfProcess(await fs.readText(`/proc/${pid}/cgroup`), cgroups.version);
+  } catch (error) {
+    errors.push(`failed to find container of PID ${pid}: ${errorText(error)}`);
   }
+  // A process in different cgroups is moved too.
+  if (current !== path) {
+    try {
+      await cgroups.create(path);
+      await cgroups.addProcess(path, pid);
+    } catch (error) {
+      errors.push(`failed to move PID ${pid} (in ${goQuote(current)}) to ${goQuote(path)}: ${errorText(error)}`);
+    }
+  }
+  if (errors.length > 0) throw new Error(goErrorList(errors));
 }
 
 async function isInHostNamespace(pid: number, fs: SystemCgroupsDeps['fs']): Promise<boolean> {
