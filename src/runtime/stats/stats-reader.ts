@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { CpuRates } from '../../base/cpu-rates.ts';
 import {
   ContainerStats,
   FilesystemUsage,
@@ -15,7 +16,6 @@ import type { Snapshotter } from '../storage/snapshotter.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import { CpuRates } from '../../base/cpu-rates.ts';
 import { LayerSizes } from './layer-sizes.ts';
 import { networkMessage, uint64Value, usageMessages } from './usage-messages.ts';
 
