@@ -148,7 +148,8 @@ function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuild
   const admission = new NodeAdmission(
     facts.node,
     () => node.current(),
-    () => deps.pressure?.conditions,
+    // A new agent keeps the pods that run already.
+    ({ metadata }) => (runtime.observed.get(metadata.uid) ? undefined : deps.pressure?.conditions),
   );
   const admit = (pod: Pod, others: readonly Pod[]) => admission.admit(pod, others);
   const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, admit });

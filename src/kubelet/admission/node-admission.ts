@@ -12,13 +12,13 @@ export type NodeFacts = Omit<AdmissionView, 'otherPods'>;
 export class NodeAdmission {
   readonly #node: NodeFacts;
   readonly #registered: () => Node | undefined;
-  readonly #pressure: () => AdmissionView['pressure'];
+  readonly #pressure: (pod: Pod) => AdmissionView['pressure'];
 
   /**
    * `registered`: the node object as the API server has it; `undefined` while it is not known. `pressure`: the conditions
-   * that the node is under.
+   * that the node is under, none for a pod that already runs.
    */
-  constructor(node: NodeFacts, registered: () => Node | undefined, pressure: () => AdmissionView['pressure']) {
+  constructor(node: NodeFacts, registered: () => Node | undefined, pressure: (pod: Pod) => AdmissionView['pressure']) {
     this.#node = node;
     this.#registered = registered;
     this.#pressure = pressure;
@@ -27,7 +27,7 @@ export class NodeAdmission {
   /** Returns why the pod cannot run beside the others; `undefined` admits it. */
   admit(pod: Pod, otherPods: readonly Pod[]): PodFailure | undefined {
     const node = withRegisteredNode(this.#node, this.#registered());
-    const rejection = admitPod(pod, { ...node, pressure: this.#pressure(), otherPods });
+    const rejection = admitPod(pod, { ...node, pressure: this.#pressure(pod), otherPods });
     return rejection && { phase: 'Failed', ...rejection };
   }
 }
