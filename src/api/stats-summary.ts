@@ -90,8 +90,8 @@ export interface MemoryStats {
   readonly usageBytes?: number;
   readonly workingSetBytes?: number;
   readonly rssBytes?: number;
-  readonly pageFaults?: number;
-  readonly majorPageFaults?: number;
+  readonly pageFaults?: number; // words: quoted
+  readonly majorPageFaults?: number; // words: quoted
   readonly psi?: PsiStats;
 }
 

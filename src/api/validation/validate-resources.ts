@@ -1,6 +1,6 @@
 import { dnsLabelErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../base/quantity.ts';
-import type { PodSpec, ContainerResourceClaim, ResourceRequirements } from '../generated/core-v1.ts';
+import type { ContainerResourceClaim, PodSpec, ResourceRequirements } from '../generated/core-v1.ts';
 import { amountsOf, containerLimits, containerRequests, isPodLevelResource } from '../pod-resources.ts';
 import {
   duplicate,
@@ -127,7 +127,11 @@ function* validateName(path: string, name: string): FieldErrors {
 }
 
 /** Claims of a container are claims of its pod, whole or one request of them, each once. */
-function* validateClaims(path: string, claims: readonly ContainerResourceClaim[] = [], known: readonly string[]): FieldErrors {
+function* validateClaims(
+  path: string,
+  claims: readonly ContainerResourceClaim[] = [],
+  known: readonly string[],
+): FieldErrors {
   const seen = new Set<string>();
   for (const [index, { name, request }] of claims.entries()) {
     const at = `${path}[${index}]`;

@@ -35,8 +35,9 @@ export function containerResources(
       cpuRequest: requests?.['cpu'] === undefined ? undefined : milli(requests['cpu']),
       cpuLimit: milli(limits?.['cpu']) || milli(podLevel?.['cpu']),
       memoryLimit: bytes(limits?.['memory']) || bytes(podLevel?.['memory']),
+      hasExclusiveCpus,
     },
-    hasExclusiveCpus ? { ...settings, cpuCfsQuota: false } : settings,
+    settings,
     host,
   );
   const withoutQos = withSwap(base, swapLimit(pod, container, settings, host), host);
@@ -77,6 +78,8 @@ interface Amounts {
   readonly cpuRequest: bigint | undefined;
   readonly cpuLimit: bigint;
   readonly memoryLimit: bigint;
+  /** CPU time is not limited. */
+  readonly hasExclusiveCpus?: boolean;
 }
 
 interface BaseResources {
@@ -88,12 +91,12 @@ interface BaseResources {
 }
 
 function linuxResources(amounts: Amounts, settings: ResourceSettings, { cgroupVersion }: HostFacts): BaseResources {
-  const { cpuRequest, cpuLimit, memoryLimit } = amounts;
+  const { cpuRequest, cpuLimit, memoryLimit, hasExclusiveCpus = false } = amounts;
   const period = periodMicroseconds(settings.cpuCfsQuotaPeriodMs);
   const killsGroup = cgroupVersion === 'v2' && !settings.singleProcessOOMKill;
   return {
     cpuShares: cpuShares(cpuRequest ?? cpuLimit),
-    cpuQuota: settings.cpuCfsQuota ? cpuQuota(cpuLimit, period) : 0n,
+    cpuQuota: !settings.cpuCfsQuota ? 0n : hasExclusiveCpus ? -1n : cpuQuota(cpuLimit, period),
     cpuPeriod: settings.cpuCfsQuota ? period : 0n,
     memoryLimitInBytes: memoryLimit,
     unified: killsGroup ? { 'memory.oom.group': '1' } : {},

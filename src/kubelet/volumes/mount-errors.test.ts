@@ -15,7 +15,7 @@ test('unsupportedVolume() names the type of a persistent volume and its replacem
   const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], claimRef: {} };
   assert.equal(
     messageOf({ ...spec, awsElasticBlockStore: { volumeID: 'v' } }),
-    'volume "data" is of type awsElasticBlockStore, which is replaced by the CSI driver ebs.csi.aws.com: use a volume of type csi',
+    'volume "data" is of type awsElasticBlockStore, which is replaced by the CSI driver ebs.csi.aws.com: use a PersistentVolumeClaim, whose volume the driver mounts',
   );
   assert.equal(
     messageOf({ ...spec, rbd: { image: 'i', monitors: [] } }),

@@ -64,7 +64,9 @@ function listsText({ unmounted, unattached = [], unknown = [], text }: NotMounte
   return `${lists.join(', ')}: ${text}`;
 }
 
-const inCsi = (driver: string): string => `which is replaced by the CSI driver ${driver}: use a volume of type csi`;
+/** Persistent volumes of these types are passed to the driver; volumes in the spec of a pod are not. */
+const inCsi = (driver: string): string =>
+  `which is replaced by the CSI driver ${driver}: use a PersistentVolumeClaim, whose volume the driver mounts`;
 const gone = (replacement: string): string => `which was removed from Kubernetes: use ${replacement}`;
 
 /** Types that are not supported and never will be, and what to use instead of them. */

@@ -1,4 +1,5 @@
 import { abortable } from '../../base/abortable.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 
 const IN_USE = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
@@ -23,13 +24,17 @@ export interface NodeVolumeRequest extends NodeVolumeUse {
  * 1. `use` mounts the volume for its first pod; the others share the mount.
  * 2. `stopUsing` unmounts it after its last pod, also if another process of the agent has mounted it.
  * 3. Mounts and unmounts of one volume never overlap; those of different volumes do not wait for each other.
- * 4. A mount that failed may have had an effect: its pod uses the volume until `stopUsing`.
+ * 4. A volume that cannot be unmounted does not hold up the end of its last pod (`leave`): it becomes an orphan.
+ * 5. A mount that failed may have had an effect: its pod uses the volume until `stopUsing`.
  */
 export class NodeVolumes {
   readonly #findUses: (signal: AbortSignal) => Promise<readonly NodeVolumeUse[]>;
   readonly #mutex = new KeyedMutex();
   readonly #users = new Map<string, Set<string>>();
   readonly #mounted = new Set<string>();
+  /** Volumes that their last pods left, and that are not unmounted yet. */
+  readonly #orphans = new Set<string>();
+  readonly #orphaned = new ChangeSignal();
   #recovered: Promise<void> | undefined;
 
   /** `findUses` finds the pods of earlier processes on disk. */
@@ -51,6 +56,7 @@ export class NodeVolumes {
       signal.throwIfAborted();
       this.#checkShareable({ id, podUid, isExclusive });
       this.#add({ id, podUid });
+      this.#orphans.delete(id);
       if (this.#mounted.has(id)) return;
       await mount();
       this.#mounted.add(id);
@@ -71,8 +77,29 @@ export class NodeVolumes {
       this.#mounted.delete(id);
       await unmount();
       this.#users.delete(id);
+      this.#orphans.delete(id);
     });
     await abortable(work, signal);
+  }
+
+  /** The pod has ended, and the volume could not be unmounted after it. */
+  leave({ id, podUid }: NodeVolumeUse): void {
+    const users = this.#users.get(id);
+    users?.delete(podUid);
+    if (users?.size !== 0) return;
+    this.#users.delete(id);
+    this.#orphans.add(id);
+    this.#orphaned.notify();
+  }
+
+  /** Resolves to `true` when pods have left volumes that are still mounted, and to `false` when the signal aborts. */
+  orphaned(signal: AbortSignal): Promise<boolean> {
+    return this.#orphaned.next(signal);
+  }
+
+  /** Whether the volume is to be unmounted, though no pod uses it: it must not be detached before. */
+  isOrphan(id: string): boolean {
+    return this.#orphans.has(id);
   }
 
   /** Runs work that must not overlap with a mount or an unmount of the volume, nor with other such work. */

@@ -7,7 +7,7 @@ import type { VolumeWaits } from './volume-waits.ts';
 
 export interface PodAttachmentsDeps {
   readonly attachedVolumes: AttachedVolumes;
-  readonly nodeVolumes: Pick<NodeVolumes, 'usersOf'>;
+  readonly nodeVolumes: Pick<NodeVolumes, 'usersOf' | 'isOrphan'>;
   readonly attachLimits: AttachLimits;
 }
 
@@ -60,6 +60,7 @@ export class PodAttachments {
   async release(podUid: string, signal: AbortSignal): Promise<void> {
     const ids = this.#idsOfPods.get(podUid) ?? [];
     for (const id of ids) {
+      if (this.#deps.nodeVolumes.isOrphan(id)) continue;
       const users = await this.#deps.nodeVolumes.usersOf(id, signal);
       const isShared = [...this.#idsOfPods].some(([uid, others]) => uid !== podUid && others.has(id));
       if (!isShared && [...users].every((uid) => uid === podUid)) this.#deps.attachedVolumes.release(id);

@@ -139,7 +139,12 @@ export class PodVolumes implements PodStep {
     await this.#attachments.release(uid, signal);
   }
 
-  /** Removes what earlier processes left of volumes that no pod uses. Pods may be prepared and released meanwhile. */
+  /** Resolves to `true` when `removeOrphans` has more to do, and to `false` when the signal aborts. */
+  orphaned(signal: AbortSignal): Promise<boolean> {
+    return this.#deps.nodeVolumes.orphaned(signal);
+  }
+
+  /** Removes volumes that are mounted on the node, and that no pod uses. Pods may be prepared and released meanwhile. */
   async removeOrphans(signal: AbortSignal): Promise<void> {
     await waitForAll(
       this.#deps.plugins.map((plugin) => plugin.removeOrphans?.(this.#deps, signal) ?? Promise.resolve()),

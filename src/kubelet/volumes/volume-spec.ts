@@ -1,7 +1,8 @@
-import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { BoundClaim, PodClaims } from '../objects/pod-claims.ts';
 import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
+import { migrateToCsi } from './csi-migration/csi-migration.ts';
 
 /** A volume of a pod, with its claim resolved. kubelet's `volume.Spec`. */
 export interface VolumeSpec {
@@ -38,10 +39,11 @@ export async function resolveVolume(
 ): Promise<VolumeSpec> {
   const claimName = claimNameOf(pod, volume);
   if (claimName === undefined) return { name: volume.name, volume, readOnly: false, mode: 'Filesystem' };
-  const bound = await claims.find(pod, claimName, signal).catch((cause: unknown) => {
+  const found = await claims.find(pod, claimName, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw claimError(pod, claimName, cause);
   });
+  const bound = { ...found, volume: migrated(found.volume) };
   if (volume.ephemeral) checkOwner(pod, bound.claim);
   const mode = bound.volume.spec.volumeMode === 'Block' ? 'Block' : 'Filesystem';
   checkMode(volume.name, mode, use);
@@ -68,6 +70,16 @@ export class VolumeResolutionError extends CausedError {
   ) {
     super(message, podCause, options);
     this.isFinal = isFinal;
+  }
+}
+
+/** The volume as its CSI driver knows it, if it is of a type that was migrated to one. */
+function migrated(volume: PersistentVolume): PersistentVolume {
+  try {
+    return migrateToCsi(volume);
+  } catch (cause) {
+    const message = `failed to translate in-tree pv to CSI: ${errorText(cause)}`;
+    throw new VolumeResolutionError(message, undefined, { cause, isFinal: false });
   }
 }
 

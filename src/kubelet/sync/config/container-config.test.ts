@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { DNSConfig } from '../../../cri/generated/runtime-v1.ts';
+import type { ContainerRunOptions } from '../../pod/container-run-options.ts';
 import { HOST_FACTS } from '../../resources/host-facts.fixture.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
 import { type ContainerSettings, containerConfig } from './container-config.ts';
@@ -23,7 +24,7 @@ const settings: SandboxSettings & ContainerSettings = {
 };
 const host: HostFacts = { ...HOST_FACTS, cgroupVersion: 'v2' };
 
-function containerOf(changes: PodChanges, restartCount = 0) {
+function containerOf(changes: PodChanges, restartCount = 0, runOptions: ContainerRunOptions = {}) {
   const pod = examplePod(changes);
   const [container] = pod.spec.containers;
   assert.ok(container);
@@ -35,6 +36,7 @@ function containerOf(changes: PodChanges, restartCount = 0) {
     podIPs: ['10.0.0.1'],
     mounts: [],
     devices: [],
+    runOptions,
     extraGroups: [],
     environment: containerEnvironment({
       pod,
@@ -70,6 +72,41 @@ test('containerConfig() puts the restart count into log path and attempt', () =>
       stdin: true,
       tty: true,
     },
+  );
+});
+
+test('containerConfig() adds what the managers of the machine assigned', () => {
+  const { envs, annotations, CDIDevices, linux } = containerOf(
+    {
+      container: { env: [{ name: 'OWN', value: '1' }], resources: { limits: { cpu: '2' }, requests: { cpu: '2' } } },
+    },
+    0,
+    {
+      cpusetCpus: '2-3',
+      cpusetMems: '0',
+      hasExclusiveCpus: true,
+      env: new Map([
+        ['GPU', '0'],
+        ['OWN', 'of the device'],
+      ]),
+      annotations: new Map([
+        ['example.com/gpu', '0'],
+        ['io.kubernetes.container.restartCount', '7'],
+      ]),
+      cdiDevices: ['vendor.com/gpu=0'],
+    },
+  );
+  assert.deepEqual(
+    envs.map(({ key, value }) => `${key}=${Buffer.from(value)}`),
+    ['GPU=0', 'OWN=1'],
+  );
+  assert.equal(annotations['example.com/gpu'], '0');
+  assert.equal(annotations['io.kubernetes.container.restartCount'], '0');
+  assert.deepEqual(CDIDevices, [{ name: 'vendor.com/gpu=0' }]);
+  const { cpusetCpus, cpusetMems, cpuQuota, cpuShares } = linux?.resources ?? {};
+  assert.deepEqual(
+    { cpusetCpus, cpusetMems, cpuQuota, cpuShares },
+    { cpusetCpus: '2-3', cpusetMems: '0', cpuQuota: -1n, cpuShares: 2048n },
   );
 });
 

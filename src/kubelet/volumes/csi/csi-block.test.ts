@@ -176,6 +176,7 @@ for (const method of METHODS) {
       await machine.volumes.prepare(pod, signal).catch(() => machine.volumes.prepare(pod, signal));
       assert.deepEqual([...machine.volumes.devices('u1').keys()], ['disk']);
       await machine.volumes.release(pod, signal).catch(() => machine.volumes.release(pod, signal));
+      await machine.volumes.removeOrphans(signal);
       await assertNothingLeft(machine);
     });
 

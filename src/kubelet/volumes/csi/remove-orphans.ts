@@ -2,12 +2,13 @@ import { waitForAll } from '../../sync/wait-for-all.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
 import { blockPaths, driversDirectory, stagingPathsIn } from './csi-paths.ts';
 import { type StagedVolume, unstageVolume } from './stage-volume.ts';
-import { stopUsing } from './stop-using.ts';
+import { releaseVolume } from './stop-using.ts';
 import { unstageBlockVolume } from './unmap-device.ts';
 import { idOf, loadVolumeData } from './volume-data.ts';
 
 /**
- * Unstages volumes that no pod uses: an earlier process ended between unpublishing and unstaging them. All are tried, then
+ * Unstages volumes that no pod uses: an earlier process ended between unpublishing and unstaging them, or the driver could
+ * not unstage them after their last pod. All are tried, then
  * the first error is thrown. A folder without a readable `vol_data.json` stays: its volume is unknown.
  */
 export async function removeOrphans(deps: CsiPluginDeps, signal: AbortSignal): Promise<void> {
@@ -43,7 +44,7 @@ async function removeOrphan(
   if (!volume || id === undefined || deps.csi.uses.isNeeded(id)) return;
   if ((await deps.nodeVolumes.usersOf(id, signal)).size > 0) return;
   await unstage(volume);
-  await stopUsing({ id, podUid: '', name: '' }, deps, signal);
+  await releaseVolume({ id, podUid: '', name: '' }, deps, signal);
 }
 
 async function foldersIn(path: string, { fs }: Pick<CsiPluginDeps, 'fs'>): Promise<readonly string[]> {

@@ -20,8 +20,8 @@ export async function tearDownVolume(volume: VolumeOnDisk, deps: CsiPluginDeps, 
   if (data) await unpublish(data, volume.podUid, paths, deps, signal);
   csi.uses.setPublished(volume, false);
   if (id !== undefined) {
-    await unstageVolume(data ?? volumeOfId(id), volume.podUid, deps, signal);
-    await stopUsing({ ...volume, id }, deps, signal);
+    const unstage = (): Promise<void> => unstageVolume(data ?? volumeOfId(id), volume.podUid, deps, signal);
+    await stopUsing({ ...volume, id }, unstage, deps, signal);
   }
   await removeMountFolder(paths, deps);
 }

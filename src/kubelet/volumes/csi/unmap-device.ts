@@ -24,8 +24,8 @@ export async function unmapDevice(onDisk: VolumeOnDisk, deps: CsiPluginDeps, sig
   if (volume) {
     const id = volumeId(volume.driver, volume.handle);
     if (await mayBePublished(paths, deps)) await unpublish(volume, podUid, paths, deps, signal);
-    await unstageBlockVolume(volume, onDisk, deps, signal);
-    await stopUsing({ id, podUid, name }, deps, signal);
+    const unstage = (): Promise<void> => unstageBlockVolume(volume, onDisk, deps, signal);
+    await stopUsing({ id, podUid, name }, unstage, deps, signal);
   }
   await fs.remove(paths.link);
 }
