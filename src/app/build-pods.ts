@@ -160,7 +160,12 @@ function buildPodState(
   const nodeAdmission = new NodeAdmission(
     facts.node,
     () => node.current(),
-    () => ({ pressure: deps.pressure?.conditions, isShuttingDown: deps.shutdown.isShuttingDown }),
+    ({ metadata: { uid } }) => ({
+      // A new agent keeps the pods that run already.
+      pressure: runtime.observed.get(uid) ? undefined : deps.pressure?.conditions,
+      isShuttingDown: deps.shutdown.isShuttingDown,
+      devicesInUse: resourceManagers.devicesInUse(uid),
+    }),
   );
   const decide = (pod: Pod, others: readonly Pod[]) => nodeAdmission.decide(pod, others);
   const admission = new PreemptingAdmission({ decide, events, timeline, log, ...preemption });

@@ -34,6 +34,8 @@ export interface ResourceManagers {
   onPodsKnown(uids: ReadonlySet<string>): void;
   /** The field `allocatedResourcesStatus` of a container. */
   resourceHealth(pod: Pod, container: string): readonly ResourceStatus[];
+  /** The number of devices in use by resource; `undefined` for a pod that has none. */
+  devicesInUse(uid: string): ReadonlyMap<string, number> | undefined;
   readonly parts: readonly Part[];
 }
 
@@ -109,6 +111,7 @@ export async function buildResourceManagers(
       ...((settings.resourceHealthStatus ?? true) ? devices.resourceHealth(pod.metadata.uid, container) : []),
       ...(dra?.containers.resourceHealth(pod, container) ?? []),
     ],
+    devicesInUse: (uid) => devices.inUseFor(uid),
     parts: [...(cpu?.parts ?? []), ...deviceParts],
   };
 }

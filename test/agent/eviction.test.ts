@@ -187,6 +187,28 @@ test('a best-effort pod is rejected under memory pressure', async () => {
   );
 });
 
+test('an agent that restarts under pressure keeps the pods that run', async () => {
+  const world = await pressureWorld();
+  const node = { thresholds: [threshold('nodefs.available', '1Gi', 3_600 * SECOND)] };
+  const first = await start(world, node);
+  first.source.set();
+  await createPod(world, podOf('web'));
+  await world.host.clock.advance(5 * SECOND);
+  const usage = { capacityBytes: 100 * GIB, availableBytes: GIB / 2, inodes: 10, inodesFree: 9 };
+  world.host.fs.setUsage(NODE.rootDir, usage);
+  await world.host.clock.advance(11 * SECOND);
+  assert.equal(await condition(world, 'DiskPressure'), 'True');
+  await first.stop();
+  await using second = await start(world, node);
+  await world.host.clock.advance(1 * SECOND);
+  second.source.set();
+  await world.host.clock.advance(30 * SECOND);
+  assert.equal((await statusOf(world, 'web'))?.phase, 'Running');
+  await createPod(world, podOf('late'));
+  await world.host.clock.advance(2 * SECOND);
+  assert.equal((await statusOf(world, 'late'))?.reason, 'Evicted');
+});
+
 test('a full disk removes unused images, and evicts only if that is not enough', async () => {
   const world = await pressureWorld();
   const { images } = world.runtime.cri;

@@ -1,5 +1,6 @@
 import type { Node, Pod } from '../../api/generated/core-v1.ts';
 import { amountsOf } from '../../api/pod-resources.ts';
+import { withDevicesInUse } from '../device-manager/devices-in-use.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
 import { type AdmissionDecision, admitPod } from './admit-pod.ts';
@@ -9,16 +10,22 @@ import type { AdmissionView } from './pod-admit-handler.ts';
 export type NodeFacts = Omit<AdmissionView, 'otherPods' | keyof NodeState>;
 
 /** What changes while the agent runs. */
-export type NodeState = Pick<AdmissionView, 'isShuttingDown' | 'pressure'>;
+export interface NodeState extends Pick<AdmissionView, 'isShuttingDown' | 'pressure'> {
+  /** The number of devices in use by resource, for a pod that has some of them already. */
+  readonly devicesInUse?: ReadonlyMap<string, number> | undefined;
+}
 
 /** Decides whether a pod may run on this node, by the node object of the API server where there is one. */
 export class NodeAdmission {
   readonly #node: NodeFacts;
   readonly #registered: () => Node | undefined;
-  readonly #state: () => NodeState;
+  readonly #state: (pod: Pod) => NodeState;
 
-  /** `registered`: the node object as the API server has it; `undefined` while it is not known. */
-  constructor(node: NodeFacts, registered: () => Node | undefined, state: () => NodeState) {
+  /**
+   * `registered`: the node object as the API server has it; `undefined` while it is not known. `state`: what the node is like for
+   * a pod now.
+   */
+  constructor(node: NodeFacts, registered: () => Node | undefined, state: (pod: Pod) => NodeState) {
     this.#node = node;
     this.#registered = registered;
     this.#state = state;
@@ -27,7 +34,9 @@ export class NodeAdmission {
   /** Decides whether the pod can run beside the others. */
   decide(pod: Pod, otherPods: readonly Pod[]): AdmissionDecision {
     const node = withRegisteredNode(this.#node, this.#registered());
-    return admitPod(pod, { ...node, ...this.#state(), otherPods });
+    const { devicesInUse, ...state } = this.#state(pod);
+    const allocatable = withDevicesInUse(node.allocatable, devicesInUse);
+    return admitPod(pod, { ...node, ...state, allocatable, otherPods });
   }
 }
 

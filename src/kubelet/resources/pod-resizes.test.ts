@@ -215,7 +215,8 @@ test('a pod that left its source is neither pending nor counted', async () => {
 });
 
 test('a burstable pod is resized beside managers that assign resources', async () => {
-  const { resizes, ask } = await node({ fixed: { cpu: 'static', memory: 'Static' } });
+  const staticManagers = { cpu: true, memory: true };
+  const { resizes, ask } = await node({ settings: { memoryCapacityBytes: 2 ** 30, staticManagers } });
   assert.equal(ask(podWith(LARGE, 2)).length, 1);
   assert.deepEqual(
     resizes.conditions('u1').map(({ type }) => type),
