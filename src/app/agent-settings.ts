@@ -65,6 +65,8 @@ export function agentSettings(
     containerStopSignals: featureGates.get('ContainerStopSignals'),
     clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    volumeStatsPeriodMs: parsed.ms.volumeStatsAggPeriod,
+    systemCgroup: config.systemCgroups || undefined,
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,

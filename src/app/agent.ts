@@ -15,6 +15,7 @@ import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
@@ -68,6 +69,10 @@ export interface AgentSettings {
   readonly clusterTrustBundleProjection?: boolean | undefined;
   /** The feature gate PodCertificateRequest; absent: off. */
   readonly podCertificateRequest?: boolean | undefined;
+  /** kubelet's `volumeStatsAggPeriod`: volumes are not measured if it is not positive. Absent: a minute. */
+  readonly volumeStatsPeriodMs?: number | undefined;
+  /** kubelet's `systemCgroups`, whose usage is shown as `misc`; absent: none. */
+  readonly systemCgroup?: string | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
   /** How changes of ConfigMaps and Secrets are detected; absent: by watches. */
@@ -120,6 +125,8 @@ export interface Agent extends AgentView {
    * The sources are ignored from then on.
    */
   drain(): Promise<void>;
+  /** Statistics of the node and its pods. */
+  readonly stats: StatsSource & ClaimStatsSource;
   /** Why the sync loop is unhealthy, in kubelet's words; `undefined` while it is healthy. */
   syncLoopUnhealthyReason(): string | undefined;
 }

@@ -16,7 +16,7 @@ import {
   type PodWriters,
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
-import { buildEviction, buildPodStats, buildPressure, type Eviction } from './build-eviction.ts';
+import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
@@ -24,6 +24,7 @@ import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildResourceManagers } from './build-resource-managers.ts';
 import { buildRuntime } from './build-runtime.ts';
+import { buildStats } from './build-stats.ts';
 import { PodSignals } from './pod-signals.ts';
 import { RunningAgent } from './running-agent.ts';
 
@@ -74,11 +75,12 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     life.signal,
   );
   const { loop, workers, probes, cgroups, volumes } = pods;
+  const stats = buildStats(parts, { facts, observed, workers, volumes, csi }, life.signal);
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
-  const stats = buildPodStats(parts, { workers, observed });
-  const eviction = buildEviction(parts, { pressure, stats, workers, observed, housekeeping, events, nodeEvents });
+  const evictionDeps = { pressure, stats: stats.source, workers, observed, housekeeping, events, nodeEvents };
+  const eviction = buildEviction(parts, evictionDeps);
   const reports = new AgentReports({
     workers,
     observed,
@@ -101,6 +103,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...cluster.parts,
     ...plugins.parts,
     ...resourceManagers.parts,
+    ...stats.parts,
     ...eviction.parts,
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
@@ -122,6 +125,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     health,
     images,
     reports,
+    stats: stats.source,
     podCertificates: cluster.podCertificates,
   });
 }

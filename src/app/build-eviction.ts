@@ -3,11 +3,9 @@ import { activePods } from '../kubelet/admission/active-pods.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import { EvictionManager } from '../kubelet/eviction/eviction-manager.ts';
 import { NodePressure } from '../kubelet/eviction/node-pressure.ts';
-import { runtimePodStats } from '../kubelet/eviction/runtime-pod-stats.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { enforcedAmounts } from '../kubelet/node/status/node-resources.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
-import { podCgroupPath } from '../kubelet/resources/cgroup-names.ts';
 import type { StatsSource } from '../kubelet/stats/stats-source.ts';
 import { isEndedByNode, shouldBeFinished } from '../kubelet/workers/pod-state-queries.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
@@ -23,22 +21,6 @@ export function buildPressure({ node, host, cri, log }: AgentParts, { machine }:
   const podsMemoryBytes = Number(enforcedAmounts(machine, node).get('memory')?.value() ?? 0n);
   const settings = { ...node, memoryBytes, podsMemoryBytes };
   return new NodePressure(settings, { fs, cgroupStats, images: cri.images, clock, log });
-}
-
-/** The figures that pods are ranked by. */
-export function buildPodStats(
-  { host, cri, settings }: AgentParts,
-  { workers, observed }: Pick<EvictionBuildDeps, 'workers' | 'observed'>,
-): Pick<StatsSource, 'pods'> {
-  const { clock, cgroupStats } = host;
-  const { cgroupRoot, cgroupDriver = 'cgroupfs' } = settings;
-  return runtimePodStats({
-    active: () => activePods(workers.all.values(), observed.all),
-    cgroupOf: (pod) => podCgroupPath(pod, { cgroupRoot, cgroupDriver }),
-    cgroupStats,
-    runtime: cri.runtime,
-    clock,
-  });
 }
 
 export interface EvictionBuildDeps {

@@ -112,10 +112,11 @@ async function buildOnConnection(
     signal,
   );
   const { agent } = built;
+  const { stats } = agent;
   const syncLoopUnhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, syncLoopUnhealthyReason, cluster, ownNode };
+  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, stats, syncLoopUnhealthyReason, cluster, ownNode };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },

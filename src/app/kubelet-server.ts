@@ -14,6 +14,7 @@ import { type AuthorizationSettings, createAuthorize } from '../kubelet/server/a
 import type { HealthChecks } from '../kubelet/server/healthz.ts';
 import { createKubeletApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
+import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import { reservationPolicy } from './agent-settings.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 
@@ -50,6 +51,7 @@ export interface KubeletServerParts {
   readonly settings: KubeletServerSettings;
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
+  readonly stats: StatsSource & ClaimStatsSource;
   readonly certificate: ServingCertificate;
   /** Authenticates and authorizes clients; absent without an API server. */
   readonly reviews?: ApiReviews | undefined;
@@ -93,7 +95,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
 
 /** Creates kubelet's HTTPS server on :10250. `run` serves until the signal aborts and rejects if it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
-  const { host, log, unhandled, settings, view, runtime, reviews, certificate, onListening } = parts;
+  const { host, log, unhandled, settings, view, runtime, stats, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
   const isV1 = host.cgroups.version === 'v1';
@@ -108,6 +110,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
   const handler = createKubeletApi({
     view,
     runtime,
+    stats,
     fs,
     clock,
     network,

@@ -11,6 +11,7 @@ import { specGracePeriod } from '../kubelet/pod/grace-period.ts';
 import type { CertificateCount, PodCertificates } from '../kubelet/pod-certificates/pod-certificates.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
+import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
@@ -31,6 +32,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly health: RuntimeHealth;
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
+  readonly stats: StatsSource & ClaimStatsSource;
   readonly podCertificates: Pick<PodCertificates, 'counts'>;
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
@@ -51,6 +53,10 @@ export class RunningAgent implements Agent {
 
   pods(): readonly PodReport[] {
     return this.#parts.reports.pods();
+  }
+
+  get stats(): StatsSource & ClaimStatsSource {
+    return this.#parts.stats;
   }
 
   manuallyStopped(): readonly Pod[] {

@@ -6,6 +6,7 @@ import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
 import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
+import { ScriptedStats } from '../kubelet/stats/fake/scripted-stats.ts';
 import { loadKubeletConfig } from './config/load-config.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 
@@ -19,7 +20,7 @@ async function setUp(...flags: readonly string[]) {
   const { runtime } = createFakeRuntime(host).cri;
   const syncLoopUnhealthyReason = () => 'it hangs';
   const view = new ScriptedView();
-  const parts = { host, view, runtime, syncLoopUnhealthyReason, cluster: undefined };
+  const parts = { host, view, runtime, stats: new ScriptedStats(), syncLoopUnhealthyReason, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   let nextError: Error | undefined;
   const fail = (): void => {

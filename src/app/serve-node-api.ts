@@ -10,7 +10,7 @@ import { StartupError } from './embedded/startup-error.ts';
 import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } from './kubelet-server.ts';
 
 export interface NodeApiParts
-  extends Pick<KubeletServerParts, 'log' | 'unhandled' | 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
+  extends Pick<KubeletServerParts, 'log' | 'unhandled' | 'view' | 'runtime' | 'stats' | 'syncLoopUnhealthyReason'> {
   readonly host: Host;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
@@ -49,7 +49,7 @@ async function serveOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, log, unhandled, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
+  const { host, log, unhandled, view, runtime, stats, syncLoopUnhealthyReason, cluster, ownNode } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
@@ -72,6 +72,7 @@ async function serveOnce(
     unhandled,
     view,
     runtime,
+    stats,
     syncLoopUnhealthyReason,
     certificate,
     reviews: cluster?.reviews,

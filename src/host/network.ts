@@ -262,6 +262,8 @@ export interface ServerRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  /** The query as the client sent it, without the question mark. */
+  readonly rawQuery: string;
   /** Throws when the client disconnects. A handler may respond without reading it to the end. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Aborts when the client disconnects. */

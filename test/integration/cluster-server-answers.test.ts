@@ -43,6 +43,15 @@ const PATHS = [
   '/runningpods/',
   '/metrics',
   '/metrics/',
+  '/metrics/resource',
+  '/metrics/resource/',
+  '/stats',
+  '/stats/',
+  '/stats/container',
+  '/stats/summary',
+  '/stats/summary/x',
+  '/stats/summary?only_cpu_and_memory=%zz',
+  '/stats/summary?a;b',
   '/',
   '/nothing',
   '/exec',
@@ -64,7 +73,16 @@ const PATHS = [
 ];
 
 /** Requested without credentials, with an invalid token, and with the certificate of a user without permissions. */
-const GUARDED = ['/pods', '/healthz', '/metrics', '/configz', '/runningpods/', '/exec/default/talk/main?output=1'];
+const GUARDED = [
+  '/pods',
+  '/healthz',
+  '/metrics',
+  '/metrics/resource',
+  '/stats/summary',
+  '/configz',
+  '/runningpods/',
+  '/exec/default/talk/main?output=1',
+];
 const OPEN = ['/', '/nothing', '/healthz/other', '/runningpods', '//pods'];
 
 /** Requested with an upgrade to SPDY. */
@@ -109,7 +127,27 @@ const HEALTHZ = [
 ];
 
 /** Bodies that are compared elsewhere or change over time. */
-const OWN_BODY = /^\w+ \/(pods\/?|runningpods\/|metrics)$/;
+const OWN_BODY = /^(\w+ \/(pods\/?|runningpods\/|metrics(\/resource)?)|(GET|POST) \/stats\/summary)$/;
+/** Whose keys and series are compared. */
+const STATS = ['/stats/summary', '/stats/summary?only_cpu_and_memory=true', '/metrics/resource'];
+/** Keys of statistics that may differ, and why. */
+const ALLOWED_STATS = [
+  // kubelet shows zeros on cgroup v1, which has no pressure
+  /\.(psi|io)\b/,
+  // needs two readings, which either agent may not have yet
+  /\.usageNanoCores$/,
+  // kubelet's cAdvisor does not find the containers of a containerd that is not the machine's
+  /^\.pods\[[^\]]*\]\.(network|process_stats)/,
+  // without a limit containerd reports zero, which kubelet takes over without cAdvisor
+  /\.containers\[[^\]]*\]\.(memory\.availableBytes|swap\.swapAvailableBytes)$/,
+  /container_swap_limit_bytes/,
+  // kubelet looks its own cgroup up after five minutes
+  /^\.node\.systemContainers\[kubelet\]/,
+  // measured once in a minute
+  /^\.pods\[[^\]]*\]\.volume/,
+  // the bridges of other tests
+  /\.interfaces\[/,
+];
 const HEADERS = [
   'content-type',
   'x-content-type-options',
@@ -186,7 +224,34 @@ async function answersOf(plane: ControlPlane, folder: string): Promise<Record<st
   for (const path of STREAMS)
     for (const method of ['GET', 'POST'])
       answers[`${method} ${path} SPDY`] = await ask(method, path.replace('MIRROR', mirror), admin, SPDY);
+  for (const path of STATS) answers[`keys of ${path}`] = { keys: await until(() => statsKeys(plane, folder, path)) };
   return { ...answers, ...(await healthzAnswers(folder)) };
+}
+
+/** The keys of the statistics of both pods, or their series; `undefined` while the agent does not have both pods. */
+async function statsKeys(plane: ControlPlane, folder: string, path: string): Promise<readonly string[] | undefined> {
+  const { address, port } = configurationOf(folder);
+  const tls = { ca: readFileSync(plane.authority.caFile), ...certificateOf(plane, 'admin', ['system:masters']) };
+  const body = await new Promise<string>((resolve, reject) => {
+    const asked = request({ host: address, port, path, agent: false, ...tls });
+    asked.once('response', (response) => text(response).then(resolve, reject));
+    asked.once('error', reject).end();
+  });
+  const keys = path.startsWith('/stats') ? keysOf(JSON.parse(body)) : seriesOf(body);
+  const hasBoth = ['talk', STATIC].every((pod) => keys.some((key) => key.includes(pod)));
+  return hasBoth ? keys.filter((key) => !ALLOWED_STATS.some((allowed) => allowed.test(key))).toSorted() : undefined;
+}
+
+/** `.pods[talk].cpu.time`: list members by their names. */
+function keysOf(value: unknown, path = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  if (Array.isArray(value)) return value.flatMap((each) => keysOf(each, `${path}[${each.name ?? each.podRef?.name}]`));
+  return Object.entries(value).flatMap(([key, each]) => keysOf(each, `${path}.${key}`));
+}
+
+/** Lines without values and times. */
+function seriesOf(body: string): readonly string[] {
+  return body.split('\n').map((line) => (line.startsWith('#') ? line : line.replace(/ .*/, '')));
 }
 
 async function healthzAnswers(folder: string): Promise<Record<string, object>> {

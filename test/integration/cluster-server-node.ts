@@ -51,6 +51,7 @@ export async function startServingNode(
     settings: serverSettings(plane),
     view: agent,
     runtime: cri.runtime,
+    stats: agent.stats,
     syncLoopUnhealthyReason: () => agent.syncLoopUnhealthyReason(),
     certificate: servingCertificate(plane, nodeName),
     reviews,

@@ -92,6 +92,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'tlsMinVersion',
   'tlsPrivateKeyFile',
   'userNamespaces',
+  'volumeStatsAggPeriod',
 ]);
 
 const NO_EFFECT = 'has no effect in this version of Nodelet';

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import type { Agent } from '../../app/agent.ts';
 import type { AgentFactory } from '../../app/start-local-agent.ts';
 import { ScriptedView } from '../../kubelet/local-api/fake/scripted-view.ts';
+import { ScriptedStats } from '../../kubelet/stats/fake/scripted-stats.ts';
 
 /** An agent that does nothing by itself, and the runtime below it. */
 export class ScriptedAgent extends ScriptedView implements Agent {
+  readonly stats = new ScriptedStats();
   /** What happened, in order. */
   readonly happened: string[] = [];
   /** Ends the agent's work from within. */

@@ -48,7 +48,8 @@ async function callHandler(
   const { method, path: url, headers = [], tls } = request;
   const [path = '/', ...query] = url.split('?');
   const certificates = tls?.clientCertificates?.map(({ certificate }) => certificate) ?? [];
-  const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, certificates, body, signal };
+  const rawQuery = query.join('?');
+  const sent = { method, path, query: new URLSearchParams(rawQuery), rawQuery, headers, certificates, body, signal };
   try {
     return await handler(sent);
   } catch (error) {

@@ -44,7 +44,8 @@ export function memoryTlsService(
       const { path: url, method, headers = [], tls } = request;
       const [path = '/', ...query] = url.split('?');
       const certificates = tls?.clientCertificates?.map(({ certificate }) => certificate) ?? [];
-      const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, certificates };
+      const rawQuery = query.join('?');
+      const sent = { method, path, query: new URLSearchParams(rawQuery), rawQuery, headers, certificates };
       return upgraded(await call({ ...sent, body: nothing(), signal }, request.upgrade), signal);
     },
     updateSettings: (now) => {

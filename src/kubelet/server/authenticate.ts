@@ -3,8 +3,8 @@ import type { UserInfo } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { TlsClient, TlsRequest } from '../../host/tls-server.ts';
 import type { ApiReviews } from '../api-client/api-reviews.ts';
+import { TtlCache } from '../ttl-cache.ts';
 import { bearerToken } from './bearer-token.ts';
-import { TtlCache } from './ttl-cache.ts';
 
 /** The client of a request. */
 export interface User {

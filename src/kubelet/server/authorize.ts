@@ -1,8 +1,8 @@
 import type { SubjectAccessReviewSpec } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ApiReviews } from '../api-client/api-reviews.ts';
+import { TtlCache } from '../ttl-cache.ts';
 import type { User } from './authenticate.ts';
-import { TtlCache } from './ttl-cache.ts';
 
 export type AuthorizationSettings =
   | { readonly mode: 'AlwaysAllow' }

@@ -15,6 +15,7 @@ import {
   ScriptedView,
   staticPod,
 } from '../local-api/fake/scripted-view.ts';
+import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
 import { streamAddress } from './stream-address.ts';
 
@@ -53,6 +54,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
   const api = createKubeletApi({
     ...{ view, fs, network, clock, log: silentLog, unhandled: new UnhandledErrors({ clock, log: silentLog }) },
     runtime: { exec: give, attach: give, portForward: give },
+    stats: new ScriptedStats(),
     authenticate: async () => ({ name: 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
     splitStreams: true,

@@ -9,24 +9,28 @@ import type { StreamResponse, TlsHandler, TlsRequest, TlsResponse } from '../../
 import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import type { MemoryReservationPolicy } from '../resources/memory-qos.ts';
+import type { ClaimStatsSource, StatsSource } from '../stats/stats-source.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
 import { memoryQosMetrics } from './memory-qos-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
-import { metricsResponse } from './metrics-text.ts';
+import { metricsResponse, startTimeSeconds } from './metrics-text.ts';
 import { openResponse } from './open-response.ts';
 import { podCertificateMetrics } from './pod-certificate-metrics.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { processMetrics } from './process-metrics.ts';
 import { proxyStream } from './proxy-stream.ts';
 import { RequestCounts } from './request-counts.ts';
+import { resourceMetrics } from './resource-metrics.ts';
 import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './responses.ts';
 import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
+import { serveStats } from './serve-stats.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
 import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
+import { volumeStatsMetrics } from './volume-stats-metrics.ts';
 
 export interface KubeletApiDeps
   extends Omit<ContainerLogsDeps, 'view' | 'fs' | 'clock'>,
@@ -42,6 +46,7 @@ export interface KubeletApiDeps
   /** `enableDebuggingHandlers` */
   readonly debugging: boolean;
   readonly checks: HealthChecks;
+  readonly stats: StatsSource & ClaimStatsSource;
   /** The content of `/configz`. */
   readonly configuration: unknown;
   readonly build: BuildInfo;
@@ -79,11 +84,12 @@ export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
   };
 }
 
-function createMetrics({ view, build, memoryReservation, fs, unhandled }: KubeletApiDeps): MetricRegistry {
+function createMetrics({ view, build, memoryReservation, fs, unhandled, stats }: KubeletApiDeps): MetricRegistry {
   const metrics = new MetricRegistry();
   metrics.source(() => agentMetrics(view, build));
   metrics.source(() => memoryQosMetrics(view, memoryReservation));
   metrics.source(() => podCertificateMetrics(view));
+  metrics.source(() => volumeStatsMetrics(stats));
   metrics.source(() => processMetrics(fs));
   metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;
@@ -150,9 +156,10 @@ async function serveRoute(
   parts: KubeletApiDeps,
   metrics: MetricRegistry,
   route: Exclude<GuardedRoute, { kind: 'stream' }>,
-  { query, signal }: TlsRequest,
+  request: TlsRequest,
 ): Promise<ServerResponse> {
-  const { view, checks, configuration } = parts;
+  const { view, checks, configuration, stats } = parts;
+  const { query, signal } = request;
   switch (route.kind) {
     case 'healthz':
       return healthResponse(checks, route.check, query);
@@ -164,6 +171,10 @@ async function serveRoute(
       return json({ kubeletconfig: configuration }, NO_SNIFFING);
     case 'metrics':
       return metricsResponse(await metrics.collect());
+    case 'resourceMetrics':
+      return serveResourceMetrics(parts, signal);
+    case 'statsSummary':
+      return serveStats(stats, request);
     case 'containerLogs':
       return serveContainerLogs(parts, route.target, query, signal);
     case 'debuggingDisabled':
@@ -175,6 +186,11 @@ async function serveRoute(
     default:
       return assertNever(route);
   }
+}
+
+async function serveResourceMetrics({ stats, fs, log }: KubeletApiDeps, signal: AbortSignal): Promise<ServerResponse> {
+  const [resources, own] = await Promise.all([resourceMetrics(stats, log, signal), processMetrics(fs)]);
+  return metricsResponse(resources, startTimeSeconds(own));
 }
 
 function respond(response: ServerResponse): TlsResponse {

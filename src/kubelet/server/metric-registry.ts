@@ -19,6 +19,8 @@ export type Metric =
 export interface Sample {
   readonly labels?: Labels;
   readonly value: number;
+  /** Wall-clock milliseconds of the reading; absent: the time of the scrape. */
+  readonly timestampMs?: number;
 }
 
 /** The observations of a histogram under one set of labels. */

@@ -4,13 +4,14 @@ import type { HistogramSeries, Labels, Metric } from './metric-registry.ts';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-export function metricsResponse(metrics: readonly Metric[]): ServerResponse {
-  const started = startTimeSeconds(metrics);
+/** `started`: when the process started, for scrapes without a metric of it. */
+export function metricsResponse(metrics: readonly Metric[], started = startTimeSeconds(metrics)): ServerResponse {
   const since = started === undefined ? {} : { 'process-start-time-unix': String(Math.trunc(started)) };
   return { status: 200, headers: { 'content-type': CONTENT_TYPE, ...since }, body: metricsText(metrics) };
 }
 
-function startTimeSeconds(metrics: readonly Metric[]): number | undefined {
+/** The metric `process_start_time_seconds`. */
+export function startTimeSeconds(metrics: readonly Metric[]): number | undefined {
   const metric = metrics.find(({ name }) => name === 'process_start_time_seconds');
   return metric?.type === 'gauge' ? metric.samples[0]?.value : undefined;
 }
@@ -32,7 +33,10 @@ function linesOf(metric: Metric): string {
   const lines =
     metric.type === 'histogram'
       ? metric.series.map((series) => histogramLines(name, series))
-      : metric.samples.map(({ labels = {}, value }) => `${name}${labelsText(labels)} ${value}\n`);
+      : metric.samples.map(({ labels = {}, value, timestampMs }) => {
+          const time = timestampMs === undefined ? '' : ` ${timestampMs}`;
+          return `${name}${labelsText(labels)} ${goFloat(value)}${time}\n`;
+        });
   return lines.toSorted(byCodePoint).join('');
 }
 
@@ -53,7 +57,7 @@ function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-/** A bound as Go's `strconv.FormatFloat(value, 'g', -1, 64)` writes it: `0.005`, `1`, `1e+06`. */
+/** A number as Go's `strconv.FormatFloat(value, 'g', -1, 64)` writes it: `0.005`, `1`, `1e+06`. */
 function goFloat(value: number): string {
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);

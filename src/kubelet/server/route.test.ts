@@ -40,7 +40,14 @@ const CASES: readonly (readonly [request: string, route: Route])[] = [
   ['GET /metrics/../pods', { kind: 'moved', to: '/pods' }],
   ['GET //pods', { kind: 'moved', to: '/pods' }],
   ['GET /', { kind: 'unknown' }],
-  ['GET /stats/summary', { kind: 'unknown' }],
+  ['GET /stats/summary', { kind: 'statsSummary' }],
+  ['POST /stats/summary/', { kind: 'statsSummary' }],
+  ['PUT /stats/summary', { kind: 'methodNotAllowed', allowed: ['GET', 'POST'] }],
+  ['GET /stats', { kind: 'moved', to: '/stats/' }],
+  ['PUT /stats/', { kind: 'notFound' }],
+  ['GET /stats/container', { kind: 'notFound' }],
+  ['PUT /metrics/resource', { kind: 'resourceMetrics' }],
+  ['GET /metrics/resource/', { kind: 'unknown' }],
 ];
 
 function stream(verb: 'exec' | 'attach' | 'portForward', uid: string, container: string): Route {

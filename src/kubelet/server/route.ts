@@ -19,7 +19,7 @@ export interface HealthzRoute {
 
 export type GuardedRoute =
   | HealthzRoute
-  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' }
+  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' | 'resourceMetrics' | 'statsSummary' }
   | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
   | { readonly kind: 'stream'; readonly target: StreamTarget }
   | { readonly kind: 'debuggingDisabled' | 'notFound' }
@@ -35,7 +35,7 @@ export interface RouteSettings {
 const GET: readonly string[] = ['GET'];
 const GET_OR_POST: readonly string[] = ['GET', 'POST'];
 /** Known only with a trailing slash. */
-const FOLDERS = ['/runningpods'];
+const FOLDERS = ['/runningpods', '/stats'];
 /** Disabled without `enableDebuggingHandlers`. */
 const DEBUGGING = [
   '/run',
@@ -51,7 +51,7 @@ const BROKEN_ESCAPE = /%(?![\da-f]{2})/i;
 
 /** Finds the route of a path without its query. */
 export function findRoute(method: string, path: string, { debugging, checks }: RouteSettings): Route {
-  const elsewhere = cleanedPathRoute(path, debugging ? FOLDERS : DEBUGGING);
+  const elsewhere = cleanedPathRoute(path, debugging ? FOLDERS : [...FOLDERS, ...DEBUGGING]);
   if (elsewhere) return elsewhere;
   if (!debugging && DEBUGGING.some((folder) => path.startsWith(`${folder}/`))) return { kind: 'debuggingDisabled' };
   return exactRoute(path, debugging, checks) ?? routeBelow(method, path);
@@ -73,6 +73,7 @@ function cleanedPathRoute(path: string, folders: readonly string[] = []): OpenRo
 /** Routes that accept every method. */
 function exactRoute(path: string, debugging: boolean, checks: RouteSettings['checks']): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
+  if (path === '/metrics/resource') return { kind: 'resourceMetrics' };
   if (path === '/configz' && debugging) return { kind: 'configz' };
   return healthzRoute(path, checks);
 }
@@ -105,6 +106,8 @@ function candidate(
       return alone({ kind: 'pods' });
     case 'runningpods':
       return alone({ kind: 'runningPods' });
+    case 'stats':
+      return { route: statsRoute(parts), methods: GET_OR_POST };
     case 'containerLogs':
       return { route: logsRoute(parts), methods: GET };
     case 'exec':
@@ -115,6 +118,10 @@ function candidate(
     default:
       return undefined;
   }
+}
+
+function statsRoute([name, ...more]: readonly string[]): GuardedRoute | undefined {
+  return name === 'summary' && more.length === 0 ? { kind: 'statsSummary' } : undefined;
 }
 
 function logsRoute([namespace, pod, container, ...more]: readonly string[]): GuardedRoute | undefined {

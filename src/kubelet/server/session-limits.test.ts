@@ -15,6 +15,7 @@ import {
   ScriptedView,
   staticPod,
 } from '../local-api/fake/scripted-view.ts';
+import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
 
 const never = new AbortController().signal;
@@ -46,6 +47,7 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
     ...{ view, fs, network, clock, log: silentLog, ...limits },
     unhandled: new UnhandledErrors({ clock, log: silentLog }),
     runtime: { exec: give, attach: give, portForward: give },
+    stats: new ScriptedStats(),
     authenticate: async ({ headers }) => ({ name: headers['x-user'] ?? 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
     ...{ splitStreams: true, tunnels: true, debugging: true, checks: new Map(), configuration: {} },

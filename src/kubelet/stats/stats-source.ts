@@ -1,4 +1,4 @@
-import type { PodStats, Summary } from '../../api/stats-summary.ts';
+import type { PodStats, Summary, VolumeStats } from '../../api/stats-summary.ts';
 
 /** Statistics of the node and its pods, read when asked for. */
 export interface StatsSource {
@@ -9,4 +9,10 @@ export interface StatsSource {
    * background at a bounded pace; it is missing for what was never measured.
    */
   pods(signal: AbortSignal): Promise<readonly PodStats[]>;
+}
+
+/** The volumes of running pods that belong to claims. */
+export interface ClaimStatsSource {
+  /** As of their last measurement; without those that were never measured. A claim of several pods occurs several times. */
+  claims(): readonly VolumeStats[];
 }

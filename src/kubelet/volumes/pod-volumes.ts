@@ -23,6 +23,7 @@ import type {
 } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
 import { resolveVolume, type VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
+import type { MeasurableVolume } from './volume-usage.ts';
 import { VolumeWaits } from './volume-waits.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
 import { waitForClaim } from './wait-for-claim.ts';
@@ -112,6 +113,11 @@ export class PodVolumes implements PodStep {
   volumes(uid: string): ReadonlyMap<string, ContainerVolume> {
     const all = [...this.#of(uid)];
     return new Map(all.flatMap(([name, each]) => (each.kind === 'filesystem' ? [[name, each.mounted]] : [])));
+  }
+
+  /** Volumes of all prepared pods that have a path on the host, by the UID of the pod. */
+  measurable(): ReadonlyMap<string, readonly MeasurableVolume[]> {
+    return new Map([...this.#ready].map(([uid, volumes]) => [uid, [...volumes].flatMap(measurableVolume)]));
   }
 
   /** Block devices of a prepared pod, by the name of the volume in its spec. */
@@ -249,6 +255,12 @@ export class PodVolumes implements PodStep {
     const cause = podCause?.kind === 'volumeFailed' ? { podCause: { ...podCause, cause: undefined } } : {};
     throw new PodError('FailedMount', message, { silent: true, ...cause });
   }
+}
+
+function measurableVolume([name, volume]: readonly [string, PodVolume]): readonly MeasurableVolume[] {
+  if (volume.kind === 'block' || volume.mounted.image) return [];
+  const { path, checkResponse } = volume.mounted;
+  return [{ name, spec: volume.spec, path, ...(checkResponse && { checkResponse }) }];
 }
 
 type VolumeInUse = ReturnType<typeof volumesInUse>[number];

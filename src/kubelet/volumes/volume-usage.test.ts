@@ -86,6 +86,7 @@ test('VolumeUsages measures again after one to two periods, and drops pods that 
   pods.set('u1', [EMPTY_DIR]);
   const end = new AbortController();
   const running = usages.run(end.signal);
+  usages.latest('u1');
   await clock.advance(1);
   const first = usages.latest('u1').get('cache')?.usedBytes ?? 0;
   await fs.writeFile('/v/more', 'x'.repeat(100_000));
@@ -104,6 +105,7 @@ test('VolumeUsages measures new pods soon', async () => {
   const { clock, pods, usages } = await machine();
   const end = new AbortController();
   const running = usages.run(end.signal);
+  usages.latest('u1');
   await clock.advance(1);
   pods.set('u1', [EMPTY_DIR]);
   await clock.advance(MINUTE_MS / 6);
@@ -122,4 +124,32 @@ test('VolumeUsages keeps the last usage of a volume that cannot be measured', as
   await usages.measureDue(signal);
   assert.deepEqual(errors, ['u1/cache']);
   assert.deepEqual(usages.latest('u1').get('cache'), first);
+});
+
+test('VolumeUsages measures nothing while no component asks', async () => {
+  const { clock, pods, usages } = await machine();
+  pods.set('u1', [EMPTY_DIR]);
+  const end = new AbortController();
+  const running = usages.run(end.signal);
+  await clock.advance(10 * MINUTE_MS);
+  assert.equal(usages.latest('u1').size, 0);
+  await clock.advance(1);
+  assert.equal(usages.latest('u1').size, 1);
+  const measuredMs = usages.latest('u1').get('cache')?.measuredMs ?? 0;
+  await clock.advance(60 * MINUTE_MS);
+  const lastMs = usages.latest('u1').get('cache')?.measuredMs ?? 0;
+  assert.ok(lastMs - measuredMs < 10 * MINUTE_MS);
+  end.abort();
+  await running;
+});
+
+test('VolumeUsages leaves out a volume whose server does not answer, and measures the next one', async () => {
+  const { pods, errors, usages } = await machine();
+  const checkResponse = async () => {
+    throw new Error('server does not answer');
+  };
+  pods.set('u1', [{ ...EMPTY_DIR, name: 'dead', checkResponse }, EMPTY_DIR]);
+  await usages.measureDue(signal);
+  assert.deepEqual(errors, ['u1/dead']);
+  assert.deepEqual([...usages.latest('u1').keys()], ['cache']);
 });

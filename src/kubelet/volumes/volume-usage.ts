@@ -1,8 +1,14 @@
+import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import { LOCAL_PROVISIONER, PROVISIONED_BY } from '../objects/pod-claims.ts';
 import type { VolumeSpec } from './volume-spec.ts';
+
+/** The time for one volume: a driver may not answer, a tree may be very large. */
+const MEASURE_MS = 120_000;
+/** Measuring goes on this many periods after the usages were last asked for. */
+const IDLE_PERIODS = 5;
 
 /** The usage of a volume. Capacity and free space are those of the file system that it is on. */
 export interface VolumeUsage {
@@ -23,6 +29,8 @@ export interface MeasurableVolume {
   readonly spec: VolumeSpec;
   /** On the host. */
   readonly path: string;
+  /** As in `HostVolume`: rejects if system calls on its files would not return. */
+  readonly checkResponse?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -74,10 +82,14 @@ interface PodUsages {
  * 2. The volumes of a pod are measured again after one to two periods, at random, as in kubelet: trees are not read all
  *    at the same time.
  * 3. The usages of a pod that is gone are dropped.
+ * 4. Nothing is measured while no component asks for usages.
  */
 export class VolumeUsages {
   readonly #deps: VolumeUsagesDeps;
   readonly #pods = new Map<string, PodUsages>();
+  /** Monotonic milliseconds of the last call of `latest`. */
+  #askedMs = Number.NEGATIVE_INFINITY;
+  #onAsked: () => void = () => undefined;
 
   constructor(deps: VolumeUsagesDeps) {
     this.#deps = deps;
@@ -85,6 +97,12 @@ export class VolumeUsages {
 
   /** The last usages of a pod's volumes, by their names. Volumes that are not measured are missing. */
   latest(podUid: string): ReadonlyMap<string, VolumeUsage> {
+    this.#askedMs = this.#deps.clock.monotonic();
+    this.#onAsked();
+    return this.#usagesOf(podUid);
+  }
+
+  #usagesOf(podUid: string): ReadonlyMap<string, VolumeUsage> {
     return this.#pods.get(podUid)?.usages ?? new Map();
   }
 
@@ -92,6 +110,7 @@ export class VolumeUsages {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!signal.aborted) {
+      await this.#untilAsked(signal).catch(() => undefined);
       await this.measureDue(signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });
@@ -113,6 +132,14 @@ export class VolumeUsages {
     }
   }
 
+  async #untilAsked(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs } = this.#deps;
+    if (clock.monotonic() - this.#askedMs <= IDLE_PERIODS * periodMs) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onAsked = resolve;
+    await abortable(promise, signal);
+  }
+
   /** New pods are measured after a sixth of the period at the latest. */
   #waitMs(): number {
     const { clock, periodMs } = this.#deps;
@@ -126,9 +153,10 @@ export class VolumeUsages {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, VolumeUsage>> {
     const usages = new Map<string, VolumeUsage>();
-    const before = this.latest(uid);
+    const before = this.#usagesOf(uid);
     for (const volume of volumes) {
-      const usage = await this.#measure(volume, signal).catch((error: unknown) => {
+      const limited = AbortSignal.any([signal, this.#deps.clock.deadline(MEASURE_MS)]);
+      const usage = await this.#measure(volume, limited).catch((error: unknown) => {
         signal.throwIfAborted();
         this.#deps.onError(uid, volume.name, error);
         return before.get(volume.name);
@@ -142,6 +170,7 @@ export class VolumeUsages {
     const { fs, clock, driverUsage } = this.#deps;
     const method = usageMethod(volume.spec);
     if (method === 'none') return undefined;
+    await volume.checkResponse?.(signal);
     const measuredMs = clock.now();
     if (method === 'driver') {
       const reported = await driverUsage?.(volume, signal);

@@ -15,7 +15,7 @@ import type { Snapshotter } from '../storage/snapshotter.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import { CpuRates } from './cpu-rates.ts';
+import { CpuRates } from '../../base/cpu-rates.ts';
 import { LayerSizes } from './layer-sizes.ts';
 import { networkMessage, uint64Value, usageMessages } from './usage-messages.ts';
 

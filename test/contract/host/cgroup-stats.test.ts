@@ -169,3 +169,18 @@ test('linux v2 cgroup stats: a kernel without swap and pressure reports neither'
   const usage = (await (await linuxWorld(t, Object.fromEntries(files))).usage([PATH])).get(PATH);
   assert.deepEqual([usage?.swap, usage?.pressure], [undefined, undefined]);
 });
+
+test('linux v2 cgroup stats: memory of the root, which has no file for it, is that of the machine', async (t) => {
+  const root = await treeOf(t, {
+    'cgroup.controllers': 'cpu memory\n',
+    'cpu.stat': 'usage_usec 7\n',
+    'memory.stat': 'anon 2048\nfile 700\ninactive_file 1024\n',
+    meminfo: 'MemTotal:    10 kB\nMemFree:    4 kB\nSwapTotal:    8 kB\nSwapFree:    5 kB\n',
+  });
+  const stats = createLinuxCgroupStats({ root, meminfo: join(root, 'meminfo') });
+  const usage = (await stats.usage(['/'])).get('/');
+  assert.deepEqual(
+    [usage?.cpuNs, usage?.memory.usageBytes, usage?.memory.workingSetBytes, usage?.memory.rssBytes, usage?.swap],
+    [7000n, 6144, 5120, 2048, { usageBytes: 3072 }],
+  );
+});

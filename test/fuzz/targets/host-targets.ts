@@ -5,8 +5,8 @@ import { DerError, type DerValue, derContext, derOctets, derSequence, derValues 
 import { pemBlocks, pemText } from '../../../src/base/pem.ts';
 import { bytesOfFileName, fileNameOf } from '../../../src/host/file-name.ts';
 import { parseMountinfo } from '../../../src/host/linux/proc/mountinfo.ts';
-import { parseNetDev } from '../../../src/host/linux/proc/net-dev.ts';
 import { parseProcStat } from '../../../src/host/linux/proc/proc-stat.ts';
+import { parseNetDev } from '../../../src/host/net-dev.ts';
 import { RequestSyntaxError, readCertificateRequest } from '../../../src/kubelet/certificates/certificate-request.ts';
 import { type LogEntry, LogEntryParser } from '../../../src/kubelet/logs/log-entries.ts';
 import { LogLineJoiner, logTimeMs } from '../../../src/kubelet/logs/log-lines.ts';

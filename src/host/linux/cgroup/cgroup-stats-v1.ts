@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import type { CgroupDetails, CgroupUsage, DeviceTraffic } from '../../cgroup-stats.ts';
 import {
   bigFigure,
+  type Figures,
   figure,
   readBigInt,
   readFigures,
@@ -23,10 +23,9 @@ export function cgroupStatsV1(root: string): CgroupStatsLayout {
 }
 
 type FileOf = (controller: string, name: string) => string;
-type Figures = ReadonlyMap<string, string>;
 
 function filesOf(root: string, path: string): FileOf {
-  return (controller, name) => join(root, controller, path, name);
+  return (controller, name) => `${root}/${controller}${path}/${name}`;
 }
 
 function memoryStat(file: FileOf): Figures {

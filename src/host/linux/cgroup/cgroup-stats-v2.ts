@@ -1,39 +1,55 @@
-import { join } from 'node:path';
 import type { CgroupDetails, CgroupUsage, DeviceTraffic, PressureFigures, PressureStall } from '../../cgroup-stats.ts';
-import { bigFigure, figure, readFigures, readKernelFile, readNumber, readNumbers } from '../proc/kernel-file.ts';
+import {
+  bigFigure,
+  type Figures,
+  figure,
+  readFigures,
+  readKernelFile,
+  readNumber,
+  readNumbers,
+} from '../proc/kernel-file.ts';
 import { type CgroupStatsLayout, cgroupStatsLayout } from './cgroup-stats-layout.ts';
 
-/** Version 2: one folder. Every cgroup has `cpu.stat`, also without the cpu controller. */
-export function cgroupStatsV2(root: string): CgroupStatsLayout {
+/**
+ * Version 2: one folder. Every cgroup has `cpu.stat`, also without the cpu controller. The root has no files for the usage
+ * of memory: it is that of the machine, from `meminfo`.
+ */
+export function cgroupStatsV2(root: string, meminfo = '/proc/meminfo'): CgroupStatsLayout {
   return cgroupStatsLayout({
     version: 'v2',
-    files: (path) => filesOf(root, path),
+    files: (path) => filesOf(root, path, meminfo),
     stats: statsOf,
     usage: usageOf,
     details: detailsOf,
   });
 }
 
-type FileOf = (name: string) => string;
+interface CgroupFiles {
+  readonly of: (name: string) => string;
+  /** Absent unless the cgroup is the root. */
+  readonly meminfo?: string;
+}
 
 /** The two files that both the usage and the details are read from. */
 interface Stats {
-  readonly cpu: ReadonlyMap<string, string>;
-  readonly memory: ReadonlyMap<string, string>;
+  readonly cpu: Figures;
+  readonly memory: Figures;
 }
 
-function filesOf(root: string, path: string): FileOf {
-  return (name) => join(root, path, name);
+function filesOf(root: string, path: string, meminfo: string): CgroupFiles {
+  const of = (name: string): string => `${root}${path}/${name}`;
+  return path === '/' ? { of, meminfo } : { of };
 }
 
-function statsOf(file: FileOf): Stats {
-  return { cpu: readFigures(file('cpu.stat')), memory: readFigures(file('memory.stat')) };
+function statsOf(files: CgroupFiles): Stats {
+  return { cpu: readFigures(files.of('cpu.stat')), memory: readFigures(files.of('memory.stat')) };
 }
 
-function usageOf(file: FileOf, { cpu, memory: stat }: Stats): CgroupUsage | undefined {
-  if (cpu.size === 0) return undefined;
-  const usageBytes = readNumber(file('memory.current')) ?? 0;
-  const limitBytes = readNumber(file('memory.max'));
+function usageOf(files: CgroupFiles, { cpu, memory: stat }: Stats): CgroupUsage | undefined {
+  if (!cpu.has('usage_usec')) return undefined;
+  const machine = files.meminfo === undefined ? undefined : machineMemory(files.meminfo);
+  const usageBytes = machine?.usageBytes ?? readNumber(files.of('memory.current')) ?? 0;
+  const limitBytes = readNumber(files.of('memory.max'));
   return {
     cpuNs: bigFigure(cpu, 'usage_usec') * 1000n,
     memory: {
@@ -44,21 +60,32 @@ function usageOf(file: FileOf, { cpu, memory: stat }: Stats): CgroupUsage | unde
       majorPageFaults: figure(stat, 'pgmajfault'), // words: quoted
       ...(limitBytes === undefined ? {} : { limitBytes }),
     },
-    ...swapOf(file),
-    threads: readNumber(file('pids.current')) ?? 0,
-    ...pressureOf(file),
+    ...(machine ? { swap: machine.swap } : swapOf(files)),
+    threads: readNumber(files.of('pids.current')) ?? 0,
+    ...pressureOf(files),
   };
 }
 
-function swapOf(file: FileOf): Pick<CgroupUsage, 'swap'> {
-  const usageBytes = readNumber(file('memory.swap.current'));
+/** Memory and swap in use on the machine; the values are in KiB. */
+function machineMemory(meminfo: string): {
+  readonly usageBytes: number;
+  readonly swap: { readonly usageBytes: number };
+} {
+  const figures = readFigures(meminfo);
+  const bytes = (name: string): number => Number.parseInt(figures.get(`${name}:`) ?? '0', 10) * 1024;
+  const used = (what: string): number => Math.max(0, bytes(`${what}Total`) - bytes(`${what}Free`));
+  return { usageBytes: used('Mem'), swap: { usageBytes: used('Swap') } };
+}
+
+function swapOf(files: CgroupFiles): Pick<CgroupUsage, 'swap'> {
+  const usageBytes = readNumber(files.of('memory.swap.current'));
   if (usageBytes === undefined) return {};
-  const limitBytes = readNumber(file('memory.swap.max'));
+  const limitBytes = readNumber(files.of('memory.swap.max'));
   return { swap: { usageBytes, ...(limitBytes === undefined ? {} : { limitBytes }) } };
 }
 
-function pressureOf(file: FileOf): Pick<CgroupUsage, 'pressure'> {
-  const [cpu, memory, io] = ['cpu.pressure', 'memory.pressure', 'io.pressure'].map((name) => stallOf(file(name)));
+function pressureOf(files: CgroupFiles): Pick<CgroupUsage, 'pressure'> {
+  const [cpu, memory, io] = ['cpu.pressure', 'memory.pressure', 'io.pressure'].map((name) => stallOf(files.of(name)));
   return cpu && memory && io ? { pressure: { cpu, memory, io } } : {};
 }
 
@@ -80,9 +107,9 @@ function pressureFigures(line: string): PressureFigures {
   };
 }
 
-function detailsOf(file: FileOf, { cpu, memory: stat }: Stats, usage: CgroupUsage): CgroupDetails {
-  const events = readFigures(file('memory.events'));
-  const threadsLimit = readNumber(file('pids.max'));
+function detailsOf(files: CgroupFiles, { cpu, memory: stat }: Stats, usage: CgroupUsage): CgroupDetails {
+  const events = readFigures(files.of('memory.events'));
+  const threadsLimit = readNumber(files.of('pids.max'));
   return {
     ...usage,
     cpu: {
@@ -98,13 +125,13 @@ function detailsOf(file: FileOf, { cpu, memory: stat }: Stats, usage: CgroupUsag
       mappedFileBytes: figure(stat, 'file_mapped'),
       activeFileBytes: figure(stat, 'active_file'),
       inactiveFileBytes: figure(stat, 'inactive_file'),
-      maxUsageBytes: readNumber(file('memory.peak')) ?? 0,
+      maxUsageBytes: readNumber(files.of('memory.peak')) ?? 0,
       limitHits: figure(events, 'max'),
       oomKills: figure(events, 'oom_kill'),
     },
-    processes: readNumbers(file('cgroup.procs')),
+    processes: readNumbers(files.of('cgroup.procs')),
     ...(threadsLimit === undefined ? {} : { threadsLimit }),
-    devices: devicesOf(readKernelFile(file('io.stat'))),
+    devices: devicesOf(readKernelFile(files.of('io.stat'))),
   };
 }
 

@@ -9,9 +9,15 @@ import { cgroupStatsV2 } from './cgroup-stats-v2.ts';
 const CGROUPS_PER_TURN = 16;
 
 /** The version is detected by a file that only the root of a version 2 tree has. */
-export function createLinuxCgroupStats({ root = '/sys/fs/cgroup' }: { readonly root?: string } = {}): CgroupStats {
+export function createLinuxCgroupStats({
+  root = '/sys/fs/cgroup',
+  meminfo,
+}: {
+  readonly root?: string;
+  readonly meminfo?: string;
+} = {}): CgroupStats {
   const isV2 = existsSync(join(root, 'cgroup.controllers'));
-  const layout = isV2 ? cgroupStatsV2(root) : cgroupStatsV1(root);
+  const layout = isV2 ? cgroupStatsV2(root, meminfo) : cgroupStatsV1(root);
   return {
     version: layout.version,
     usage: (paths) => inTurns(paths, layout.usage),

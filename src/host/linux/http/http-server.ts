@@ -59,7 +59,8 @@ export function serverRequest(incoming: IncomingMessage, signal: AbortSignal): S
   const [path = '/', ...query] = url.split('?');
   // Leaving the iteration would otherwise destroy the connection before the response is sent.
   const body = { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
-  return { method, path, query: new URLSearchParams(query.join('?')), body, signal };
+  const rawQuery = query.join('?');
+  return { method, path, query: new URLSearchParams(rawQuery), rawQuery, body, signal };
 }
 
 export async function sendResponse(

@@ -1,10 +1,10 @@
 import { Socket, type SocketConstructorOpts } from 'node:net';
+import { parseNetDev } from '../../net-dev.ts';
 import { type ByteStream, NetworkError } from '../../network.ts';
 import type { InterfaceCounters, NetworkNamespaces } from '../../network-namespaces.ts';
 import { byteStreamOf } from '../net/byte-stream.ts';
 import { untilConnected } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
-import { parseNetDev } from '../proc/net-dev.ts';
 import { ReusedBufferChunks } from '../process/reused-buffer-chunks.ts';
 import { createNamespaceThreadClient, type NamespaceThreadClient } from './namespace-thread-client.ts';
 

@@ -38,22 +38,26 @@ export function readBigInt(path: string): bigint | undefined {
 /** Version 1 shows 2⁶³ rounded down to a page for "no limit"; no machine has a thousandth of that. */
 const UNLIMITED = 2 ** 60;
 
-/** Lines of `name number`. */
-export function readFigures(path: string): ReadonlyMap<string, string> {
-  const lines = (readKernelFile(path) ?? '').split('\n');
-  return new Map(
-    lines.flatMap((line) => {
-      const space = line.indexOf(' ');
-      return space === -1 ? [] : [[line.slice(0, space), line.slice(space + 1)] as const];
-    }),
-  );
+/** Values by name. */
+export type Figures = Pick<ReadonlyMap<string, string>, 'get' | 'has'>;
+
+/** Lines of `name number`. Few of many lines are read, so they are found by a search and not parsed. */
+export function readFigures(path: string): Figures {
+  const text = `\n${readKernelFile(path) ?? ''}`;
+  const get = (name: string): string | undefined => {
+    const at = text.indexOf(`\n${name} `);
+    if (at === -1) return undefined;
+    const end = text.indexOf('\n', at + 1);
+    return text.slice(at + name.length + 2, end === -1 ? undefined : end);
+  };
+  return { get, has: (name) => get(name) !== undefined };
 }
 
-export function figure(figures: ReadonlyMap<string, string>, name: string): number {
+export function figure(figures: Figures, name: string): number {
   return Number(figures.get(name) ?? 0);
 }
 
-export function bigFigure(figures: ReadonlyMap<string, string>, name: string): bigint {
+export function bigFigure(figures: Figures, name: string): bigint {
   return BigInt(figures.get(name) ?? 0);
 }
 

@@ -1,4 +1,4 @@
-import type { InterfaceCounters, TrafficCounters } from '../../network-namespaces.ts';
+import type { InterfaceCounters, TrafficCounters } from './network-namespaces.ts';
 
 /** Parses `/proc/<pid>/net/dev`: two title lines, then `name: <8 receive counters> <8 transmit counters>`. */
 export function parseNetDev(text: string): readonly InterfaceCounters[] {

@@ -1,5 +1,5 @@
-import { LruMap } from '../../base/lru-map.ts';
-import type { Clock } from '../../host/clock.ts';
+import { LruMap } from '../base/lru-map.ts';
+import type { Clock } from '../host/clock.ts';
 
 interface Entry<T> {
   readonly answer: Promise<T>;
