@@ -121,19 +121,3 @@ test('processes: the pod that has most is evicted', { skip, timeout }, async () 
   const message = /^The node was low on resource: pids\. Threshold quantity: \d+, available: \d+\. $/;
   await expectEviction('processes', script, {}, message);
 });
-
-test('disk: the pod that fills it is evicted', { skip, timeout }, async () => {
-  const script = 'head -c 55000000 /dev/zero > /data/zeros;';
-  const message = /^The node was low on resource: ephemeral-storage\. Threshold quantity: 16Mi, available: \S+\. /;
-  await expectEviction('disk', script, MODEST, message);
-});
-
-test('inodes: the pod with most files is evicted', { skip, timeout }, async () => {
-  const script = 'i=0; while [ $i -lt 3300 ]; do : > /data/$i; i=$((i+1)); done;';
-  await expectEviction(
-    'inodes',
-    script,
-    {},
-    /^The node was low on resource: inodes\. Threshold quantity: 1k, available: \S+\. $/,
-  );
-});

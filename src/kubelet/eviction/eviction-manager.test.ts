@@ -159,6 +159,8 @@ test('a disk threshold removes dead containers and images first', async () => {
   await using _running = node.start(['nodefs.available']);
   await node.host.clock.advance(0);
   assert.deepEqual(node.reclaimed, ['deadContainers', 'unusedImages']);
+  assert.deepEqual(node.killed, [], 'disks are measured first');
+  await node.host.clock.advance(3_000);
   assert.deepEqual(
     node.killed.map(({ name }) => name),
     ['web'],

@@ -19,12 +19,15 @@ import type { NodePressure, PressureUpdate } from './node-pressure.ts';
 import { type NodeReclaim, nodeReclaims } from './node-reclaim.ts';
 import { isMet } from './pressure-state.ts';
 import { rankPods, type StatsOf } from './rank-pods.ts';
-import { SIGNAL_RESOURCES } from './starved-resource.ts';
+import { isOfDisk, SIGNAL_RESOURCES } from './starved-resource.ts';
 
 // kubelet's numbers.
 const IMMEDIATE_GRACE_SECONDS = 1;
 const CLEANUP_TIMEOUT_MS = 30_000;
 const MIN_KILL_TIMEOUT_SECONDS = 10;
+/** Disks are measured for at least this long after figures were last asked for, and within this time at first. */
+const MEASURED_MS = 60_000;
+const MEASURE_MS = 3_000;
 /** Reports of the kernel may come in bursts. */
 const MIN_PAUSE_MS = 100;
 
@@ -83,6 +86,7 @@ export class EvictionManager {
   readonly #podChanges: WakeTimer;
   readonly #memory: MemoryWatch;
   #periodMs = CHECK_PERIOD_MS;
+  #statsReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: EvictionSettings, deps: EvictionDeps) {
     this.#settings = settings;
@@ -134,21 +138,19 @@ export class EvictionManager {
   }
 
   async #evict(update: PressureUpdate, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { pods, stats } = this.#deps;
-    const active = pods.active();
+    const active = this.#deps.pods.active();
     const isLimited = this.#settings.isolatesLocalStorage && active.some(limitsLocalStorage);
-    const statsOf = isLimited || update.due.length > 0 ? byPod(await stats.pods(signal)) : () => undefined;
-    const overLimits = isLimited ? await this.#evictOverLimits(active, statsOf, update, signal) : [];
+    const overLimits = isLimited ? await this.#evictOverLimits(active, update, signal) : [];
     if (overLimits.length > 0) return overLimits;
-    return this.#evictForPressure(active, statsOf, update, signal);
+    return this.#evictForPressure(active, update, signal);
   }
 
   async #evictOverLimits(
     active: readonly Pod[],
-    statsOf: StatsOf,
     { layout }: PressureUpdate,
     signal: AbortSignal,
   ): Promise<readonly Pod[]> {
+    const statsOf = await this.#readStats(signal);
     const evicted = await Promise.all(
       active.map(async (pod) => {
         const stats = statsOf(pod);
@@ -165,7 +167,6 @@ export class EvictionManager {
 
   async #evictForPressure(
     active: readonly Pod[],
-    statsOf: StatsOf,
     update: PressureUpdate,
     signal: AbortSignal,
   ): Promise<readonly Pod[]> {
@@ -176,6 +177,8 @@ export class EvictionManager {
     log.info('Eviction manager: attempting to reclaim', { resourceName });
     nodeEvents.record('Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resourceName}`);
     if (await this.#reclaimNode(update, signal)) return [];
+    if (isOfDisk(threshold.signal) && active.length > 0) await this.#measureDisks(signal);
+    const statsOf = await this.#readStats(signal);
     for (const pod of rankPods(threshold.signal, active, statsOf, update.layout)) {
       const { message, annotations, crossed } = evictionMessage(resourceName, pod, statsOf(pod), update);
       const failure: PodFailure = { phase: 'Failed', reason: 'Evicted', message, disruption: true };
@@ -185,6 +188,21 @@ export class EvictionManager {
     }
     log.info('Eviction manager: unable to evict any pods from the node');
     return [];
+  }
+
+  async #readStats(signal: AbortSignal): Promise<StatsOf> {
+    this.#statsReadMs = this.#deps.clock.monotonic();
+    const all = await this.#deps.stats.pods(signal);
+    const byUid = new Map(all.map((each) => [each.podRef.uid, each]));
+    return ({ metadata }) => byUid.get(metadata.uid);
+  }
+
+  /** The disk usage of pods is measured only while it is asked for, so that the first figures are incomplete. */
+  async #measureDisks(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    if (clock.monotonic() - this.#statsReadMs < MEASURED_MS) return;
+    await this.#readStats(signal);
+    await clock.sleep(MEASURE_MS, signal);
   }
 
   #softGrace({ spec }: Pod): number {
@@ -251,9 +269,4 @@ export class EvictionManager {
       await pressure.update(signal).catch(() => undefined);
     }
   }
-}
-
-function byPod(all: Awaited<ReturnType<StatsSource['pods']>>): StatsOf {
-  const byUid = new Map(all.map((each) => [each.podRef.uid, each]));
-  return ({ metadata }) => byUid.get(metadata.uid);
 }

@@ -27,3 +27,8 @@ export function quantityOf(resource: StarvedResource, amount: bigint): Quantity 
   const isCount = resource === 'inodes' || resource === 'pids';
   return new Quantity(amount * NANO, isCount ? 'DecimalSI' : 'BinarySI');
 }
+
+export function isOfDisk(signal: PressureSignal): boolean {
+  const resource = SIGNAL_RESOURCES[signal];
+  return resource === 'ephemeral-storage' || resource === 'inodes';
+}
