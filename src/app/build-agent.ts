@@ -92,15 +92,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const writers = buildPodWriters(parts, { statuses, loop, workers, dra });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
-  const eviction = buildEviction(parts, {
-    pressure,
-    stats: stats.source,
-    workers,
-    observed,
-    housekeeping,
-    events,
-    nodeEvents,
-  });
+  const evictionDeps = { pressure, stats: stats.source, workers, observed, housekeeping, events, nodeEvents };
+  const eviction = buildEviction(parts, evictionDeps);
   const reports = new AgentReports({
     workers,
     observed,

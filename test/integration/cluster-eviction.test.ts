@@ -121,3 +121,22 @@ test('processes: the pod that has most is evicted', { skip, timeout }, async () 
   const message = /^The node was low on resource: pids\. Threshold quantity: \d+, available: \d+\. $/;
   await expectEviction('processes', script, {}, message);
 });
+
+test('disk: the pod that fills it is evicted', { skip, timeout }, async () => {
+  const script = 'head -c 55000000 /dev/zero > /data/zeros;';
+  const message = /^The node was low on resource: ephemeral-storage\. Threshold quantity: 16Mi, available: \S+\. /;
+  await expectEviction('disk', script, MODEST, message);
+});
+
+test('inodes: the pod with most files is evicted', { skip, timeout }, async () => {
+  // The first files are measured before the threshold is met.
+  const fill = (from: number, to: number): string =>
+    `i=${from}; while [ $i -lt ${to} ]; do : > /data/$i; i=$((i+1)); done;`;
+  const script = `${fill(0, 1500)} sleep 6; ${fill(1500, 3300)}`;
+  await expectEviction(
+    'inodes',
+    script,
+    {},
+    /^The node was low on resource: inodes\. Threshold quantity: 1k, available: \S+\. $/,
+  );
+});

@@ -1,5 +1,5 @@
-import { evictionRejection } from '../eviction/eviction-rejection.ts';
-import type { PressureCondition } from '../eviction/pressure-state.ts';
+import type { PressureCondition } from '../node/signals/pressure-condition.ts';
+import { evictionRejection } from './eviction-rejection.ts';
 import type { PodAdmitHandler } from './pod-admit-handler.ts';
 
 const NONE: ReadonlySet<PressureCondition> = new Set();

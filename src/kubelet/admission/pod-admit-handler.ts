@@ -1,6 +1,6 @@
 import type { Pod, Taint } from '../../api/generated/core-v1.ts';
 import type { ResourceAmounts } from '../../api/pod-resources.ts';
-import type { PressureCondition } from '../eviction/pressure-state.ts';
+import type { PressureCondition } from '../node/signals/pressure-condition.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 
 /** Everything that admission may read besides the pod. Plain values: handlers use no clock and no I/O. */

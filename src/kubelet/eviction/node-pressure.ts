@@ -4,10 +4,11 @@ import type { CgroupStats } from '../../host/cgroup-stats.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type DiskLayout, type RuntimeDisks, readRuntimeDisks } from '../node/signals/disk-layout.ts';
+import type { PressureCondition } from '../node/signals/pressure-condition.ts';
 import type { PressureThreshold, SignalReadings } from '../node/signals/pressure-signal.ts';
 import { readSignals } from '../node/signals/read-signals.ts';
 import { effectiveThresholds } from './effective-thresholds.ts';
-import { NO_PRESSURE, nextPressure, type PressureCondition, type PressureState } from './pressure-state.ts';
+import { NO_PRESSURE, nextPressure, type PressureState } from './pressure-state.ts';
 
 export interface NodePressureSettings {
   readonly thresholds: readonly PressureThreshold[];

@@ -1,11 +1,10 @@
+import type { PressureCondition } from '../node/signals/pressure-condition.ts';
 import {
   type PressureSignal,
   type PressureThreshold,
   type SignalReadings,
   thresholdAmount,
 } from '../node/signals/pressure-signal.ts';
-
-export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
 /** The state that is kept between two readings. */
 export interface PressureState {

@@ -1,9 +1,9 @@
 import type { ContainerImage, Node, NodeAddress, NodeStatus, NodeSystemInfo } from '../../../api/generated/core-v1.ts';
-import type { PressureCondition } from '../../eviction/pressure-state.ts';
 import { AddressError, type AddressView, nodeAddresses, providedIps } from '../addresses/node-addresses.ts';
 import { type VolumesInUse, volumesInUse } from '../attachments/volumes-in-use.ts';
 import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
 import type { NodeSettings } from '../node-settings.ts';
+import type { PressureCondition } from '../signals/pressure-condition.ts';
 import { KUBERNETES_VERSION } from './kubernetes-version.ts';
 import type { MachineIdentity } from './machine-identity.ts';
 import { nodeConditions } from './node-conditions.ts';

@@ -1,7 +1,7 @@
 import type { NodeCondition } from '../../../api/generated/core-v1.ts';
 import { goErrorList } from '../../../base/go/go-error-list.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
-import type { PressureCondition } from '../../eviction/pressure-state.ts';
+import type { PressureCondition } from '../signals/pressure-condition.ts';
 
 /** The conditions of a node, and the reasons of events for those that have changed. */
 export interface ComputedConditions {

@@ -1,7 +1,7 @@
 import type { Pod, Toleration } from '../../api/generated/core-v1.ts';
 import { qosClass } from '../../api/qos.ts';
+import type { PressureCondition } from '../node/signals/pressure-condition.ts';
 import { isCriticalPod } from '../resources/critical-pod.ts';
-import type { PressureCondition } from './pressure-state.ts';
 
 const MEMORY_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
 

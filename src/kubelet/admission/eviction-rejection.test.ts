@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { apiPod } from '../eviction/fake-pods.fixture.ts';
+import type { PressureCondition } from '../node/signals/pressure-condition.ts';
 import { evictionRejection } from './eviction-rejection.ts';
-import { apiPod } from './fake-pods.fixture.ts';
-import type { PressureCondition } from './pressure-state.ts';
 
 const burstable = apiPod('web', {}, { resources: { requests: { memory: '1Mi' } } });
 const tolerating = (effect?: string): Pod =>
