@@ -2,7 +2,7 @@ import type { Part } from '../base/supervise.ts';
 import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
-import { AgentReports } from '../kubelet/explain/agent-reports.ts';
+import { AgentReports, type AgentReportsDeps } from '../kubelet/explain/agent-reports.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
@@ -54,57 +54,28 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
   const csi = buildCsi(parts, plugins, signals);
   const resourceManagers = buildResourceManagers();
+  const stores = { signals, timeline, events, statuses, records };
   const pods = buildPods(
     parts,
-    {
-      unhandled,
-      facts,
-      signals,
-      timeline,
-      events,
-      statuses,
-      records,
-      runtime,
-      node,
-      cluster,
-      imagePulls,
-      csi,
-      resourceManagers,
-      shutdown,
-    },
+    { ...stores, unhandled, facts, runtime, node, cluster, imagePulls, csi, resourceManagers, shutdown },
     life.signal,
   );
-  const { loop, workers, probes, cgroups, volumes } = pods;
+  const { loop, workers, probes, cgroups } = pods;
   const writers = buildPodWriters(parts, { statuses, loop, workers });
   const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
-  const reports = new AgentReports({
-    workers,
-    observed,
-    statuses,
-    timeline,
-    events,
-    pending: (uid) => pods.volumes.pending(uid),
-    rejected: () => loop.rejected,
-  });
+  const reports = buildReports({ loop, workers, observed, statuses, timeline, events, volumes: pods.volumes });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, reports });
 
-  const { containers, images, logs } = housekeeping;
-  const { clock, random } = host;
-  const background: readonly Part[] = [
-    { name: 'pleg', run: (until) => runtime.run(until), isEndless: true },
-    { name: 'allocatable enforcement', run: (until) => enforcement.run(until) },
+  const background = [
+    { name: 'pleg', run: (until: AbortSignal) => runtime.run(until), isEndless: true },
+    { name: 'allocatable enforcement', run: (until: AbortSignal) => enforcement.run(until) },
     ...writers.parts,
-    { name: 'event writer', run: (until) => eventWriter.run(until) },
-    { name: 'node', run: (until) => node.run(until) },
-    ...cluster.parts,
-    ...plugins.parts,
-    ...resourceManagers.parts,
+    { name: 'event writer', run: (until: AbortSignal) => eventWriter.run(until) },
+    { name: 'node', run: (until: AbortSignal) => node.run(until) },
+    ...[cluster, plugins, resourceManagers].flatMap((each) => each.parts),
     ...guards.parts(pods.atShutdown),
-    { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
-    { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
-    { name: 'image garbage collection', run: (until) => images.run(until) },
-    { name: 'log rotation', run: (until) => logs.run(until) },
+    ...housekeepingParts(parts, housekeeping, pods),
   ];
   return new RunningAgent({
     host,
@@ -119,13 +90,35 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     probes,
     cgroups,
     health,
-    images,
+    images: housekeeping.images,
     reports,
     podCertificates: cluster.podCertificates,
     shutdown,
     atShutdown: pods.atShutdown,
     preemptions: pods.preemptions,
   });
+}
+
+interface ReportDeps extends Omit<AgentReportsDeps, 'pending' | 'rejected'> {
+  readonly loop: AgentPods['loop'];
+  readonly volumes: AgentPods['volumes'];
+}
+
+function buildReports({ loop, volumes, ...deps }: ReportDeps): AgentReports {
+  return new AgentReports({ ...deps, pending: (uid) => volumes.pending(uid), rejected: () => loop.rejected });
+}
+
+function housekeepingParts(
+  { host: { clock, random }, log }: AgentParts,
+  { containers, images, logs }: Housekeeping,
+  { volumes }: AgentPods,
+): readonly Part[] {
+  return [
+    { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
+    { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
+    { name: 'image garbage collection', run: (until) => images.run(until) },
+    { name: 'log rotation', run: (until) => logs.run(until) },
+  ];
 }
 
 interface SignalListeners {
