@@ -74,23 +74,12 @@ export function agentSettings(
       policy: config.memoryManagerPolicy === 'Static' ? 'Static' : 'None', // validation rejects other values
       reserved: config.reservedMemory ?? [],
     },
-    envFiles: featureGates.get('EnvFiles'),
-    containerStopSignals: featureGates.get('ContainerStopSignals'),
-    clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
-    resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
-    podCertificateRequest: featureGates.get('PodCertificateRequest'),
     cpuManager: cpuManagerSettings(settings),
-    podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
     volumeStatsPeriodMs: parsed.ms.volumeStatsAggPeriod,
     systemCgroup: config.systemCgroups || undefined,
     staticManagers: staticManagers(settings),
     shutdown: shutdownSettings(settings),
-    taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
-    dra: {
-      extendedResources: featureGates.get('DRAExtendedResource') ?? true,
-      health: featureGates.get('ResourceHealthStatus') ?? true,
-      healthMessages: featureGates.get('ResourceHealthStatusMessage') ?? true,
-    },
+    ...gateSettings(settings),
     unusedImages: {
       highPercent: config.imageGCHighThresholdPercent,
       lowPercent: config.imageGCLowThresholdPercent,
@@ -103,6 +92,36 @@ export function agentSettings(
       minimumAgeMs: flags.minimumContainerTtlMs,
       maxPerContainer: asLimit(flags.maximumDeadContainersPerContainer),
       maxTotal: asLimit(flags.maximumDeadContainers),
+    },
+  };
+}
+
+type GateSettings = Pick<
+  AgentSettings,
+  | 'envFiles'
+  | 'containerStopSignals'
+  | 'clusterTrustBundleProjection'
+  | 'resourceHealthStatus'
+  | 'podCertificateRequest'
+  | 'podResourcesListActivePods'
+  | 'taintTolerationComparisonOperators'
+  | 'dra'
+>;
+
+/** The feature gates that parts of the agent ask for. */
+function gateSettings({ featureGates }: KubeletSettings): GateSettings {
+  return {
+    envFiles: featureGates.get('EnvFiles'),
+    containerStopSignals: featureGates.get('ContainerStopSignals'),
+    clusterTrustBundleProjection: featureGates.get('ClusterTrustBundleProjection'),
+    resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
+    podCertificateRequest: featureGates.get('PodCertificateRequest'),
+    podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
+    taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
+    dra: {
+      extendedResources: featureGates.get('DRAExtendedResource') ?? true,
+      health: featureGates.get('ResourceHealthStatus') ?? true,
+      healthMessages: featureGates.get('ResourceHealthStatusMessage') ?? true,
     },
   };
 }

@@ -2,13 +2,13 @@ import type { Part } from '../base/supervise.ts';
 import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
-import { AgentReports } from '../kubelet/explain/agent-reports.ts';
-import { runningContainers } from '../kubelet/pod/observed-pod.ts';
+import { AgentReports, type AgentReportsDeps } from '../kubelet/explain/agent-reports.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { readAgentFacts } from './agent-facts.ts';
+import { buildAgentNode } from './build-agent-node.ts';
 import {
   type AgentObjects,
   buildEventWriter,
@@ -17,14 +17,10 @@ import {
   type PodWriters,
 } from './build-cluster.ts';
 import { buildCsi } from './build-csi.ts';
-import { buildDeviceManager } from './build-device-manager.ts';
-import { type AgentDra, buildDra } from './build-dra.ts';
-import { buildEviction, buildPressure, type Eviction } from './build-eviction.ts';
+import type { AgentDra } from './build-dra.ts';
+import { buildEviction, type Eviction } from './build-eviction.ts';
 import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
-import { buildAllocatableEnforcement, buildNode } from './build-node.ts';
-import { buildNodeGuards } from './build-node-guards.ts';
-import { buildCsiNode, buildPlugins } from './build-plugins.ts';
 import { buildPodResources } from './build-pod-resources.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildResourceManagers } from './build-resource-managers.ts';
@@ -47,111 +43,64 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const events = new PodEvents(host.clock);
   const statuses = new StatusStore();
 
+  const stores = { signals, timeline, events, statuses, records };
+
   const runtime = buildRuntime(parts, signals, life.signal);
   const { observed, health } = runtime;
-  const eventWriter = buildEventWriter(parts, events);
-  const csiNode = buildCsiNode(parts);
-  const devices = await buildDeviceManager(parts, { observed, signals }, life.signal);
-  const pressure = buildPressure(parts, facts);
-  const guards = buildNodeGuards(parts, eventWriter);
-  const { shutdown } = guards;
-  const nodeDeps = { health, events: eventWriter, storage: csiNode, devices: devices.manager, pressure, shutdown };
-  const node = buildNode(parts, facts, nodeDeps);
-  const dra = await buildDra(parts, { signals, timeline, observed, node }, life.signal);
-  const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler, dra }, life.signal);
-  const enforcement = buildAllocatableEnforcement(parts, facts, eventWriter);
+  const nodeEvents = buildEventWriter(parts, events);
+  const machine = await buildAgentNode(parts, { facts, runtime, signals, timeline, nodeEvents }, life.signal);
+  const { node, devices, dra, pressure, shutdown } = machine;
   const cluster = buildObjects(parts, { signals, node, events }, life.signal);
   const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
-  const csi = buildCsi(parts, plugins, signals);
+  const csi = buildCsi(parts, machine.plugins, signals);
   const managerDeps = { facts, runtime, signals, devices, dra };
   const resourceManagers = await buildResourceManagers(parts, managerDeps, life.signal);
-  const pods = buildPods(
-    parts,
-    {
-      unhandled,
-      facts,
-      signals,
-      timeline,
-      events,
-      statuses,
-      records,
-      runtime,
-      node,
-      cluster,
-      imagePulls,
-      csi,
-      resourceManagers,
-      pressure,
-      shutdown,
-      dra,
-    },
-    life.signal,
-  );
-  const { loop, workers, probes, cgroups, volumes } = pods;
+  const podsDeps = { ...stores, unhandled, facts, runtime, node, cluster, imagePulls, csi, resourceManagers };
+  const pods = buildPods(parts, { ...podsDeps, pressure, shutdown, dra }, life.signal);
+  const { loop, workers, volumes, atShutdown } = pods;
   const stats = buildStats(parts, { facts, observed, workers, volumes, csi }, life.signal);
   const writers = buildPodWriters(parts, { statuses, loop, workers, dra });
-  const nodeEvents = eventWriter;
   const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
   const evictionDeps = { pressure, stats: stats.source, workers, observed, housekeeping, events, nodeEvents };
   const eviction = buildEviction(parts, evictionDeps);
-  const reports = new AgentReports({
-    workers,
-    observed,
-    statuses,
-    timeline,
-    events,
-    pending: (uid) => pods.volumes.pending(uid),
-    rejected: () => loop.rejected,
-  });
+  const reports = buildReports({ loop, workers, observed, statuses, timeline, events, volumes });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, eviction, reports, dra });
 
-  const { containers, images, logs } = housekeeping;
-  const { clock, random } = host;
   const background: readonly Part[] = [
     { name: 'pleg', run: (until) => runtime.run(until), isEndless: true },
-    { name: 'allocatable enforcement', run: (until) => enforcement.run(until) },
     ...writers.parts,
-    { name: 'event writer', run: (until) => eventWriter.run(until) },
-    { name: 'node', run: (until) => node.run(until) },
-    ...cluster.parts,
-    ...plugins.parts,
-    ...resourceManagers.parts,
+    { name: 'event writer', run: (until) => nodeEvents.run(until) },
+    ...machine.parts({ loop, workers, observed, atShutdown }),
+    ...[cluster, resourceManagers, stats, eviction].flatMap((each) => each.parts),
     ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
-    ...stats.parts,
-    ...eviction.parts,
-    ...guards.parts(pods.atShutdown),
-    ...(dra?.parts({
-      areSourcesReady: () => loop.areSourcesReady,
-      isActive: async (uid, until) =>
-        workers.all.has(uid) || runningContainers(await observed.refresh(uid, until)).length > 0,
-    }) ?? []),
+    ...housekeepingParts(parts, housekeeping, pods),
+  ];
+  const own = { host, log, settings, unhandled, life, background, observed, health, devices, reports, shutdown };
+  const { images } = housekeeping;
+  const { podCertificates } = cluster;
+  return new RunningAgent({ ...pods, ...own, images, podCertificates, stats: stats.source });
+}
+
+interface ReportDeps extends Omit<AgentReportsDeps, 'pending' | 'rejected'> {
+  readonly loop: AgentPods['loop'];
+  readonly volumes: AgentPods['volumes'];
+}
+
+function buildReports({ loop, volumes, ...deps }: ReportDeps): AgentReports {
+  return new AgentReports({ ...deps, pending: (uid) => volumes.pending(uid), rejected: () => loop.rejected });
+}
+
+function housekeepingParts(
+  { host: { clock, random }, log }: AgentParts,
+  { containers, images, logs }: Housekeeping,
+  { volumes }: AgentPods,
+): readonly Part[] {
+  return [
     { name: 'orphan volumes', run: (until) => removeOrphanVolumes({ volumes, clock, random, log }, until) },
     { name: 'container garbage collection', run: () => containers.run(), isEndless: true },
     { name: 'image garbage collection', run: (until) => images.run(until) },
     { name: 'log rotation', run: (until) => logs.run(until) },
   ];
-  return new RunningAgent({
-    host,
-    log,
-    settings,
-    unhandled,
-    life,
-    background,
-    loop,
-    workers,
-    observed,
-    probes,
-    cgroups,
-    health,
-    devices,
-    images,
-    reports,
-    stats: stats.source,
-    podCertificates: cluster.podCertificates,
-    shutdown,
-    atShutdown: pods.atShutdown,
-    preemptions: pods.preemptions,
-  });
 }
 
 interface SignalListeners {

@@ -66,3 +66,13 @@ test('after a cancelled shutdown the node is ready and takes pods again', async 
   await it.host.clock.advance(2_000);
   assert.equal((await it.status('web'))?.phase, 'Running');
 });
+
+test('shutDown() ends the pods without logind, and waits until the API server has their statuses', async () => {
+  const it = await clusterNode();
+  await using _ = it;
+  it.host.loginManager.isAvailable = false;
+  await createPod(it, podOf('web'));
+  await it.host.clock.advance(1_000);
+  await it.host.clock.runUntil(it.agent.shutDown());
+  assert.equal((await it.status('web'))?.reason, 'Terminated');
+});
