@@ -69,7 +69,7 @@ interface Recorded {
   readonly merges: readonly RecordedMerge[];
 }
 
-const file = '../../../test/data/managers/memory.json';
+const file = '../../../test/data/managers/golden/memory.json';
 const { default: recorded }: { readonly default: Recorded } = await import(file, { with: { type: 'json' } });
 const { worlds, merges } = recorded;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records the decisions of kubelet's own memory and topology managers about random pods to test/data/managers/memory.json.
+# Records the decisions of kubelet's own memory and topology managers about random pods to test/data/managers/golden/memory.json.
 # Needs Go and its module proxy; ordinary tests only read the file.
 set -euo pipefail
 
@@ -16,6 +16,6 @@ from=$(go mod download -json "k8s.io/kubernetes@$KUBERNETES" | sed -n 's/^\t"GoM
   printf ')\n'
 } >"$folder/go.mod"
 cp test/managers/memory/main.go "$folder/"
-mkdir -p test/data/managers
+mkdir -p test/data/managers/golden
 (cd "$folder" && go mod tidy -e >/dev/null 2>&1 || true; CGO_ENABLED=0 go run -mod=mod .) >"$folder/out.json"
-mv "$folder/out.json" test/data/managers/memory.json
+mv "$folder/out.json" test/data/managers/golden/memory.json
