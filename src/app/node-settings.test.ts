@@ -45,6 +45,8 @@ test('nodeSettings() has kubelet’s defaults', async () => {
     podsCgroup: '/kubepods',
     pressureTransitionMs: 300_000,
     hasEphemeralStorage: true,
+    evictionMaxPodGraceSeconds: 0,
+    separatesDisks: true,
     kubeletPort: 10_250,
     statusUpdateMs: 10_000,
     statusReportMs: 300_000,

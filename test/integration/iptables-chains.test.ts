@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxProcesses } from '../../src/host/linux/process/linux-processes.ts';
 import type { Processes } from '../../src/host/processes.ts';
@@ -87,14 +88,14 @@ for (const variant of VARIANTS) {
       ':KUBE-FIREWALL -',
       ...FILTER,
     ];
-    assert.deepEqual(space.rules().toSorted(), expected.toSorted());
+    assert.deepEqual(space.rules().toSorted(byCodePoint), expected.toSorted(byCodePoint));
 
     for (const table of ['mangle', 'nat', 'filter']) {
       space.run('iptables', '-t', table, '-F');
       space.run('iptables', '-t', table, '-X');
     }
     await until(() => hasAll() || undefined);
-    assert.deepEqual(space.rules().toSorted(), expected.toSorted());
+    assert.deepEqual(space.rules().toSorted(byCodePoint), expected.toSorted(byCodePoint));
     const ipv6 = space.rules('ip6tables');
     assert.ok(ipv6.includes(':KUBE-IPTABLES-HINT -') && !ipv6.includes(':KUBE-FIREWALL -'), ipv6.join('\n'));
   });

@@ -12,7 +12,7 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     file: { enableSystemLogQuery: true, hairpinMode: 'hairpin-veth' },
     expected: [
       'warning enableSystemLogQuery: has no effect in this version of Nodelet',
-      'warning hairpinMode: has no effect in this version of Nodelet',
+      'warning hairpinMode: has no effect, as in kubelet v1.36',
     ],
   },
   'evicts by every kind of threshold': {
