@@ -2,24 +2,17 @@ import type { Pod } from '../api/generated/core-v1.ts';
 import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import { LatestOnly } from '../base/latest-only.ts';
-import type { Log } from '../base/log.ts';
 import { supervise } from '../base/supervise.ts';
-import type { UnhandledErrors } from '../base/unhandled-errors.ts';
-import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
 import { haveClaimsChanged } from './dra/pod-claims.ts';
-import type { ObservedPods } from './pleg/observed-pods.ts';
 import { deletionGracePeriod } from './pod/grace-period.ts';
 import { orphanPod } from './pod/orphan-pod.ts';
-import type { PodFailure } from './pod/pod-failure.ts';
-import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';
-import type { PodSource, SourceError, SourceSnapshot } from './sources/pod-source.ts';
-import type { SourceObjects } from './sources/source-objects.ts';
+import type { PodSource, SourceSnapshot } from './sources/pod-source.ts';
 import { isTerminal } from './status/pod-phase.ts';
 import { haveGatesChanged } from './status/readiness-gates.ts';
-import type { PodWorkers } from './workers/pod-workers.ts';
+import type { SyncLoopDeps } from './sync-loop-deps.ts';
 
 /** Grace period of an orphan, as in kubelet. */
 const ORPHAN_GRACE_SECONDS = 1;
@@ -27,34 +20,6 @@ const ORPHAN_GRACE_SECONDS = 1;
 const HOUSEKEEPING_MS = 60_000;
 /** Minimum pause between two orphan checks, which list all pods on the node: kubelet's housekeepingPeriod. */
 const HOUSEKEEPING_PAUSE_MS = 2_000;
-
-export interface SyncLoopDeps {
-  readonly sources: readonly PodSource[];
-  readonly workers: PodWorkers;
-  readonly observed: ObservedPods;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly unhandled: UnhandledErrors;
-  /** Admission: returns why the pod may not run beside the others, or `undefined` to admit it. May preempt other pods. */
-  readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodFailure | undefined;
-  /** Whether `admit` would admit the pod. Has no effect. */
-  readonly isAdmissible: (pod: Pod, otherPods: readonly Pod[]) => boolean;
-  /** The resources that pods were allocated, and requested resizes. */
-  readonly resizes: PodResizes;
-  /** Publishes the status of a rejected pod. */
-  readonly reject: (pod: Pod, rejection: PodFailure) => void;
-  /** Called when a rejected pod was removed from its source. */
-  readonly forgetRejected: (pod: Pod) => void;
-  /** Lists, by UID, all pods that have anything in the runtime, on disk or in cgroups. */
-  readonly podsOnNode: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
-  /** The objects in a source's manifests besides pods. Called before the pods reach the workers. */
-  readonly onObjects: (source: PodSource, objects: SourceObjects) => void;
-  readonly onSourceErrors: (source: PodSource, errors: readonly SourceError[]) => void;
-  /** UIDs of all pods of the sources and on the node, once all sources have reported; called before new pods are admitted. */
-  readonly onPodsKnown?: (uids: ReadonlySet<string>) => void;
-  /** The pods that a snapshot changed, mirror pods included. Called after the workers are updated. */
-  readonly onChanges: (changes: readonly PodChange[]) => void;
-}
 
 /**
  * Dispatches source updates to the pod workers, and kills orphans.
@@ -121,7 +86,7 @@ export class SyncLoop {
   /** Whether the pod would be admitted now. */
   isAdmissible(wanted: Pod): boolean {
     const pod = this.#deps.resizes.allocated(wanted);
-    return this.#deps.isAdmissible(pod, otherPods(pod, this.#active()));
+    return this.#deps.isAdmissible(pod, otherPods(pod, this.activePods()));
   }
 
   /** Admits a pod again after the previous pod of its UID is gone. */
@@ -136,7 +101,7 @@ export class SyncLoop {
 
   /** Pods that are admitted and have not terminated. */
   activePods(): readonly Pod[] {
-    return this.#active();
+    return activePods(this.#deps.workers.all.values(), this.#deps.observed);
   }
 
   async #followSource(source: PodSource, signal: AbortSignal): Promise<void> {
@@ -199,7 +164,7 @@ export class SyncLoop {
     if (wanted.metadata.deletionTimestamp || isTerminal(wanted.status?.phase)) return this.#terminate(wanted);
     if (workers.all.get(wanted.metadata.uid)?.removed) return workers.update(wanted);
     const pod = resizes.allocated(wanted);
-    const rejection = admit(pod, otherPods(pod, this.#active()));
+    const rejection = admit(pod, otherPods(pod, this.activePods()));
     if (rejection) {
       this.#rejected.set(pod.metadata.uid, pod);
       return reject(pod, rejection);
@@ -217,14 +182,10 @@ export class SyncLoop {
     workers.update(resizes.allocated(pod));
   }
 
-  #active(): readonly Pod[] {
-    return activePods(this.#deps.workers.all.values(), this.#deps.observed);
-  }
-
   #grantResizes(): void {
     const { resizes, workers } = this.#deps;
     if (!resizes.hasPending || !this.areSourcesReady) return;
-    for (const pod of resizes.retryPending(this.#index.podByUid, this.#active())) workers.update(pod);
+    for (const pod of resizes.retryPending(this.#index.podByUid, this.activePods())) workers.update(pod);
   }
 
   /** Whether every source has reported its pods. */

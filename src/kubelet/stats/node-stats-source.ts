@@ -5,7 +5,7 @@ import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
 import { currentSandbox, type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
-import { TtlCache } from '../ttl-cache.ts';
+import { TtlCache } from '../../base/ttl-cache.ts';
 import type { VolumeUsage } from '../volumes/volume-usage.ts';
 import type { LogTarget, LogUsages, PodFiles } from './log-usages.ts';
 import type { NodeReader } from './node-reader.ts';

@@ -1,5 +1,9 @@
-import { LruMap } from '../base/lru-map.ts';
-import type { Clock } from '../host/clock.ts';
+import { LruMap } from './lru-map.ts';
+
+interface MonotonicClock {
+  /** Milliseconds since an arbitrary moment. */
+  monotonic(): number;
+}
 
 interface Entry<T> {
   readonly answer: Promise<T>;
@@ -13,10 +17,10 @@ interface Entry<T> {
  */
 export class TtlCache<T> {
   readonly #entries: LruMap<string, Entry<T>>;
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: MonotonicClock;
   readonly #ttlMs: (answer: T) => number;
 
-  constructor(size: number, clock: Pick<Clock, 'monotonic'>, ttlMs: (answer: T) => number) {
+  constructor(size: number, clock: MonotonicClock, ttlMs: (answer: T) => number) {
     this.#entries = new LruMap(size);
     this.#clock = clock;
     this.#ttlMs = ttlMs;
