@@ -60,11 +60,11 @@ test('events of a static pod name its own UID, which its mirror pod refers to', 
 
 test('a rejected pod gets an event too', async () => {
   await using it = await startClusterAgent();
-  await createPod(it, podOf('web', { resourceClaims: [{ name: 'c' }] }));
+  await createPod(it, podOf('web', { nodeSelector: { disk: 'none' } }));
   await it.host.clock.advance(AT_ONCE_MS);
   assert.deepEqual(
     (await eventsOf(it, 'Pod')).map(({ type, reason }) => `${type} ${reason}`),
-    ['Warning PodFeatureUnsupported'],
+    ['Warning NodeAffinity'],
   );
 });
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { UserInfo } from '../../api/generated/core-v1.ts';
+import { TtlCache } from '../../base/ttl-cache.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { TlsClient, TlsRequest } from '../../host/tls-server.ts';
 import type { ApiReviews } from '../api-client/api-reviews.ts';
-import { TtlCache } from '../../base/ttl-cache.ts';
 import { bearerToken } from './bearer-token.ts';
 
 /** The client of a request. */

@@ -1,7 +1,7 @@
 import type { SubjectAccessReviewSpec } from '../../api/generated/core-v1.ts';
+import { TtlCache } from '../../base/ttl-cache.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ApiReviews } from '../api-client/api-reviews.ts';
-import { TtlCache } from '../../base/ttl-cache.ts';
 import type { User } from './authenticate.ts';
 
 export type AuthorizationSettings =

@@ -149,6 +149,6 @@ test('health is followed, and lost with its stream and with the plugin', async (
   plugin.sendHealth({ devices: [{ device, health: 1, ...rest }] });
   await until(() => it.health.length === 4);
   plugin.stop();
-  await until(() => it.health.length === 5);
+  await until(() => it.health.length >= 5); // the stream ends, and the plugin is deregistered
   assert.equal(it.health.at(-1), `${GPU} lost`);
 });
