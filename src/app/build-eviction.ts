@@ -25,7 +25,7 @@ export function buildPressure({ node, host, cri, log }: AgentParts, { machine }:
 
 export interface EvictionBuildDeps {
   readonly pressure: NodePressure | undefined;
-  readonly stats: Pick<StatsSource, 'pods'>;
+  readonly stats: Pick<StatsSource, 'pods' | 'measuredPods'>;
   readonly workers: PodWorkers;
   readonly observed: ObservedPods;
   readonly housekeeping: Housekeeping;

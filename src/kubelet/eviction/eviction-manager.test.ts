@@ -76,11 +76,12 @@ class FakeNode {
     );
     const events = new PodEvents(clock);
     events.subscribe((pod, { reason }) => this.events.push(`${reason} ${pod.metadata.name}`));
+    const statsNow = async () => [...this.pods.values()].flatMap(({ stats }) => stats ?? []);
     const manager: EvictionManager = new EvictionManager(
       { ...SETTINGS, ...settings },
       {
         pressure,
-        stats: { pods: async () => [...this.pods.values()].flatMap(({ stats }) => stats ?? []) },
+        stats: { pods: statsNow, measuredPods: statsNow },
         pods: {
           active: () => [...this.pods.values()].map(({ pod }) => pod),
           kill: async (uid, ending) => {
@@ -159,8 +160,6 @@ test('a disk threshold removes dead containers and images first', async () => {
   await using _running = node.start(['nodefs.available']);
   await node.host.clock.advance(0);
   assert.deepEqual(node.reclaimed, ['deadContainers', 'unusedImages']);
-  assert.deepEqual(node.killed, [], 'disks are measured first');
-  await node.host.clock.advance(3_000);
   assert.deepEqual(
     node.killed.map(({ name }) => name),
     ['web'],

@@ -25,9 +25,6 @@ import { isOfDisk, SIGNAL_RESOURCES } from './starved-resource.ts';
 const IMMEDIATE_GRACE_SECONDS = 1;
 const CLEANUP_TIMEOUT_MS = 30_000;
 const MIN_KILL_TIMEOUT_SECONDS = 10;
-/** Disks are measured for at least this long after figures were last asked for, and within this time at first. */
-const MEASURED_MS = 60_000;
-const MEASURE_MS = 3_000;
 /** Reports of the kernel may come in bursts. */
 const MIN_PAUSE_MS = 100;
 
@@ -53,7 +50,7 @@ export interface EvictablePods {
 
 export interface EvictionDeps {
   readonly pressure: NodePressure;
-  readonly stats: Pick<StatsSource, 'pods'>;
+  readonly stats: Pick<StatsSource, 'pods' | 'measuredPods'>;
   readonly pods: EvictablePods;
   readonly reclaim: Readonly<Record<NodeReclaim, (signal: AbortSignal) => Promise<void>>>;
   readonly events: Pick<PodEvents, 'record' | 'recordAnnotated'>;
@@ -86,7 +83,6 @@ export class EvictionManager {
   readonly #podChanges: WakeTimer;
   readonly #memory: MemoryWatch;
   #periodMs = CHECK_PERIOD_MS;
-  #statsReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: EvictionSettings, deps: EvictionDeps) {
     this.#settings = settings;
@@ -150,7 +146,7 @@ export class EvictionManager {
     { layout }: PressureUpdate,
     signal: AbortSignal,
   ): Promise<readonly Pod[]> {
-    const statsOf = await this.#readStats(signal);
+    const statsOf = await this.#readStats(false, signal);
     const evicted = await Promise.all(
       active.map(async (pod) => {
         const stats = statsOf(pod);
@@ -177,8 +173,7 @@ export class EvictionManager {
     log.info('Eviction manager: attempting to reclaim', { resourceName });
     nodeEvents.record('Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resourceName}`);
     if (await this.#reclaimNode(update, signal)) return [];
-    if (isOfDisk(threshold.signal) && active.length > 0) await this.#measureDisks(signal);
-    const statsOf = await this.#readStats(signal);
+    const statsOf = await this.#readStats(isOfDisk(threshold.signal), signal);
     for (const pod of rankPods(threshold.signal, active, statsOf, update.layout)) {
       const { message, annotations, crossed } = evictionMessage(resourceName, pod, statsOf(pod), update);
       const failure: PodFailure = { phase: 'Failed', reason: 'Evicted', message, disruption: true };
@@ -190,19 +185,12 @@ export class EvictionManager {
     return [];
   }
 
-  async #readStats(signal: AbortSignal): Promise<StatsOf> {
-    this.#statsReadMs = this.#deps.clock.monotonic();
-    const all = await this.#deps.stats.pods(signal);
+  /** Pods are ranked by what they have on the disk now, not by what they had a minute ago. */
+  async #readStats(withDisks: boolean, signal: AbortSignal): Promise<StatsOf> {
+    const { stats } = this.#deps;
+    const all = await (withDisks ? stats.measuredPods(signal) : stats.pods(signal));
     const byUid = new Map(all.map((each) => [each.podRef.uid, each]));
     return ({ metadata }) => byUid.get(metadata.uid);
-  }
-
-  /** The disk usage of pods is measured only while it is asked for, so that the first figures are incomplete. */
-  async #measureDisks(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
-    if (clock.monotonic() - this.#statsReadMs < MEASURED_MS) return;
-    await this.#readStats(signal);
-    await clock.sleep(MEASURE_MS, signal);
   }
 
   #softGrace({ spec }: Pod): number {

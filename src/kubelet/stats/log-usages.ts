@@ -73,6 +73,15 @@ export class LogUsages {
     return this.#pods;
   }
 
+  /** Measures these pods anew, after a round that is in progress. */
+  async measureNow(targets: readonly LogTarget[], signal: AbortSignal): Promise<ReadonlyMap<string, PodFiles>> {
+    await abortable(this.#round ?? Promise.resolve(), signal);
+    this.#nextMs = Number.NEGATIVE_INFINITY;
+    this.latest(targets);
+    await abortable(this.#round ?? Promise.resolve(), signal);
+    return this.#pods;
+  }
+
   async #measureAll(targets: readonly LogTarget[]): Promise<void> {
     const { clock } = this.#deps;
     const startedMs = clock.monotonic();

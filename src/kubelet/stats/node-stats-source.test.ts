@@ -83,7 +83,7 @@ async function setUp(proc: Record<string, string> = PROC) {
         },
       },
       logs: new LogUsages({ fs, clock, rootDir: '/kubelet', podLogsDir: '/logs' }, never),
-      volumes: { latest: () => new Map() },
+      volumes: { latest: () => new Map(), measureNow: async () => undefined },
       fs,
       clock,
       rootDir: '/kubelet',

@@ -6,7 +6,7 @@ import { TtlCache } from '../../base/ttl-cache.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
 import { currentSandbox, type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
-import type { VolumeUsage } from '../volumes/volume-usage.ts';
+import type { VolumeUsages } from '../volumes/volume-usage.ts';
 import type { LogTarget, LogUsages, PodFiles } from './log-usages.ts';
 import type { NodeReader } from './node-reader.ts';
 import { type PodStorage, podStats, volumeStats } from './pod-stats.ts';
@@ -15,6 +15,8 @@ import type { ClaimStatsSource, StatsSource } from './stats-source.ts';
 
 /** Summaries of one kind that are requested within this time share one reading. */
 const SHARED_MS = 1_000;
+/** How long `measuredPods` waits for disks. */
+const MEASURE_MS = 10_000;
 
 export interface StatsSourceDeps {
   readonly observed: { readonly all: ReadonlyMap<string, ObservedPod> };
@@ -24,10 +26,10 @@ export interface StatsSourceDeps {
   readonly cgroupOf: (pod: Pod) => string;
   readonly node: Pick<NodeReader, 'read'>;
   readonly reader: Pick<RuntimeReader, 'read' | 'layers'>;
-  readonly logs: Pick<LogUsages, 'latest' | 'measured'>;
-  readonly volumes: { latest(uid: string): ReadonlyMap<string, VolumeUsage> };
+  readonly logs: Pick<LogUsages, 'latest' | 'measured' | 'measureNow'>;
+  readonly volumes: Pick<VolumeUsages, 'latest' | 'measureNow'>;
   readonly fs: Pick<FileSystem, 'usage'>;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
   readonly rootDir: string;
 }
 
@@ -63,6 +65,20 @@ export class NodeStatsSource implements StatsSource, ClaimStatsSource {
       this.#pods.get('', () => this.#podsNow()),
       signal,
     );
+  }
+
+  async measuredPods(signal: AbortSignal): Promise<readonly PodStats[]> {
+    const { reader, logs, volumes, clock } = this.#deps;
+    const targets = this.#targets();
+    const logTargets = targets.map(logTarget);
+    const limited = AbortSignal.any([signal, this.#life, clock.deadline(MEASURE_MS)]);
+    const [readings, files] = await Promise.all([
+      reader.read(targets, 'all', this.#life),
+      logs.measureNow(logTargets, limited).catch(() => logs.latest(logTargets)),
+      volumes.measureNow(limited).catch(() => undefined),
+    ]);
+    signal.throwIfAborted();
+    return this.#compose(targets, readings, await this.#storage(readings, files), undefined);
   }
 
   claims(): readonly VolumeStats[] {

@@ -153,3 +153,15 @@ test('VolumeUsages leaves out a volume whose server does not answer, and measure
   assert.deepEqual(errors, ['u1/dead']);
   assert.deepEqual([...usages.latest('u1').keys()], ['cache']);
 });
+
+test('VolumeUsages measures all volumes when it is asked to, due or not', async () => {
+  const { fs, pods, usages } = await machine();
+  pods.set('u1', [EMPTY_DIR]);
+  await usages.measureNow(signal);
+  const first = usages.latest('u1').get('cache')?.usedBytes ?? 0;
+  await fs.writeFile('/v/more', 'x'.repeat(100_000));
+  await usages.measureDue(signal);
+  assert.equal(usages.latest('u1').get('cache')?.usedBytes, first);
+  await usages.measureNow(signal);
+  assert.ok((usages.latest('u1').get('cache')?.usedBytes ?? 0) >= first + 100_000);
+});

@@ -1,4 +1,5 @@
 import { abortable } from '../../base/abortable.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
@@ -87,6 +88,7 @@ interface PodUsages {
 export class VolumeUsages {
   readonly #deps: VolumeUsagesDeps;
   readonly #pods = new Map<string, PodUsages>();
+  readonly #turn = new Semaphore(1);
   /** Monotonic milliseconds of the last call of `latest`. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #onAsked: () => void = () => undefined;
@@ -120,12 +122,22 @@ export class VolumeUsages {
 
   /** Measures the volumes of the pods that are due, and of new pods. */
   async measureDue(signal: AbortSignal): Promise<void> {
+    const isDue = ({ dueMs }: PodUsages): boolean => dueMs <= this.#deps.clock.monotonic();
+    await this.#turn.run(() => this.#measurePods(isDue, signal), signal);
+  }
+
+  /** Measures the volumes of all pods. */
+  async measureNow(signal: AbortSignal): Promise<void> {
+    await this.#turn.run(() => this.#measurePods(() => true, signal), signal);
+  }
+
+  async #measurePods(isDue: (before: PodUsages) => boolean, signal: AbortSignal): Promise<void> {
     const { clock, random, periodMs } = this.#deps;
     const pods = this.#deps.volumes();
     for (const uid of this.#pods.keys()) if (!pods.has(uid)) this.#pods.delete(uid);
     for (const [uid, volumes] of pods) {
       const before = this.#pods.get(uid);
-      if (before && before.dueMs > clock.monotonic()) continue;
+      if (before && !isDue(before)) continue;
       const usages = await this.#measureAll(uid, volumes, signal);
       const dueMs = clock.monotonic() + periodMs * (1 + random.fraction());
       this.#pods.set(uid, { usages, dueMs });

@@ -19,6 +19,10 @@ export class ScriptedStats implements StatsSource, ClaimStatsSource {
     return this.summaryNow.pods;
   }
 
+  measuredPods(): Promise<readonly PodStats[]> {
+    return this.pods();
+  }
+
   claims(): readonly VolumeStats[] {
     return this.summaryNow.pods.flatMap(({ volume = [] }) => volume.filter(({ pvcRef }) => pvcRef));
   }
