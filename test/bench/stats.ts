@@ -12,7 +12,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { silentLog } from '../../src/base/log.ts';
-import { metricsText } from '../../src/kubelet/server/metrics-text.ts';
+import { metricsText } from '../../src/base/metrics/metrics-text.ts';
 import { resourceMetrics } from '../../src/kubelet/server/resource-metrics.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { EXITS_ON_SIGTERM, shell, startTestAgent, type TestAgent } from '../integration/agent-fixture.ts';

@@ -1,6 +1,6 @@
+import type { Metric, Sample } from '../../base/metrics/metric-registry.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
-import type { Metric, Sample } from './metric-registry.ts';
 
 /** The Kubernetes version that the agent implements, and its platform. */
 export interface BuildInfo {

@@ -1,6 +1,7 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
+import { MetricRegistry } from '../../base/metrics/metric-registry.ts';
 import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -15,8 +16,7 @@ import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
 import { memoryQosMetrics } from './memory-qos-metrics.ts';
-import { MetricRegistry } from './metric-registry.ts';
-import { metricsResponse, startTimeSeconds } from './metrics-text.ts';
+import { metricsResponse, startTimeSeconds } from './metrics-response.ts';
 import { nodeGuardMetrics } from './node-guard-metrics.ts';
 import { openResponse } from './open-response.ts';
 import { podCertificateMetrics } from './pod-certificate-metrics.ts';

@@ -1,7 +1,7 @@
 import { type QosClass, qosClass } from '../../api/qos.ts';
+import type { Metric } from '../../base/metrics/metric-registry.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import { type MemoryReservationPolicy, podMemoryRequest } from '../resources/memory-qos.ts';
-import type { Metric } from './metric-registry.ts';
 
 /** The protected memory of all pods, under kubelet's names. `policy` is absent while the feature gate MemoryQoS is off. */
 export function memoryQosMetrics(

@@ -1,5 +1,5 @@
+import type { Metric } from '../../base/metrics/metric-registry.ts';
 import type { AgentView } from '../explain/agent-view.ts';
-import type { Metric } from './metric-registry.ts';
 
 /** Preempted pods and the last graceful shutdown, under kubelet's names. Absent where nothing is counted. */
 export function nodeGuardMetrics(view: Pick<AgentView, 'preemptions' | 'shutdownTimes'>): readonly Metric[] {

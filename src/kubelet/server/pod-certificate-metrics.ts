@@ -1,5 +1,5 @@
+import type { Metric } from '../../base/metrics/metric-registry.ts';
 import type { AgentView } from '../explain/agent-view.ts';
-import type { Metric } from './metric-registry.ts';
 
 /** The certificates of pods, under kubelet's name. Absent without such a pod. */
 export function podCertificateMetrics(view: Pick<AgentView, 'podCertificates'>): readonly Metric[] {

@@ -1,5 +1,5 @@
+import type { Metric } from '../../base/metrics/metric-registry.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { Metric } from './metric-registry.ts';
 
 /** `USER_HZ`: Linux reports process times in hundredths of a second, independent of its own clock. */
 const TICKS_PER_SECOND = 100;

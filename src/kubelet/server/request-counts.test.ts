@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MetricRegistry } from './metric-registry.ts';
+import { MetricRegistry } from '../../base/metrics/metric-registry.ts';
 import { RequestCounts } from './request-counts.ts';
 
 test('RequestCounts labels requests as kubelet does, and unknown ones as other', async () => {

@@ -1,4 +1,4 @@
-import type { Counter, MetricRegistry } from './metric-registry.ts';
+import type { Counter, MetricRegistry } from '../../base/metrics/metric-registry.ts';
 
 const METHODS: ReadonlySet<string> = new Set(['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT']);
 const PATHS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import type { ContainerStats, PodStats, Summary, SwapStats } from '../../api/stats-summary.ts';
 import type { Log } from '../../base/log.ts';
+import type { Labels, Metric, Sample } from '../../base/metrics/metric-registry.ts';
 import { parseNanoTime } from '../../base/rfc3339.ts';
 import type { StatsSource } from '../stats/stats-source.ts';
-import type { Labels, Metric, Sample } from './metric-registry.ts';
 
 const NS_PER_SECOND = 1e9;
 const ERROR_HELP = '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
+import { metricsText } from '../../base/metrics/metrics-text.ts';
 import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
-import { metricsText } from './metrics-text.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { serveStats } from './serve-stats.ts';
 import { volumeStatsMetrics } from './volume-stats-metrics.ts';

@@ -1,5 +1,5 @@
+import type { Metric, Sample } from '../../base/metrics/metric-registry.ts';
 import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
-import type { Metric, Sample } from './metric-registry.ts';
 
 /** Metrics of unexpected errors, by the part of the process that they occurred in. */
 export function unhandledErrorMetrics({

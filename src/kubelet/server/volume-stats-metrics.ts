@@ -1,6 +1,6 @@
 import type { VolumeStats } from '../../api/stats-summary.ts';
+import type { Metric, Sample } from '../../base/metrics/metric-registry.ts';
 import type { ClaimStatsSource } from '../stats/stats-source.ts';
-import type { Metric, Sample } from './metric-registry.ts';
 
 type ClaimStats = VolumeStats & Required<Pick<VolumeStats, 'pvcRef'>>;
 

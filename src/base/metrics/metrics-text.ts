@@ -1,20 +1,5 @@
-import { byCodePoint } from '../../base/code-point-order.ts';
-import type { ServerResponse } from '../../host/network.ts';
+import { byCodePoint } from '../code-point-order.ts';
 import type { HistogramSeries, Labels, Metric } from './metric-registry.ts';
-
-const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
-
-/** `started`: when the process started, for scrapes without a metric of it. */
-export function metricsResponse(metrics: readonly Metric[], started = startTimeSeconds(metrics)): ServerResponse {
-  const since = started === undefined ? {} : { 'process-start-time-unix': String(Math.trunc(started)) };
-  return { status: 200, headers: { 'content-type': CONTENT_TYPE, ...since }, body: metricsText(metrics) };
-}
-
-/** The metric `process_start_time_seconds`. */
-export function startTimeSeconds(metrics: readonly Metric[]): number | undefined {
-  const metric = metrics.find(({ name }) => name === 'process_start_time_seconds');
-  return metric?.type === 'gauge' ? metric.samples[0]?.value : undefined;
-}
 
 /** Prometheus' text format, ordered by name and labels. A metric without values is left out. */
 export function metricsText(metrics: readonly Metric[]): string {
