@@ -19,8 +19,6 @@ export interface AgentCpuManager {
   readonly parts: readonly Part[];
   /** What the pod resources API shows. */
   readonly allocated: Pick<AllocatedResources, 'cpus'> & { readonly allocatableCpus: readonly number[] };
-  /** Takes back the CPUs of pods that ended while the agent was down. Called once all sources have reported. */
-  removeStale(activeUids: ReadonlySet<string>): Promise<void>;
 }
 
 export interface CpuManagerParts {
@@ -61,7 +59,6 @@ export async function buildCpuManager(
       cpus: (uid, container) => manager.cpus(uid, container),
       allocatableCpus: manager.allocatableCpus,
     },
-    removeStale: (activeUids) => manager.removeStale(activeUids),
   };
 }
 

@@ -174,12 +174,12 @@ test('all CPUs but the strictly reserved ones may be assigned when the next proc
   assert.deepEqual(next.runOptions(podWith('u2'), container('b', '1')), {});
 });
 
-test('pods that ended while the agent was down lose their CPUs', async () => {
+test('CPUs that a previous process assigned are released', async () => {
   const disk = new MemoryFileSystem(() => 0);
   const manager = await start({ disk });
   for (const uid of ['u1', 'u2', 'u3']) await place(manager, podWith(uid, container('a', '2')));
   const next = await start({ disk });
-  await next.removeStale(new Set(['u2', 'u9']));
+  for (const uid of ['u1', 'u3']) await next.release(uid);
   assert.deepEqual(next.assignedUids(), ['u2']);
   assert.deepEqual((await start({ disk })).assignedUids(), ['u2']);
 });

@@ -115,11 +115,6 @@ export class CpuManager implements HintProvider {
     });
   }
 
-  /** Takes back the CPUs of all other pods. Called once all sources have reported their pods. */
-  async removeStale(activeUids: ReadonlySet<string>): Promise<void> {
-    for (const uid of this.assignedUids()) if (!activeUids.has(uid)) await this.release(uid);
-  }
-
   /** What is added to a container that is about to be created. */
   runOptions({ metadata: { uid } }: Pod, { name }: Container): ContainerRunOptions {
     const cpus = this.affinity(uid, name).toString();
