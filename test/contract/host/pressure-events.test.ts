@@ -1,7 +1,9 @@
 /** The contract of pressure events; the real implementation needs root, and cgroup v1 for reports of usage. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -106,13 +108,16 @@ test('linux: watchStalls() reports tasks that wait for memory', {
   const events = createLinuxPressureEvents();
   const folder = `/sys/fs/cgroup/memory${CGROUP}-stall`;
   mkdirSync(folder);
+  const scratch = mkdtempSync(join(tmpdir(), 'nodelet-stall-'));
+  const file = join(scratch, 'zeros');
   const stop = new AbortController();
   try {
     let stalls = 0;
     const isWatched = await events.watchStalls({ stallMs: 1, windowMs: 2000 }, () => stalls++, stop.signal);
     if (!isWatched) return; // the kernel was started without pressure stall information
-    // A cgroup that reads a file larger than its limit reclaims its page cache again and again.
-    const command = `echo 8M > ${folder}/memory.limit_in_bytes; echo $$ > ${folder}/cgroup.procs; for i in 1 2 3 4 5 6; do cat /proc/self/exe ${process.execPath} > /dev/null; done`;
+    // Pages of its own file are charged to the cgroup, which reclaims them again and again. Pages that other processes have
+    // read before would be charged to their cgroups.
+    const command = `echo 8M > ${folder}/memory.limit_in_bytes; echo $$ > ${folder}/cgroup.procs; for i in 1 2 3; do head -c ${64 * MIB} /dev/zero > ${file}; cat ${file} > /dev/null; done`;
     const child = spawn('sh', ['-c', command]);
     await new Promise((resolve) => child.on('close', resolve));
     for (let waited = 0; stalls === 0 && waited < 50; waited++) await sleep(20);
@@ -121,5 +126,6 @@ test('linux: watchStalls() reports tasks that wait for memory', {
     stop.abort();
     await sleep(50);
     rmdirSync(folder);
+    rmSync(scratch, { recursive: true });
   }
 });
