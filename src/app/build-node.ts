@@ -33,8 +33,8 @@ export interface NodeBuildDeps {
   readonly devices?: NodeDevices | undefined;
   /** Absent: there is no storage to prepare. */
   readonly storage?: StorageReadiness | undefined;
-  /** Absent: the agent does not maintain a node object. */
-  readonly pressure?: NodePressure | undefined;
+  /** `undefined`: the agent does not maintain a node object. */
+  readonly pressure: NodePressure | undefined;
   /** Absent: shutdowns of the machine are not observed. */
   readonly shutdown?: Pick<NodeShutdown, 'notReadyReason' | 'subscribe'>;
 }

@@ -6,6 +6,7 @@ import { after, before, suite, test } from 'node:test';
 import type { Lease, Node } from '../../src/api/generated/core-v1.ts';
 import type { AgentParts } from '../../src/app/agent.ts';
 import { readAgentFacts } from '../../src/app/agent-facts.ts';
+import { buildPressure } from '../../src/app/build-eviction.ts';
 import { buildNode } from '../../src/app/build-node.ts';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { parseQuantity } from '../../src/base/quantity.ts';
@@ -70,8 +71,10 @@ suite('a node of a real API server', { skip }, () => {
       settings,
       log: { debug() {}, info: line, warn: line, error: line },
     };
-    const node = buildNode(parts, await readAgentFacts(parts, end.signal), {
+    const facts = await readAgentFacts(parts, end.signal);
+    const node = buildNode(parts, facts, {
       health: new RuntimeHealth(host.clock),
+      pressure: buildPressure(parts, facts),
       events: { record: (_type, reason) => void events.push(reason) },
     });
     const done = node.run(end.signal);
