@@ -128,6 +128,11 @@ const cases: Record<
     node: { otherPods: [examplePod(asking({ cpu: '600m' }))] },
     rejection: reject('OutOfcpu', "Node didn't have enough resource: cpu, requested: 1500, used: 600, capacity: 2000"),
   },
+  'names the resource that a static pod lacks where no pod preempts another': {
+    given: { ...asking({ cpu: '3' }), metadata: { annotations: { 'kubernetes.io/config.source': 'file' } } },
+    node: { preempts: false },
+    rejection: reject('OutOfcpu', "Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000"),
+  },
   'rejects a request for more memory than the node has': {
     given: asking({ memory: '2Gi' }),
     rejection: reject(

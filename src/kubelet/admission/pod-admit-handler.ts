@@ -25,6 +25,8 @@ export interface AdmissionView {
   readonly isShuttingDown?: boolean | undefined;
   /** Absent: the node is standalone. */
   readonly hasApiServer?: boolean | undefined;
+  /** Critical pods preempt others; absent: they do. */
+  readonly preempts?: boolean | undefined;
   /** The pressure that the node is under; absent: none. */
   readonly pressure?: ReadonlySet<PressureCondition> | undefined;
   /** Absent: all gates are off. */

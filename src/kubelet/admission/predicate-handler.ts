@@ -29,7 +29,7 @@ export const predicateHandler: PodAdmitHandler = (pod, view) => {
   const failures = PREDICATES.flatMap((predicate) => predicate(pod, view));
   const [first] = failures;
   if (!first) return undefined;
-  if (!isCriticalPod(pod)) return rejectionOf(first);
+  if (!isCriticalPod(pod) || view.preempts === false) return rejectionOf(first);
   const other = failures.find(({ kind }) => kind === 'predicate');
   if (other) return rejectionOf(other);
   const scarce = failures.filter((failure) => failure.kind === 'insufficientResource');
