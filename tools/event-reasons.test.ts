@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { EVENT_REASONS } from './event-reason.ts';
+import { EVENT_REASONS } from '../src/kubelet/pod/event-reason.ts';
 
-const ROOT = `${import.meta.dirname}/../../..`;
+const ROOT = `${import.meta.dirname}/..`;
 
 /** Code of the product, without this declaration. */
 async function* sources(): AsyncGenerator<string> {
