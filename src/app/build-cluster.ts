@@ -53,6 +53,7 @@ export function buildEventWriter(
   podEvents.subscribe((pod, { fieldPath, ...event }) =>
     writer.record({ ...event, involvedObject: podReference(pod, fieldPath) }),
   );
+  podEvents.subscribeToObjects((event) => writer.record(event));
   const involvedObject = nodeReference(nodeName);
   return {
     run: (signal) => writer.run(signal),

@@ -14,6 +14,7 @@ import { Probes } from '../kubelet/probes/probes.ts';
 import { PodResizes } from '../kubelet/resources/pod-resizes.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import type { NodeShutdown, ShutdownPods } from '../kubelet/shutdown/node-shutdown.ts';
+import { recordDuplicates } from '../kubelet/sources/record-duplicates.ts';
 import type { StatusStore } from '../kubelet/status/status-store.ts';
 import type { ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
@@ -123,7 +124,10 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     },
     podsOnNode: () => findPodsOnNode({ ...steps, observed: runtime.observed }),
     onObjects: ({ name }, objects) => signals.sourceObjects.raise(name, objects),
-    onSourceErrors: ({ name }, errors) => signals.sourceErrors.raise(name, errors),
+    onSourceErrors: ({ name }, errors) => {
+      recordDuplicates(name, errors, deps.events);
+      signals.sourceErrors.raise(name, errors);
+    },
     onPodsKnown: (uids) => deps.resourceManagers.onPodsKnown(uids),
     onChanges: (changes) => {
       signals.sourceReported.raise();

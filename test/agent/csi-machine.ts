@@ -91,6 +91,9 @@ function agentOn(
   const events = new PodEvents(host.clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
+  events.subscribeToObjects(({ involvedObject: { kind, name }, type, reason, message }) =>
+    recorded.push(`${kind} ${name}: ${type} ${reason}: ${message}`),
+  );
   const spec = 'driverObject' in options ? options.driverObject : DEFAULT_OBJECT;
   const find = async (name: string) => (spec && name === DRIVER ? { metadata: { name }, spec } : undefined);
   const drivers = new FakeCsiDrivers(driver);

@@ -134,3 +134,43 @@ test('a full disk is an event of the node', async () => {
     },
   );
 });
+
+test('a pod that falls back from the cluster DNS has an event, and its node too', async () => {
+  await using it = await startClusterAgent();
+  await createPod(it, podOf('web'));
+  await it.host.clock.advance(AT_ONCE_MS);
+  const text = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy.';
+  const found = [...(await eventsOf(it, 'Node')), ...(await eventsOf(it, 'Pod'))].filter(
+    ({ reason }) => reason === 'MissingClusterDNS',
+  );
+  assert.deepEqual(
+    found.map(({ type, involvedObject, message = '' }) => [type, involvedObject.name, message.startsWith(text)]),
+    [
+      ['Warning', nodeName, true],
+      ['Warning', 'web', false],
+    ],
+  );
+});
+
+test('a pod whose name another one of its source has is ignored, with an event', async () => {
+  await using it = await startClusterAgent();
+  const fromFile = (location: string): Pod => {
+    const { metadata, ...pod } = podOf('web', { dnsPolicy: 'Default' });
+    const unnamed = { ...pod, metadata: { ...metadata, uid: '' } };
+    return toStaticPod(unnamed, { source: 'file', location, nodeName, seen: 'now' });
+  };
+  const [first, second] = [fromFile('/etc/1.yaml'), fromFile('/etc/2.yaml')];
+  it.source.set(first, second);
+  await it.host.clock.advance(AT_ONCE_MS);
+  const { uid, name } = second.metadata;
+  const events = (await eventsOf(it, 'Pod')).filter(({ involvedObject }) => involvedObject.uid === uid);
+  assert.deepEqual(
+    events.map(({ reason, message }) => [reason, message]),
+    [
+      [
+        'FailedValidation',
+        `Error validating pod ${name}_default(${uid}) from file due to duplicate pod name "${name}", ignoring`,
+      ],
+    ],
+  );
+});

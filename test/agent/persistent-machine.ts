@@ -30,6 +30,9 @@ export async function persistentMachine(spec: PersistentVolumeSpec) {
   const events = new PodEvents(host.clock);
   const recorded: string[] = [];
   events.subscribe((_, { type, reason, message }) => recorded.push(`${type} ${reason}: ${message}`));
+  events.subscribeToObjects(({ involvedObject: { kind, name }, type, reason, message }) =>
+    recorded.push(`${kind} ${name}: ${type} ${reason}: ${message}`),
+  );
   const volume = { metadata: { name: 'pv' }, spec };
   const claims = {
     wakesPods: true,

@@ -41,13 +41,13 @@ export class NodeAdmission {
 }
 
 export interface RejectionDeps {
-  readonly events: Pick<PodEvents, 'record'>;
+  readonly events: Pick<PodEvents, 'recordFailure'>;
   readonly publisher: { publish(pod: Pod, worker: 'terminated', failure: PodFailure): unknown };
 }
 
 /** Reports a rejected pod as kubelet does: with an event and with the pod's status. */
 export function rejectPod(pod: Pod, rejection: PodFailure, { events, publisher }: RejectionDeps): void {
-  events.record(pod, 'Warning', rejection.reason, rejection.message);
+  events.recordFailure(pod, 'Warning', rejection);
   publisher.publish(pod, 'terminated', { ...rejection, message: rejectedStatusMessage(rejection.message) });
 }
 

@@ -110,7 +110,7 @@ export class PreemptingAdmission {
   async #end(victim: Pod, critical: Pod): Promise<void> {
     const { events, kill, log, onVictimsEnded } = this.#deps;
     const { uid } = victim.metadata;
-    events.record(victim, 'Warning', PREEMPTED.reason, PREEMPTED.message);
+    events.record(victim, 'Warning', 'Preempting', PREEMPTED.message);
     log.info('preempting a pod', { pod: nameOf(victim), criticalPod: nameOf(critical) });
     const ending = kill(victim, PREEMPTED).catch((error: unknown) => {
       log.error('cannot preempt a pod', { pod: nameOf(victim), error });

@@ -53,7 +53,7 @@ export interface EvictionDeps {
   readonly stats: Pick<StatsSource, 'pods' | 'measuredPods'>;
   readonly pods: EvictablePods;
   readonly reclaim: Readonly<Record<NodeReclaim, (signal: AbortSignal) => Promise<void>>>;
-  readonly events: Pick<PodEvents, 'record' | 'recordAnnotated'>;
+  readonly events: Pick<PodEvents, 'record' | 'recordFailure'>;
   readonly nodeEvents: NodeEvents;
   readonly pressureEvents: PressureEvents;
   readonly clock: Clock;
@@ -224,7 +224,7 @@ export class EvictionManager {
     }
     const { uid } = pod.metadata;
     if (!pods.isEnding(uid)) {
-      events.recordAnnotated(pod, 'Warning', failure.reason, failure.message, { annotations, cause });
+      events.recordFailure(pod, 'Warning', failure, { annotations, cause });
     }
     const timeoutMs = Math.max(MIN_KILL_TIMEOUT_SECONDS, graceSeconds * 1.5) * 1000;
     const isKilled = await Promise.race([

@@ -1,14 +1,15 @@
+import type { EventReason } from '../pod/event-reason.ts';
 import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
 
 export interface ImageErrorOptions {
   /** The reason of an event about the image. The `Failed` event of the container is recorded by the caller. */
-  readonly event?: string;
+  readonly event?: EventReason;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
 interface Recorder {
-  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+  readonly record: (type: 'Normal' | 'Warning', reason: EventReason, message: string) => void;
 }
 
 /**

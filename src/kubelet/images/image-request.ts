@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { EventReason } from '../pod/event-reason.ts';
 import type { EventCause } from '../pod/pod-cause.ts';
 import type { VerificationPolicy } from './image-access.ts';
 import type { PullRecords } from './pull-records.ts';
@@ -16,7 +17,7 @@ export interface ImageRequest {
   readonly pullSecrets: readonly LoginSource[];
   readonly sandboxConfig: PodSandboxConfig;
   /** Records events about the image. */
-  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string, cause?: EventCause) => void;
+  readonly record: (type: 'Normal' | 'Warning', reason: EventReason, message: string, cause?: EventCause) => void;
 }
 
 /** Restricts pods to images that they could have pulled themselves. */

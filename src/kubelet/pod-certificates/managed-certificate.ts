@@ -7,6 +7,7 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { PodEvents } from '../events/pod-events.ts';
+import type { EventReason } from '../pod/event-reason.ts';
 import {
   type CertificateState,
   type CertificateWarning,
@@ -25,10 +26,12 @@ const REFRESH_PASS_MS = 60_000;
 /** As kubelet's work queue, whose refresh pass ends longer delays. */
 const RETRY = { firstMs: 5, maxMs: REFRESH_PASS_MS, jitter: 0 };
 
-const WARNINGS: Readonly<Record<CertificateWarning, readonly [reason: string, message: string]>> = {
+const WARNINGS: Readonly<Record<CertificateWarning, readonly [reason: EventReason, message: string]>> = {
   overdue: ['CertificateOverdueForRefresh', 'PodCertificate refresh overdue'],
   expired: ['CertificateExpired', 'PodCertificate expired'],
 };
+
+const REQUEST_ENDS = { denied: ['Denied', 'was denied'], failed: ['Failed', 'failed'] } as const;
 
 export interface ManagedCertificateDeps extends CreateRequestDeps {
   /** The request as last observed. */
@@ -125,10 +128,10 @@ export class ManagedCertificate {
     const { volume } = this.source;
     log.debug('pod certificate', { pod: `${namespace}/${name}`, volume, from: before.kind, to: state.kind });
     if (state.kind === 'refused') {
-      const [reason, what] = state.outcome === 'denied' ? ['Denied', 'was denied'] : ['Failed', 'failed'];
+      const [reason, what] = REQUEST_ENDS[state.outcome];
       const details = `reason=${JSON.stringify(state.reason)}, message=${JSON.stringify(state.message)}`;
       const message = `PodCertificateRequest ${namespace}/${requestName} ${what}, ${details}`;
-      events.record(this.#pod, 'Warning', reason ?? '', message);
+      events.record(this.#pod, 'Warning', reason, message);
     }
     if (state.kind !== 'refused' && heldKey(state) === heldKey(before)) return;
     this.#settled.resolve();

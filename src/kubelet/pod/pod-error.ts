@@ -1,3 +1,4 @@
+import type { EventReason } from './event-reason.ts';
 import { CausedError, type ErrorCause, podCauseOf } from './pod-cause.ts';
 
 /** kubelet's reasons for a container or sandbox that did not start, and the event that reports each. */
@@ -21,8 +22,9 @@ const REASONS = {
   FailedMount: { event: 'FailedMount', type: 'Warning' },
   FailedPrepareDynamicResources: { event: 'FailedPrepareDynamicResources', type: 'Warning' },
   FailedMapVolume: { event: 'FailedMapVolume', type: 'Warning' },
+  FailedToMakePodDataDirectories: { event: 'Failed', type: 'Warning' },
   FailedCreatePodContainer: { event: 'FailedCreatePodContainer', type: 'Warning' },
-} as const satisfies Record<string, { event: string; type: 'Normal' | 'Warning' }>;
+} as const satisfies Record<string, { event: EventReason; type: 'Normal' | 'Warning' }>;
 
 export type PodErrorReason = keyof typeof REASONS;
 
@@ -56,7 +58,7 @@ export class PodError extends CausedError {
 
 /** The event that reports a pod error. */
 export function podErrorEvent(error: PodError): {
-  reason: string;
+  reason: EventReason;
   type: 'Normal' | 'Warning';
   message: string;
   cause: ErrorCause | undefined;

@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../host/random.ts';
 import type { PodEvent, PodEvents } from '../events/pod-events.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
+import type { EventReason } from '../pod/event-reason.ts';
 import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
 import { checkProbe } from './check-probe.ts';
@@ -195,7 +196,9 @@ const KIND_TEXTS: Readonly<Record<ProbeKind, string>> = {
   liveness: 'Liveness',
 };
 
-type ProbeEvent = Pick<PodEvent, 'reason' | 'message' | 'cause'>;
+interface ProbeEvent extends Pick<PodEvent, 'message' | 'cause'> {
+  readonly reason: EventReason;
+}
 
 function probeEvent(kind: ProbeKind, outcome: CheckOutcome): ProbeEvent | undefined {
   const probe = `${KIND_TEXTS[kind]} probe`;

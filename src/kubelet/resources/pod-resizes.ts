@@ -2,6 +2,7 @@ import type { Container, Pod, PodCondition } from '../../api/generated/core-v1.t
 import { goJson } from '../../base/go/go-json.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
+import type { EventReason } from '../pod/event-reason.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
 import { infeasibleResize, type ResizeSettings } from './infeasible-resize.ts';
@@ -157,8 +158,8 @@ export class PodResizes {
     const reason = cause === INFEASIBLE ? INFEASIBLE : 'Deferred';
     if (reason === 'Deferred') this.#pendingUids.add(uid);
     const news = this.#conditions.setPending(pod, { reason, message });
-    if (news === 'reason')
-      this.#recordEvent(pod, 'Warning', `Resize${reason}`, `Pod resize ${cause}`, generation, message);
+    const event = reason === INFEASIBLE ? 'ResizeInfeasible' : 'ResizeDeferred';
+    if (news === 'reason') this.#recordEvent(pod, 'Warning', event, `Pod resize ${cause}`, generation, message);
     return news !== undefined;
   }
 
@@ -180,7 +181,7 @@ export class PodResizes {
   #recordEvent(
     pod: Pod,
     type: 'Normal' | 'Warning',
-    reason: string,
+    reason: EventReason,
     what: string,
     generation: number | undefined,
     error?: string,

@@ -57,7 +57,7 @@ async function machine(
 }
 
 const critical = { priority: 2_000_000_000 };
-const DETECTED = '1 Normal NodeShutdown: Shutdown manager detected shutdown event';
+const DETECTED = '1 Normal Shutdown: Shutdown manager detected shutdown event';
 
 test('pods end by priority, within the time of their group, before the lock is released', async () => {
   await using it = await machine({
@@ -112,7 +112,7 @@ test('a cancelled shutdown ends no further group, and the lock is taken again', 
   await it.later(1_000);
   it.loginManager.announce(false);
   assert.deepEqual(await it.later(10_000), [
-    '2 Normal NodeShutdown: Shutdown manager detected shutdown cancellation',
+    '2 Normal Shutdown: Shutdown manager detected shutdown cancellation',
     '2 ready',
     '6 ended web',
   ]);

@@ -136,14 +136,14 @@ export class NodeShutdown {
 
   #start(pods: ShutdownPods): void {
     if (this.#ending) return;
-    this.#deps.events.record('Normal', 'NodeShutdown', 'Shutdown manager detected shutdown event');
+    this.#deps.events.record('Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
     this.#setShuttingDown(true);
     const abort = new AbortController();
     this.#ending = { abort, done: this.#end(pods, abort.signal) };
   }
 
   async #cancel(connection: LoginConnection, signal: AbortSignal): Promise<void> {
-    this.#deps.events.record('Normal', 'NodeShutdown', 'Shutdown manager detected shutdown cancellation');
+    this.#deps.events.record('Normal', 'Shutdown', 'Shutdown manager detected shutdown cancellation');
     const ending = this.#ending;
     ending?.abort.abort();
     await ending?.done;

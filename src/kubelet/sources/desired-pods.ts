@@ -79,7 +79,7 @@ function withoutDuplicates({ pods, errors, objects }: SourceSnapshot): {
       continue;
     }
     const location = `${pod.metadata.namespace}/${pod.metadata.name}`;
-    duplicates.push({ location, message: 'another pod of this name comes first in the same source' });
+    duplicates.push({ location, message: 'another pod of this name comes first in the same source', duplicate: pod });
   }
   const others = objects && firstOfEachName(objects);
   for (const location of others?.duplicates ?? []) {

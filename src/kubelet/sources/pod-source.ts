@@ -19,6 +19,8 @@ export interface SourceError {
   /** The file or URL. */
   readonly location: string;
   readonly message: string;
+  /** The pod that is ignored because of its name; absent: the error is about no pod that could be read. */
+  readonly duplicate?: Pod | undefined;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import type { RuntimeService } from '../../cri/services.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -18,9 +17,11 @@ import type { KillPodOptions, PodSyncer, SyncOutcome } from '../workers/pod-sync
 import { computePodActions } from './compute-pod-actions.ts';
 import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
 import { hasLostResource } from './has-lost-resource.ts';
+import { networkNotReadyReason } from './network-not-ready-reason.ts';
 import type { PodPlan } from './pod-plan.ts';
 import type { PodStatusPublisher } from './pod-status-publisher.ts';
 import type { PodView } from './pod-view.ts';
+import { readPodState } from './read-pod-state.ts';
 import { removePod } from './remove-containers.ts';
 import type { StartFailures } from './start-containers.ts';
 import { StartProgress } from './start-progress.ts';
@@ -73,7 +74,7 @@ class Syncer implements ObservingPodSyncer {
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
     const { publisher, observed, probes, resizes } = this.#deps;
     const { uid } = pod.metadata;
-    await observed.getCurrent(uid, signal);
+    await readPodState(pod, () => observed.getCurrent(uid, signal), this.#deps.events, signal);
     await this.#killIfLost(pod, observed.get(uid), signal);
     resizes.checkProgress(pod, observed.get(uid));
     const status = publisher.publish(pod, 'syncing');
@@ -113,7 +114,8 @@ class Syncer implements ObservingPodSyncer {
     const { uid } = pod.metadata;
     probes.onTerminating(pod);
     publisher.publish(pod, 'terminating', failure);
-    await this.#stop(pod, await observed.refresh(uid, signal), graceSeconds, signal);
+    const seen = await readPodState(pod, () => observed.refresh(uid, signal), this.#deps.events, signal);
+    await this.#stop(pod, seen, graceSeconds, signal);
     const left = runningContainers(await observed.refresh(uid, signal));
     if (left.length > 0) throw new Error(`containers are still running: ${left.map(({ name }) => name).join(', ')}`);
     probes.forget(uid);
@@ -161,12 +163,12 @@ class Syncer implements ObservingPodSyncer {
   }
 
   #reject(pod: Pod, { reason, message }: PodRejectedError): SyncOutcome {
-    this.#deps.events.record(pod, 'Warning', reason, message);
+    this.#deps.events.recordFailure(pod, 'Warning', { reason, message });
     return { kind: 'ended', failure: { phase: 'Failed', reason, message: rejectedStatusMessage(message) } };
   }
 
   #endAfterDeadline(pod: Pod): SyncOutcome {
-    this.#deps.events.record(pod, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
+    this.#deps.events.recordFailure(pod, 'Normal', DEADLINE_EXCEEDED);
     return { kind: 'ended', failure: DEADLINE_EXCEEDED };
   }
 
@@ -262,16 +264,6 @@ class Syncer implements ObservingPodSyncer {
       throw error;
     }
   }
-}
-
-/** kubelet's message while the runtime's network is not ready; `undefined` when it is. */
-async function networkNotReadyReason(runtime: RuntimeService, signal: AbortSignal): Promise<string | undefined> {
-  const { status } = await runtime.status({ verbose: false }, signal);
-  const condition = status?.conditions.find(({ type }) => type === 'NetworkReady');
-  if (condition?.status) return undefined;
-  const { reason = '', message = '' } = condition ?? {};
-  const found = condition ? `NetworkReady=false reason:${reason} message:${message}` : 'NetworkReady is not set';
-  return `container runtime network not ready: ${found}`;
 }
 
 /** The newest container of each name in the spec, and the older ones. */

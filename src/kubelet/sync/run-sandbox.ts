@@ -3,6 +3,7 @@ import type { PodSandboxConfig, UserNamespace } from '../../cri/generated/runtim
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { nodeReference } from '../events/object-references.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
 import type { RuntimeHandlers } from '../objects/runtime-classes.ts';
@@ -39,13 +40,22 @@ export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, s
   return deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, async () => {
     const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.lookupHandler(pod, signal), signal);
     const { config, warnings } = await podSandboxConfig(pod, { attempt, runtimeHandler }, deps, signal);
-    for (const { reason, message } of warnings) deps.events.record(pod, 'Warning', reason, message);
+    recordDnsWarnings(pod, warnings, deps);
     const { podSandboxId } = await asSandboxError(
       () => deps.runtime.runPodSandbox({ config, runtimeHandler }, signal),
       signal,
     );
     return podSandboxId;
   });
+}
+
+/** The events of the node precede those of the pod, as in kubelet. */
+function recordDnsWarnings(pod: Pod, warnings: readonly DnsWarning[], { events }: SandboxDeps): void {
+  for (const { reason, message, nodeMessage } of warnings) {
+    const node = nodeReference(pod.spec.nodeName ?? '');
+    if (nodeMessage !== undefined) events.recordOf(node, 'Warning', reason, nodeMessage);
+    events.record(pod, 'Warning', reason, message);
+  }
 }
 
 export interface PreparedSandbox {

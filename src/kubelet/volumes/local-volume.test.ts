@@ -108,6 +108,21 @@ for (const [name, { output, calls: expected }] of Object.entries(formats)) {
   });
 }
 
+test('a device that cannot be mounted, with another file system, is an event of its persistent volume', async () => {
+  const { install, recorded, start } = await machine({ local: { path: '/dev/sdb' } });
+  install('blkid', async ({ stdout }) => {
+    stdout('DEVNAME=/dev/sdb\nTYPE=xfs\n');
+    return 0;
+  });
+  install('mount', async () => 32);
+  await assert.rejects(start().prepare(claimPod('u1'), signal));
+  assert.equal(recorded.length, 1);
+  assert.match(
+    recorded[0] ?? '',
+    /^PersistentVolume pv: Warning FailedMountOnFilesystemMismatch: MountVolume failed for volume "pv" local: failed to mount device \/dev\/sdb at .* \(fstype: ext4\), error mount failed: exit status 32\n/,
+  );
+});
+
 const failures: Record<string, { spec: Partial<PersistentVolumeSpec>; message: string }> = {
   'does not exist': {
     spec: { local: { path: '/mnt/none' } },

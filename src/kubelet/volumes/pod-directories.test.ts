@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
 import test from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryMounts } from '../../host/fake/memory-mounts.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { PodError, type PodErrorReason, podErrorEvent } from '../pod/pod-error.ts';
 import { exampleContainer, examplePod } from '../sync/config/pod.fixture.ts';
 import { prepareContainerFiles } from './container-files.ts';
 import { PodDirectories } from './pod-directories.ts';
@@ -31,6 +33,33 @@ test('PodDirectories creates a pod’s directories with kubelet’s modes', asyn
   assert.deepEqual(modes, ['750', '750', '750', '750', '755']);
   assert.deepEqual(await directories.existing(), ['u1']);
 });
+
+const blocked: Record<string, { file: string; reason: PodErrorReason; event: RegExp }> = {
+  'a data directory': {
+    file: '/k/pods/u1/volumes',
+    reason: 'FailedToMakePodDataDirectories',
+    event: /^Failed error making pod data directories: /,
+  },
+  'the log directory': {
+    file: '/log/default_hello_u1',
+    reason: 'CreatePodSandboxError',
+    event: /^FailedCreatePodSandBox Failed to create pod sandbox: /,
+  },
+};
+for (const [what, { file, reason, event }] of Object.entries(blocked)) {
+  test(`PodDirectories fails with kubelet’s event if ${what} cannot be made`, async () => {
+    const { fs, directories } = machine();
+    await fs.makeDirectory(dirname(file));
+    await fs.writeFile(file, '');
+    await assert.rejects(directories.prepare(pod, signal), (error: unknown) => {
+      assert.ok(error instanceof PodError);
+      assert.equal(error.reason, reason);
+      const shown = podErrorEvent(error);
+      assert.match(`${shown.reason} ${shown.message}`, event);
+      return true;
+    });
+  });
+}
 
 test('PodDirectories keeps everything until the pod is purged', async () => {
   const { fs, directories } = machine();

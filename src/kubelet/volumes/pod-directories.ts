@@ -1,5 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { PodError } from '../pod/pod-error.ts';
 import { podDirectory, podLogDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { pluginsDirectory, volumesDirectory } from './volume-paths.ts';
@@ -31,11 +33,11 @@ export class PodDirectories implements PodStep {
   async prepare(pod: Pod, _signal: AbortSignal): Promise<void> {
     const { rootDir, podLogsDir } = this.#settings;
     const { uid } = pod.metadata;
-    await this.#fs.makeDirectory(`${rootDir}/pods`, 0o750);
-    await this.#fs.makeDirectory(podDirectory(rootDir, uid), 0o750);
-    await this.#fs.makeDirectory(volumesDirectory(rootDir, uid), 0o750);
-    await this.#fs.makeDirectory(pluginsDirectory(rootDir, uid), 0o750);
-    await this.#fs.makeDirectory(podLogDirectory(podLogsDir, pod), 0o755);
+    const own = [podDirectory(rootDir, uid), volumesDirectory(rootDir, uid), pluginsDirectory(rootDir, uid)];
+    await dataDirectories(async () => {
+      for (const path of [`${rootDir}/pods`, ...own]) await this.#fs.makeDirectory(path, 0o750);
+    });
+    await logDirectory(() => this.#fs.makeDirectory(podLogDirectory(podLogsDir, pod), 0o755));
   }
 
   async release(): Promise<void> {}
@@ -67,5 +69,25 @@ export class PodDirectories implements PodStep {
     if (!(await this.#fs.stat(path))) return [];
     const entries = await this.#fs.readDirectory(path);
     return entries.filter(({ kind }) => kind === 'directory').map(({ name }) => name);
+  }
+}
+
+async function dataDirectories(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const text = errorText(cause);
+    const eventMessage = `error making pod data directories: ${text}`;
+    throw new PodError('FailedToMakePodDataDirectories', text, { cause, eventMessage });
+  }
+}
+
+/** kubelet makes it when it creates the sandbox. */
+async function logDirectory(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const text = errorText(cause);
+    throw new PodError('CreatePodSandboxError', text, { cause, eventMessage: `Failed to create pod sandbox: ${text}` });
   }
 }

@@ -1,14 +1,16 @@
 import { dirname } from 'node:path';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
+import { volumeReference } from '../events/object-references.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
 import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
-import { PodError } from '../pod/pod-error.ts';
+import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
+import { isFilesystemMismatch } from './mount-helper/format-and-mount.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
@@ -189,8 +191,17 @@ export class PodVolumes implements PodStep {
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled, specName: spec.name }, isStale: false };
     } catch (error) {
+      this.#recordMismatch(spec, error);
       throw signal.aborted ? error : mountError(spec, error);
     }
+  }
+
+  /** An event of the persistent volume: its device has a file system of another type than it says. */
+  #recordMismatch({ name, bound }: VolumeSpec, error: unknown): void {
+    if (!bound || !isFilesystemMismatch(error)) return;
+    const message = `MountVolume failed for volume "${name}" ${errorText(error)}`;
+    const object = volumeReference(bound.volume);
+    this.#deps.events.recordOf(object, 'Warning', 'FailedMountOnFilesystemMismatch', message);
   }
 
   #recordMapped(pod: Pod, { name }: VolumeSpec, { path, globalMapPath }: HostDevice): void {
@@ -210,8 +221,7 @@ export class PodVolumes implements PodStep {
     const resolve = (): Promise<VolumeSpec> => resolveVolume(pod, volume, use, this.#deps.claims, signal);
     if (isSetUp || this.#deps.claims.wakesPods) return resolve();
     const onWait = (error: VolumeResolutionError): void => {
-      const { reason, message, podCause } = notMounted(name, [name], error);
-      this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
+      this.#recordError(pod, notMounted(name, [name], error));
     };
     const deps = { ...this.#deps, waits: this.#waits, onWait };
     return waitForClaim({ podUid: pod.metadata.uid, volume: name }, resolve, deps, signal);
@@ -227,10 +237,14 @@ export class PodVolumes implements PodStep {
   async #keepPrevious(pod: Pod, { name }: VolumeInUse, error: unknown, signal: AbortSignal): Promise<PodVolume> {
     const kept = this.#of(pod.metadata.uid).get(name);
     if (signal.aborted || !kept || !(await this.#areInPlace([kept]))) throw error;
-    const { reason, message, podCause } = asPodError(name, error);
-    this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
+    this.#recordError(pod, asPodError(name, error));
     if (kept.kind === 'block' || !kept.mounted.content) return kept;
     return { ...kept, mounted: { ...kept.mounted, content: kept.mounted.content.invalidated() }, isStale: true };
+  }
+
+  #recordError(pod: Pod, error: PodError): void {
+    const { type, reason, message, cause } = podErrorEvent(error);
+    this.#deps.events.record(pod, type, reason, message, undefined, cause);
   }
 
   async #areInPlace(volumes: Iterable<PodVolume>): Promise<boolean> {
@@ -246,9 +260,7 @@ export class PodVolumes implements PodStep {
     const [first, ...others] = errors;
     if (first === undefined) return;
     if (others.length === 0) throw first;
-    for (const { reason, message, podCause } of errors.filter(({ silent }) => !silent)) {
-      this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
-    }
+    for (const error of errors.filter(({ silent }) => !silent)) this.#recordError(pod, error);
     const message = errors.map((error) => error.message).join(', ');
     // The typed cause names the first volume, the message has the errors of all.
     const { podCause } = first;

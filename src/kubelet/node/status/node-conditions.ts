@@ -1,19 +1,20 @@
 import type { NodeCondition } from '../../../api/generated/core-v1.ts';
 import { goErrorList } from '../../../base/go/go-error-list.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
+import type { EventReason } from '../../pod/event-reason.ts';
 import type { PressureCondition } from '../signals/pressure-condition.ts';
 
 /** The conditions of a node, and the reasons of events for those that have changed. */
 export interface ComputedConditions {
   readonly conditions: readonly NodeCondition[];
-  readonly events: readonly string[];
+  readonly events: readonly EventReason[];
 }
 
 interface PressureTexts {
   readonly reason: string;
   readonly message: string;
   /** The reason of the event. */
-  readonly event: string;
+  readonly event: EventReason;
 }
 
 const PRESSURES: readonly (readonly [PressureCondition, under: PressureTexts, free: PressureTexts])[] = [
@@ -63,7 +64,7 @@ export interface ConditionInputs {
  */
 export function nodeConditions(before: readonly NodeCondition[], view: ConditionInputs): ComputedConditions {
   const now = formatTime(view.nowMs);
-  const events: string[] = [];
+  const events: EventReason[] = [];
   const wanted = PRESSURES.map(([type, under, free]): NodeCondition => {
     const isUnder = view.pressure.has(type);
     const { event, ...words } = isUnder ? under : free;

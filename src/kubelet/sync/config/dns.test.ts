@@ -23,6 +23,9 @@ const missingClusterDns: DnsWarning = {
   message:
     'pod: "hello_default(u1)". kubelet does not have ClusterDNS IP configured and cannot create Pod using ' +
     '"ClusterFirst" policy. Falling back to "Default" policy.',
+  nodeMessage:
+    'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. ' +
+    'Falling back to "Default" policy.',
 };
 
 interface Case {

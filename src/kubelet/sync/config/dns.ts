@@ -19,6 +19,8 @@ export interface DnsSettings {
 /** Recorded as an event of the pod; the pod starts all the same. */
 export interface DnsWarning {
   readonly reason: 'MissingClusterDNS' | 'DNSConfigForming';
+  /** The message of the same event of the node; absent: the node has none. */
+  readonly nodeMessage?: string;
   readonly message: string;
 }
 
@@ -82,10 +84,10 @@ function baseConfig(pod: Pod, settings: DnsSettings, host: Resolver, warnings: D
     return { servers: settings.clusterDns, searches: clusterSearches(pod, settings, host), options: ['ndots:5'] };
   }
   if (!isHostPolicy) {
-    const message =
+    const text =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. ' +
       'Falling back to "Default" policy.';
-    warnings.push({ reason: 'MissingClusterDNS', message: `pod: "${formatPod(pod)}". ${message}` });
+    warnings.push({ reason: 'MissingClusterDNS', message: `pod: "${formatPod(pod)}". ${text}`, nodeMessage: text });
   }
   if (settings.resolvConf !== '') return host;
   // An explicit loopback address keeps the runtime from adding the host's name servers.

@@ -151,7 +151,7 @@ for (const [what, status] of Object.entries({ 'with recovery': pending, 'without
       },
       secrets: {},
     });
-    assert.deepEqual(machine.events, [success]);
+    assert.deepEqual(machine.events, [success, `PersistentVolumeClaim data: ${success}`]);
     const found = await statusOf(machine);
     assert.deepEqual(found?.capacity, { storage: '2Gi' });
     assert.deepEqual(found?.allocatedResourceStatuses ?? {}, {});
@@ -239,9 +239,9 @@ test('a read-only volume is not expanded', async () => {
   const volume = { name: 'data', persistentVolumeClaim: { claimName: 'data', readOnly: true } };
   await machine.volumes.prepare(podWithVolumes('u1', [volume]), signal);
   assert.deepEqual(callsOf(machine), ['stage handle-data', 'publish handle-data u1']);
-  assert.deepEqual(machine.events, [
-    'Warning FileSystemResizeFailed: MountVolume.NodeExpandVolume failed for volume "pv-data" requested read-only file system',
-  ]);
+  const readOnly =
+    'Warning FileSystemResizeFailed: MountVolume.NodeExpandVolume failed for volume "pv-data" requested read-only file system';
+  assert.deepEqual(machine.events, [readOnly, `PersistentVolumeClaim data: ${readOnly}`]);
 });
 
 test('a claim that the API server cannot store stays to be expanded', async () => {

@@ -3,6 +3,7 @@ import type { Quantity } from '../../../base/quantity.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
 import { isFinalCsiError } from '../../../plugins/csi/csi-drivers.ts';
 import { goErrorText, PluginError } from '../../../plugins/plugin-error.ts';
+import { claimReference } from '../../events/object-references.ts';
 import type { VolumeSpec } from '../volume-spec.ts';
 import {
   type ExpansionPlan,
@@ -47,6 +48,7 @@ export async function expandVolume(target: ExpandableVolume, deps: CsiPluginDeps
   if (volume.readOnly) {
     const message = `MountVolume.NodeExpandVolume failed for volume "${volume.name}" requested read-only file system`;
     deps.events.record(pod, 'Warning', 'FileSystemResizeFailed', message);
+    deps.events.recordOf(claimReference(claim), 'Warning', 'FileSystemResizeFailed', message);
     return uses.sizes.set(volume.id, plan.newSize);
   }
   await uses.inTurn(volume.id, () => expand(target, plan, deps, signal), signal);
@@ -76,6 +78,7 @@ async function expand(
   const nodeName = pod.spec.nodeName ?? '';
   const message = `MountVolume.NodeExpandVolume succeeded for volume "${volume.name}" ${nodeName}`;
   deps.events.record(pod, 'Normal', 'FileSystemResizeSuccessful', message);
+  deps.events.recordOf(claimReference(current), 'Normal', 'FileSystemResizeSuccessful', message);
   uses.sizes.set(volume.id, newSize);
   if (isReported) return;
   const what = `mountVolume.NodeExpandVolume update ${withRecovery ? 'pvc' : 'PVC'} status failed${withRecovery ? '' : ' '}`;

@@ -42,7 +42,23 @@ export async function formatAndMount(
   }
   if (found === '') await format(wanted, { source, target, options: all }, deps);
   else if (!isReadOnly) await checkAndRepair(source, deps);
-  await mountByProgram({ source, target, type: wanted, options: all }, deps, UNINTERRUPTED);
+  try {
+    await mountByProgram({ source, target, type: wanted, options: all }, deps, UNINTERRUPTED);
+  } catch (error) {
+    const isOther = found !== '' && found !== wanted;
+    throw isOther ? new FilesystemMismatchError(errorText(error), podCauseOf(error), { cause: error }) : error;
+  }
+}
+
+/** The mount failed, and the device has a file system of another type, which may be why. */
+class FilesystemMismatchError extends CausedError {
+  override readonly name = 'FilesystemMismatchError';
+}
+
+/** Whether this is, or was caused by, such an error. */
+export function isFilesystemMismatch(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof FilesystemMismatchError || isFilesystemMismatch(error.cause);
 }
 
 /** The type of the file system; empty for a device without any data that blkid(8) knows. */
