@@ -23,6 +23,7 @@ import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
+import type { DevicePluginReceiver } from '../plugins/device/device-plugin.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
 import type { DraDrivers } from '../plugins/dra/dra-drivers.ts';
 import type { PodResourcesService } from '../plugins/pod-resources/pod-resources-service.ts';
@@ -147,6 +148,8 @@ export interface AgentParts {
   readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   /** Absent: the CSI drivers that register in the folder `plugins_registry` of the root directory. */
   readonly csiDrivers?: CsiDrivers | undefined;
+  /** Connects device plugins of this process; absent: only those that register themselves. */
+  readonly connectDevicePlugins?: ((receiver: DevicePluginReceiver) => void) | undefined;
   /** Serves `device-plugins/kubelet.sock`; absent: device plugins register only in `plugins_registry`. */
   readonly serveDeviceRegistration?: ServeRegistration | undefined;
   /** Serves the pod resources API on the socket in this folder until the signal aborts; absent: it is not served. */

@@ -25,7 +25,7 @@ export interface AgentDevices {
 }
 
 export async function buildDeviceManager(
-  { host, log, settings, serveDeviceRegistration }: AgentParts,
+  { host, log, settings, serveDeviceRegistration, connectDevicePlugins }: AgentParts,
   { observed, signals }: DeviceBuildDeps,
   life: AbortSignal,
 ): Promise<AgentDevices> {
@@ -41,6 +41,7 @@ export async function buildDeviceManager(
       if (settings.resourceHealthStatus ?? true) signals.podResourceHealth.raise(uid);
     },
   });
+  connectDevicePlugins?.(manager);
   const registration = new DevicePluginRegistration({ clock, log, receiver: manager, folder }, life);
   let failure: string | undefined;
   const serve = async (listen: ServeRegistration, signal: AbortSignal): Promise<void> => {

@@ -23,12 +23,15 @@ import { unreliableEvents } from './gated-events.ts';
 import { gatedHost } from './gated-host.ts';
 import { SHORT_PERCENT } from './inject-fault.ts';
 import type { PendingFaults } from './pending-faults.ts';
+import type { MachineSide } from './machine-side.ts';
 import type { SimSource, WorldPlan } from './plan-world.ts';
 import type { SimDisks } from './sim-disks.ts';
 import { LOG_LINKS, type SimLogs } from './sim-logs.ts';
 import { processSources } from './sim-sources.ts';
 
 const ROTATION = { maxBytes: 2_000, maxFiles: 3, maxWorkers: 1, monitorIntervalMs: 60_000 };
+
+const LOG_SETTINGS = { containerLogs: ROTATION, containerLogsDir: LOG_LINKS };
 
 /** Below this share of free space the node is under disk pressure. */
 const SHORT = { fraction: SHORT_PERCENT / 100 };
@@ -52,6 +55,8 @@ export interface AgentProcessDeps {
   /** Absent on a standalone node. */
   readonly apiServer: ApiServer | undefined;
   readonly disks: SimDisks;
+  /** Absent: the resources of the machine are not assigned to pods. */
+  readonly machine: MachineSide | undefined;
   readonly faults: PendingFaults;
   readonly pace: Draw;
   readonly events: WorldPlan['events'];
@@ -113,7 +118,8 @@ export class AgentProcess {
       onSnapshot,
     } = this.#deps;
     const { gate } = this;
-    const host = gatedHost(this.#deps.host, new SeededRandom(seed), gate, faults);
+    const fromMachine = this.#deps.machine?.partsFor(gate, pace);
+    const host = gatedHost(this.#deps.host, new SeededRandom(seed), gate, faults, fromMachine?.loginManager);
     const cri = gatedCri(logs?.reopening(runtime.cri) ?? runtime.cri, { gate, faults, pace, onCall, onKill });
     const api = apiServer && gatedApi(apiServer, gate, pace);
     const parts = {
@@ -121,9 +127,10 @@ export class AgentProcess {
       cri,
       runtimeEvents: events === 'none' ? undefined : unreliableEvents(criEvents(cri.runtime), events, gate, faults),
       sources: processSources({ host, api, gate, log, delaysMs: sourceDelaysMs, onSnapshot }),
-      ...(api && { apiServer: api, node: NODE_SETTINGS }),
+      ...(api && { apiServer: api, node: fromMachine?.node(NODE_SETTINGS) ?? NODE_SETTINGS }),
+      ...fromMachine?.parts,
       csiDrivers: disks.driversOf(gate, pace),
-      settings: logs ? { ...SETTINGS, containerLogs: ROTATION, containerLogsDir: LOG_LINKS } : SETTINGS,
+      settings: { ...SETTINGS, ...(logs && LOG_SETTINGS), ...fromMachine?.settings },
       log,
       unhandled: this.#unhandledErrors(),
     };

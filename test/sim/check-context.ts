@@ -1,6 +1,7 @@
 import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { ClusterState } from './cluster-state.ts';
+import type { MachineSide } from './machine-side.ts';
 import type { PodRecord, PodRecords } from './pod-records.ts';
 import type { SimDisks } from './sim-disks.ts';
 import type { SimObjects } from './sim-objects.ts';
@@ -20,6 +21,8 @@ export interface CheckContext {
   readonly records: PodRecords;
   readonly objects: SimObjects;
   readonly disks: SimDisks;
+  /** Absent: the resources of the machine are not assigned to pods. */
+  readonly machine: MachineSide | undefined;
   /** The state of the node and its cluster. */
   readonly clusterState: ClusterState;
   readonly runtime: Pick<FakeRuntime, 'containers' | 'sandboxes'>;

@@ -6,7 +6,13 @@ import type { Gate } from './gate.ts';
 import type { PendingFaults } from './pending-faults.ts';
 
 /** The machine as one agent process sees it: behind its gate, with the pending faults. */
-export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: PendingFaults): Host {
+export function gatedHost(
+  host: Host,
+  random: SeededRandom,
+  gate: Gate,
+  faults: PendingFaults,
+  loginManager = host.loginManager,
+): Host {
   const plain = <T extends object>(port: T): T => gatedPort(port, gate, () => undefined);
   const failing = <T extends object>(port: T, errorOf: (code: string, name: string, path: string) => Error): T =>
     gatedPort(port, gate, (name, subject) => {
@@ -31,7 +37,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     ),
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
     systemd: plain(host.systemd),
-    loginManager: host.loginManager,
+    loginManager,
     kernelLog: {
       records: (signal) => gate.follow(() => host.kernelLog.records(AbortSignal.any([signal, gate.closed]))),
     },

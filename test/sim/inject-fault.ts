@@ -10,6 +10,7 @@ import type { ClusterState } from './cluster-state.ts';
 import { type PendingFaults, simulatedError } from './pending-faults.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 import type { PlannedApiFault, PlannedFault } from './plan-faults.ts';
+import type { MachineSide } from './machine-side.ts';
 import type { SimDisks } from './sim-disks.ts';
 
 /** A planned kill of the agent. */
@@ -23,6 +24,7 @@ export interface InjectFaultDeps {
   readonly fs: MemoryFileSystem;
   readonly clusterState: ClusterState;
   readonly disks: SimDisks;
+  readonly machine: MachineSide | undefined;
   readonly memory: Pick<MemoryHost, 'cgroupStats' | 'pressureEvents'>;
   readonly kill: (planned: PlannedKill) => void;
 }
@@ -85,6 +87,14 @@ export function injectFault(fault: PlannedFault, deps: InjectFaultDeps): void {
       useMemory(true, deps);
       clock.schedule(fault.ms, () => useMemory(false, deps));
       return;
+    case 'deviceHealth':
+    case 'devicePluginAway':
+    case 'devicePluginRolls':
+    case 'deviceCall':
+    case 'claimDriverAway':
+    case 'claimCall':
+    case 'shutdown':
+      return deps.machine?.inject(fault);
     case 'loseSandbox':
       return loseSandbox(fault.index, runtime);
     case 'crash':

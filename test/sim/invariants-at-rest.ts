@@ -2,6 +2,7 @@ import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
 import { isInPostStart } from './invariants-of-hooks.ts';
 import { isMissingInputs, isMissingVolumes } from './invariants-of-objects.ts';
+import { isEndedByNode } from './invariants-of-shutdown.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { LATE_IMAGE, MISSING_IMAGE } from './plan-pods.ts';
 import type { PodRecord } from './pod-records.ts';
@@ -54,7 +55,7 @@ function checkPod(parts: Parts, world: World): void {
   const outcomes = spec.containers.map((container) => classifyContainer(container, parts, world));
   const ready = sandboxes.filter(({ state }) => state === 'ready');
   const isLost = spec.restartPolicy === 'Never' && ready.length === 0 && containers.some(hasRun);
-  const isOver = pod.isEvicted || isLost || isInitOver(parts) || outcomes.every((outcome) => outcome === 'done');
+  const isOver = pod.isEvicted || isEndedByNode(pod) || isLost || isInitOver(parts) || outcomes.every((outcome) => outcome === 'done');
   const shownAsOver = pod.phase === 'Succeeded' || pod.phase === 'Failed';
   // As with kubelet, a restarted agent does nothing for a pod until its volumes are mounted.
   if (isOver && !shownAsOver && isStuck(parts, world)) return;
@@ -207,6 +208,7 @@ export async function checkNothingLeft(world: World): Promise<void> {
     const entries = (await host.fs.stat(folder)) ? await host.fs.readDirectory(folder) : [];
     if (entries.length > 0) fail(`${folder} holds ${entries.map(({ name }) => name)}`);
   }
+  await checkNothingAssigned(world);
   const { disks } = world.context;
   if (disks.inUse.length > 0) fail(`CSI volumes ${disks.inUse} are staged or published`);
   const mounts = (await host.mounts.list()).filter(({ target }) => target !== '/');
@@ -219,4 +221,24 @@ export async function checkNothingLeft(world: World): Promise<void> {
   if (atServer.length > 0) fail(`the API server still has ${atServer.map(({ metadata }) => metadata.name)}`);
   const pods = agentProcess?.agent?.pods() ?? [];
   if (pods.length > 0) fail(`the agent still has ${pods.map(({ pod, worker }) => `${pod.metadata.uid} (${worker})`)}`);
+}
+
+/** The checkpoints of the managers. */
+const CHECKPOINTS: readonly (readonly [file: string, assigned: RegExp])[] = [
+  ['cpu_manager_state', /"entries":/],
+  ['memory_manager_state', /"entries":/],
+  ['device-plugins/kubelet_internal_checkpoint', /"PodUID":/],
+  ['dra_manager_state', /ClaimUID/],
+];
+
+/** No pod is assigned CPUs, memory or devices any more, and no claim is prepared. */
+async function checkNothingAssigned({ host, context }: World): Promise<void> {
+  if (!context.machine) return;
+  for (const [file, assigned] of CHECKPOINTS) {
+    const path = `/var/lib/kubelet/${file}`;
+    const text = (await host.fs.stat(path)) ? await host.fs.readText(path) : '';
+    if (assigned.test(text)) context.fail(42, `${file} still has assignments: ${text}`);
+  }
+  const { prepared } = context.machine.claims;
+  if (prepared.size > 0) context.fail(42, `claims are still prepared: ${[...prepared]}`);
 }

@@ -2,6 +2,7 @@ import { findContainer } from '../../src/kubelet/pod/find-container.ts';
 import { type CheckContext, roleOf } from './check-context.ts';
 import { mayBeEvicted } from './invariants-of-pressure.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
+import { checkShutdownStop, mayBeEndedByNode } from './invariants-of-shutdown.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { type ContainerRecord, gracePeriodSeconds, type PodRecord } from './pod-records.ts';
 
@@ -12,7 +13,9 @@ export function checkStop(pod: PodRecord, record: ContainerRecord, seconds: numb
   const what = `${pod.uid}/${record.name}`;
   const most = Math.max(LEAST_SECONDS, longestAllowed(pod, record, context));
   if (seconds > most) context.fail(8, `${what} was given ${seconds} s to end, but at most ${most} s are allowed`);
-  if (!hasReasonToStop(pod, record, context)) context.fail(10, `${what} was stopped without a reason`);
+  if (hasReasonToStop(pod, record, context)) return;
+  if (!mayBeEndedByNode(pod, context.now(), context)) context.fail(10, `${what} was stopped without a reason`);
+  checkShutdownStop(pod, seconds, context);
 }
 
 /** The smallest grace period requested from this agent process, else the largest that the pod itself allows. */
@@ -29,7 +32,8 @@ export function checkKill(pod: PodRecord, record: ContainerRecord, context: Chec
   if (record.stopRequestedAt === undefined) return fail(9, `${what} was killed without a termination request`);
   // Its preStop hook counts against the grace period.
   const had = now() - Math.min(record.stopRequestedAt, record.preStop?.firstAt ?? record.stopRequestedAt);
-  const isEvicted = mayBeEvicted(pod, record.stopRequestedAt, context);
+  const since = record.stopRequestedAt;
+  const isEvicted = mayBeEvicted(pod, since, context) || mayBeEndedByNode(pod, since, context);
   const least = 1000 * (isEvicted ? LEAST_SECONDS : Math.max(LEAST_SECONDS, shortestAllowed(pod, record)));
   if (had < least) fail(9, `${what} was killed after ${had} ms instead of ${least}`);
 }

@@ -50,12 +50,14 @@ const NOTICE_MS: Readonly<Record<MachineState['runtime'], number>> = {
 };
 
 async function checkShownState({ cluster, context }: World): Promise<void> {
-  const { clusterState, now, fail } = context;
+  const { clusterState, machine, now, fail } = context;
   const { runtime, runtimeSince, isDiskShort, diskSince } = clusterState.machine;
   const conditions = (await cluster.node())?.status?.conditions ?? [];
   const shows = (type: string): string | undefined => conditions.find((each) => each.type === type)?.status;
-  const isReady = runtime === 'ready' ? 'True' : 'False';
-  if (now() - runtimeSince > NOTICE_MS[runtime] && shows('Ready') !== isReady) {
+  const { lastShutdownAt = Number.NEGATIVE_INFINITY, shutdown } = machine?.power ?? {};
+  const isReady = runtime === 'ready' && !shutdown?.isDelayed ? 'True' : 'False';
+  const changedAt = Math.max(runtimeSince, shutdown?.at ?? lastShutdownAt);
+  if (now() - changedAt > NOTICE_MS[runtime] && shows('Ready') !== isReady) {
     fail(26, `the runtime is ${runtime} since ${runtimeSince}, but the node shows Ready=${shows('Ready')}`);
   }
   const isShort = isDiskShort ? 'True' : 'False';
@@ -106,7 +108,7 @@ export async function checkNodeAtRest(world: World): Promise<void> {
   const known = await world.images.stable();
   const expected = {
     machine: MACHINE_ID,
-    boot: BOOT_ID,
+    boot: context.machine?.power.bootId ?? BOOT_ID,
     os: 'linux',
     arch: 'amd64',
     memory: '16Gi',

@@ -19,6 +19,7 @@ const STANDALONE: WorldPlan = {
   events: 'full',
   hasLogs: false,
   cluster: undefined,
+  machine: undefined,
   times: { calm: 500_000, settled: 900_000, end: 1_200_000 },
 };
 const IN_A_CLUSTER: WorldPlan = {

@@ -9,9 +9,12 @@ import { checkDisksOf } from './invariants-of-disks.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
+import { checkClaimsOf } from './invariants-of-claims.ts';
+import { checkCpuUpdate, checkExclusive, checkPlacement } from './invariants-of-machine.ts';
 import { checkEviction } from './invariants-of-pressure.ts';
 import { checkRejection } from './invariants-of-rejections.ts';
 import { checkInitsRestarted, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
+import { checkEndReason, checkNotAdmitted } from './invariants-of-shutdown.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { type PodRecord, startNewIncarnation } from './pod-records.ts';
@@ -31,6 +34,7 @@ export class Invariants {
     if (method === 'stopContainer') return this.#noteStop(request);
     if (method === 'execSync') return this.#noteExec(request);
     if (method === 'listImages') this.#imagesListedAt = this.#context.now();
+    if (method === 'updateContainerResources') return checkCpuUpdate(request, this.#context);
     if (method === 'removeImage') return this.#checkImage(request);
     if (method !== 'runPodSandbox' && method !== 'createContainer' && method !== 'startContainer') return;
     const { fail, now } = this.#context;
@@ -42,6 +46,7 @@ export class Invariants {
       return fail(3, `${what}, which the agent knows as ${pod.reported.as}`);
     if (pod.overAt !== undefined && pod.overAt < now()) return fail(3, `${what}, which has ended as ${pod.phase}`);
     if (exceedsNode(pod.reported.pod)) return fail(3, `${what}, which may not run here`);
+    if (method !== 'startContainer') checkNotAdmitted(pod, what, this.#context);
   }
 
   effect(effect: Effect): void {
@@ -55,6 +60,8 @@ export class Invariants {
         records.created(effect.container);
         if (pod) checkEnvironment(pod, effect.container, this.#context);
         checkDisksOf(effect.container, this.#context);
+        if (pod) checkPlacement(pod, effect.container, this.#context);
+        if (pod) checkClaimsOf(pod, effect.container, this.#context);
         return this.#alone(effect.container);
       case 'started':
         return this.#started(effect.container);
@@ -80,6 +87,8 @@ export class Invariants {
     if (!isOver) this.#startNewIncarnationOnceEmpty(pod, pod.overAt !== undefined);
     checkRejection(pod, status, this.#context);
     checkEviction(pod, status, this.#context);
+    checkEndReason(pod, status, this.#context);
+    pod.endReason = isOver ? status.reason : undefined;
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }
@@ -191,6 +200,7 @@ export class Invariants {
     const pod = records.podOf(container);
     if (!record || !pod) return;
     this.#alone(container);
+    checkExclusive(container, this.#context);
     const twin = [...runtime.containers.values()].find(
       (each) =>
         each.id !== container.id &&

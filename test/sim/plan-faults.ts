@@ -6,6 +6,7 @@ import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 import type { DiskFault } from './plan-disks.ts';
+import type { MachineFault } from './plan-machine.ts';
 import type { PressureFault } from './plan-pressure.ts';
 
 /** A fault of one CRI call. */
@@ -53,6 +54,7 @@ export type PlannedFault = { readonly at: number } & (
   | ClusterFault
   | DiskFault
   | PressureFault
+  | MachineFault
 );
 
 const METHODS: readonly [CriMethod, ...CriMethod[]] = [

@@ -10,6 +10,13 @@ import {
 } from './plan-cluster.ts';
 import { drawDiskFaults, withDisk } from './plan-disks.ts';
 import { drawFaults, drawGroupFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
+import {
+  BOUND_PODS,
+  drawMachine,
+  drawMachineFaults,
+  type MachinePlan,
+  withMachineResources,
+} from './plan-machine.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
 import { drawPressureFaults, withPriority } from './plan-pressure.ts';
@@ -42,6 +49,8 @@ export interface WorldPlan {
   readonly hasLogs: boolean;
   /** Absent on a standalone node. */
   readonly cluster: ClusterPlan | undefined;
+  /** Absent: a machine with one CPU, whose resources are not assigned to pods. */
+  readonly machine: MachinePlan | undefined;
   readonly times: WorldTimes;
 }
 
@@ -75,8 +84,10 @@ export function planWorld(seed: number, { pods, hours }: PlanOptions): WorldPlan
   actions.push({ at: draw.int(0, times.calm), do: 'publish', image: LATE_IMAGE });
   actions.push(...drawDebugging(new Draw(seed, 'debugging'), actions, times.calm));
   const withClaims = addClaims(seed, actions);
+  const machine = drawMachine(new Draw(seed, 'machine'));
   const all = [
     ...actions.map((action) => withFeatures(seed, withClaims(action), sources)),
+    ...(machine ? drawBoundPods(seed, pods, sources, times.calm) : []),
     ...drawObjects(new Draw(seed, 'objects'), times),
     ...(sources === IN_A_CLUSTER ? drawExternalChanges(new Draw(seed, 'meddling'), keysIn(actions), times.calm) : []),
   ];
@@ -85,10 +96,11 @@ export function planWorld(seed: number, { pods, hours }: PlanOptions): WorldPlan
     seed,
     sources,
     actions: all,
-    faults: shape.chance(0.1) ? [] : drawAllFaults(seed, sources, times.calm),
+    faults: shape.chance(0.1) ? [] : drawAllFaults(seed, sources, machine, times.calm),
     events: shape.pick(EVENTS),
     hasLogs: new Draw(seed, 'logs').chance(0.25),
     cluster: sources === IN_A_CLUSTER ? drawCluster(new Draw(seed, 'cluster')) : undefined,
+    machine,
     times,
   };
 }
@@ -100,7 +112,12 @@ function keysIn(actions: readonly PodAction[]): { pods: string[]; statics: strin
   return { pods: from('api'), statics: from('file') };
 }
 
-function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number): PlannedFault[] {
+function drawAllFaults(
+  seed: number,
+  sources: WorldPlan['sources'],
+  machine: MachinePlan | undefined,
+  calm: number,
+): PlannedFault[] {
   const faults = [
     ...drawFaults(new Draw(seed, 'faults'), calm),
     ...drawMoreFaults(new Draw(seed, 'more faults'), calm),
@@ -108,6 +125,7 @@ function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number
     ...(sources === IN_A_CLUSTER ? drawClusterFaults(new Draw(seed, 'cluster faults'), calm) : []),
     ...(sources === IN_A_CLUSTER ? drawDiskFaults(new Draw(seed, 'disk faults'), calm) : []),
     ...(sources === IN_A_CLUSTER ? drawPressureFaults(new Draw(seed, 'pressure faults'), calm) : []),
+    ...(machine ? drawMachineFaults(new Draw(seed, 'machine faults'), machine, calm) : []),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -119,6 +137,18 @@ function withFeatures(seed: number, action: PodAction, sources: WorldPlan['sourc
   const tokens = action.from === 'api';
   const pod = addPodFeatures(seed, action.pod, { objects, tokens });
   return { ...action, pod: action.from === 'api' ? withPriority(seed, withDisk(seed, pod)) : pod };
+}
+
+/** Draws pods that compete for the resources of the machine; their names follow those of the `others`. */
+function drawBoundPods(seed: number, others: number, sources: WorldPlan['sources'], calm: number): PodAction[] {
+  const draw = new Draw(seed, 'bound pods');
+  const indexes = Array.from({ length: BOUND_PODS }, (_, index) => others + index);
+  const actions = indexes.flatMap((index) => drawPodActions(draw, index, sources, calm));
+  return actions.map((action) => {
+    if (action.do !== 'put') return action;
+    const resources = new Draw(seed, `resources ${action.pod.metadata.uid}`);
+    return { ...action, pod: withMachineResources(resources, action.pod, { hasClaims: action.from === 'api' }) };
+  });
 }
 
 /** Draws the user actions of one pod name. */

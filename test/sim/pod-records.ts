@@ -44,6 +44,8 @@ export interface ContainerRecord {
 export interface ReportedPod {
   readonly as: 'wanted' | 'deleted' | 'dropped';
   readonly at: number;
+  /** When it was first reported to this process. */
+  readonly firstAt: number;
   readonly source: SimSource;
   readonly pod: Pod;
 }
@@ -74,6 +76,12 @@ export interface PodRecord {
   hasReason: boolean;
   /** It was shown as evicted. */
   isEvicted: boolean;
+  /** The reason of its terminal phase. */
+  endReason: string | undefined;
+  /** When the agent recorded that it preempts the pod. */
+  preemptedAt: number | undefined;
+  /** The exclusive CPUs and the devices of its containers, by incarnation and name. */
+  readonly placements: Map<string, { readonly cpus: string; readonly devices: string }>;
   /** The phase that the API server has; a static pod has none there. */
   writtenPhase: string | undefined;
   readonly restartCounts: Map<string, number>;
@@ -121,7 +129,9 @@ export class PodRecords {
         record.overAt = undefined;
         record.phase = undefined;
         record.isEvicted = false;
+        record.endReason = undefined;
       }
+      record.preemptedAt = undefined;
       record.reported = undefined;
       record.requestedGraces.length = 0;
       record.endsBy = Number.POSITIVE_INFINITY;
@@ -180,6 +190,9 @@ export class PodRecords {
       phase: undefined,
       hasReason: false,
       isEvicted: false,
+      endReason: undefined,
+      preemptedAt: undefined,
+      placements: new Map(),
       writtenPhase: undefined,
       restartCounts: new Map(),
       lastStopAt: undefined,
@@ -199,7 +212,8 @@ export class PodRecords {
   #drop(uid: string, source: SimSource, pod: Pod): void {
     const record = this.pods.get(uid);
     if (!record) return;
-    record.reported = { as: 'dropped', at: this.#now(), source, pod };
+    const firstAt = record.reported?.firstAt ?? this.#now();
+    record.reported = { as: 'dropped', at: this.#now(), firstAt, source, pod };
     this.#ask(record, pod);
     record.drop = 'dropped';
   }
@@ -216,7 +230,10 @@ export class PodRecords {
     }
     if (isDeleted) this.#ask(record, pod);
     const as = isDeleted ? 'deleted' : 'wanted';
-    record.reported = { as, at: record.reported?.as === as ? record.reported.at : this.#now(), source, pod };
+    const before = record.reported?.as === as ? record.reported : undefined;
+    const isNew = record.reported === undefined || record.reported.as === 'dropped';
+    const firstAt = isNew ? this.#now() : (record.reported?.firstAt ?? this.#now());
+    record.reported = { as, at: before?.at ?? this.#now(), firstAt, source, pod };
   }
 }
 
@@ -238,6 +255,8 @@ export function startNewIncarnation(pod: PodRecord): void {
   pod.overAt = undefined;
   pod.phase = undefined;
   pod.isEvicted = false;
+  pod.endReason = undefined;
+  pod.preemptedAt = undefined;
   pod.restartCounts.clear();
 }
 

@@ -4,6 +4,7 @@ import { checkCertificate } from './invariants-of-certificates.ts';
 import { checkEvents } from './invariants-of-events.ts';
 import { checkHealth } from './invariants-of-health.ts';
 import { checkFailedHooks } from './invariants-of-hooks.ts';
+import { checkSharedPool } from './invariants-of-machine.ts';
 import { checkNode, checkNodeAtRest } from './invariants-of-node.ts';
 import { checkVolumeGroups, checkVolumesComplete, checkVolumesUpToDate } from './invariants-of-objects.ts';
 import { checkMirrors, checkMirrorsSoon, checkStatusesWritten } from './invariants-of-statuses.ts';
@@ -79,6 +80,7 @@ async function checkSample(world: World): Promise<void> {
   const { context } = world;
   const isQuiet = context.now() - Math.max(context.agentStartedAt(), context.quietAt) > LOG_MS;
   if (world.agentProcess) checkFailedHooks(context);
+  if (world.agentProcess) checkSharedPool(context);
   await checkVolumesComplete(world);
   await checkVolumeGroups(world);
   await checkTokens(world);

@@ -21,15 +21,27 @@ export interface SimDisksDeps {
 
 /** A CSI driver, which outlives the agent processes, and the claims that are bound to its volumes. */
 export class SimDisks {
-  readonly #driver: FakeCsiDriver;
+  #driver: FakeCsiDriver;
   readonly #faults: { readonly method: string; readonly fault: CsiFault }[] = [];
   readonly #listeners = new Set<(name: string) => void>();
+  readonly #deps: SimDisksDeps;
   readonly #clock: MemoryHost['clock'];
   #isAway = false;
 
-  constructor({ host, onCall, onBrokenRule }: SimDisksDeps) {
-    this.#clock = host.clock;
-    this.#driver = new FakeCsiDriver({
+  constructor(deps: SimDisksDeps) {
+    this.#clock = deps.host.clock;
+    this.#deps = deps;
+    this.#driver = this.#newDriver();
+  }
+
+  /** The machine was powered off: nothing is mounted any more. */
+  reset(): void {
+    this.#driver = this.#newDriver();
+  }
+
+  #newDriver(): FakeCsiDriver {
+    const { host, onCall, onBrokenRule } = this.#deps;
+    return new FakeCsiDriver({
       name: CSI_DRIVER,
       clock: host.clock,
       capabilities: ['STAGE_UNSTAGE_VOLUME'],
@@ -82,7 +94,7 @@ export class SimDisks {
           return work(request, AbortSignal.any([signal, gate.closed]));
         });
     };
-    const inner = this.#driver;
+    const inner = this.#driver; // a power off ends the agent process, too
     const driver: CsiDriver = {
       name: inner.name,
       capabilities: inner.capabilities,

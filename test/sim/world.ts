@@ -10,12 +10,16 @@ import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
 import { injectFault, type PlannedKill, setMemory, setNetwork } from './inject-fault.ts';
 import { Invariants } from './invariants.ts';
+import { checkClaimCall } from './invariants-of-claims.ts';
 import { checkDiskCall } from './invariants-of-disks.ts';
 import { StableImages } from './invariants-of-node.ts';
 import { checkReleased, checkWrite } from './invariants-of-writes.ts';
+import { checkDelay, checkRelease } from './invariants-of-shutdown.ts';
+import { MachineSide } from './machine-side.ts';
 import { PendingFaults } from './pending-faults.ts';
 import type { PlannedFault } from './plan-faults.ts';
 import { allowsPull } from './plan-objects.ts';
+import type { MachinePlan } from './plan-machine.ts';
 import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
 import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
 import { PodRecords } from './pod-records.ts';
@@ -49,6 +53,7 @@ export class World {
   readonly #servers: SimServers;
   readonly #logs: SimLogs | undefined;
   readonly #disks: SimDisks;
+  readonly #machine: MachineSide | undefined;
   readonly #side: ClusterSide;
   readonly #faults = new PendingFaults((ms) => this.context.clusterState.noteMachineFault(ms));
   readonly #invariants: Invariants;
@@ -97,6 +102,7 @@ export class World {
       },
       staticOf: (key) => this.#manifests.get(key),
     });
+    this.#machine = plan.machine && this.#newMachine(plan, plan.machine);
     const { clusterState, server, users } = this.#side;
     this.cluster = users;
     const objects = new SimObjects(isAlone ? undefined : server.direct, this.host.fs, () => clock.monotonic());
@@ -104,6 +110,7 @@ export class World {
       records: this.#records,
       objects,
       disks: this.#disks,
+      machine: this.#machine,
       clusterState,
       quietAt: plan.faults.length === 0 ? 0 : plan.times.calm + LONGEST_CALL_MS,
       runtime: this.runtime,
@@ -156,6 +163,7 @@ export class World {
     await prepareMachine(this.host.fs);
     if (this.#plan.cluster) await this.#side.prepare(this.#plan.cluster, this.#end.signal);
     await this.#disks.prepare(this.#side.server.direct);
+    await this.#machine?.prepare(this.#side.server.direct);
     this.#logs?.begin();
     setMemory(this.host, false);
     await this.host.fs.makeDirectory('/var/lib/fake-runtime');
@@ -179,6 +187,7 @@ export class World {
     this.#agentStartedAt = this.host.clock.monotonic();
     this.#records.forgetReports();
     this.context.clusterState.agentStarted(this.#processCount);
+    this.#machine?.claims.agentStarted();
     const draw = new Draw(seed, `life ${this.#processCount}`);
     const delay = (): number => (draw.chance(0.3) ? draw.int(1, 30_000) : 0);
     this.#note(`the agent starts (process ${this.#processCount})`);
@@ -187,6 +196,7 @@ export class World {
       runtime,
       apiServer: this.#plan.sources.includes('api') ? this.#side.agentApi : undefined,
       disks: this.#disks,
+      machine: this.#machine,
       logs: this.#logs,
       faults: this.#faults,
       pace: this.#pace,
@@ -243,6 +253,7 @@ export class World {
     this.#note(`${from} has ${key} as ${seen.metadata.uid}: ${summaryOf(seen)}`);
     if (before && before.metadata.uid !== seen.metadata.uid) this.#records.remove(before.metadata.uid);
     this.#records.put(seen);
+    if (from === 'api') this.#machine?.reserveClaims(seen);
   }
 
   async #remove(from: SimSource, key: string): Promise<void> {
@@ -272,10 +283,10 @@ export class World {
     const kill = (planned: PlannedKill): void => this.#planKill(planned);
     const { runtime } = this;
     const { clock, fs } = this.host;
-    const { clusterState, disks } = this.context;
+    const { clusterState, disks, machine } = this.context;
     const apiServer = this.#side.server;
     const memory = this.host;
-    injectFault(fault, { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, memory, kill });
+    injectFault(fault, { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, machine, memory, kill });
   }
 
   #planKill({ calls, when, downMs }: PlannedKill): void {
@@ -296,6 +307,7 @@ export class World {
     this.#note('faults end');
     this.#faults.clear();
     this.#disks.endFaults();
+    this.#machine?.endFaults();
     this.#side.server.faults.setOutage(false);
     this.context.clusterState.setSilent(false);
     setNetwork(true, this.runtime, this.context.clusterState);
@@ -312,10 +324,41 @@ export class World {
   }
 
   #agentEvent(event: AgentEvent): void {
+    if (event.kind === 'event' && event.event.reason === 'Preempting') this.#notePreempted(event.pod);
     if (event.kind !== 'status') return;
     const { pod, status } = event;
     this.#note(`status of ${pod.metadata.uid}: ${status.phase} ${status.reason ?? ''}`);
     this.#invariants.status(pod.metadata.uid, status);
+  }
+
+  #notePreempted({ metadata: { uid } }: Pod): void {
+    this.#note(`${uid} is preempted`);
+    const record = this.#records.pods.get(uid);
+    if (record) record.preemptedAt = this.host.clock.monotonic();
+  }
+
+  #newMachine(plan: WorldPlan, machine: MachinePlan): MachineSide {
+    const { host, runtime } = this;
+    return new MachineSide({
+      seed: plan.seed,
+      plan: machine,
+      hasApiServer: plan.sources.includes('api'),
+      host,
+      runtime,
+      onAllocate: (resource, ids) => this.#note(`  allocate ${resource} ${ids}`),
+      onClaimCall: (call) => {
+        this.#note(`  ${call.method} ${call.uid} ${call.driver}`);
+        checkClaimCall(call, this.context);
+      },
+      onBrokenRule: (invariant, message) => this.fail(invariant, message),
+      onReleased: (shutdown) => checkRelease(shutdown, this.context),
+      onDelayed: (shutdown) => checkDelay(shutdown, this.context),
+      onPowerOff: (bootMs) => {
+        this.#disks.reset();
+        this.#planKill({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs: bootMs });
+      },
+      note: (line) => this.#note(line),
+    });
   }
 
   #effect(effect: Effect): void {
