@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { hostname, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import type { Node, Pod } from '../../../src/api/generated/core-v1.ts';
+import type { Node, NodeCondition, Pod } from '../../../src/api/generated/core-v1.ts';
 import { type ControlPlane, clusterSkipReason, podOn, startControlPlane } from '../../integration/cluster-fixture.ts';
 import { end, launch } from '../../integration/daemon-fixture.ts';
 import { prepareNode } from '../../integration/node-files.ts';
@@ -57,8 +57,12 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
   });
 
   async function readiness(): Promise<{ readonly status?: string; readonly message?: string | undefined }> {
-    const node: Node = JSON.parse(await plane.kubectl('get', 'node', NODE, '-ojson'));
-    return node.status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+    return (await condition('Ready')) ?? {};
+  }
+  async function condition(wanted: string): Promise<NodeCondition | undefined> {
+    const text = await plane.kubectl('get', 'node', NODE, '--ignore-not-found', '-ojson');
+    const node: Node | undefined = text === '' ? undefined : JSON.parse(text);
+    return node?.status?.conditions?.find(({ type }) => type === wanted);
   }
   const pod = async (name: string): Promise<Pod> => JSON.parse(await plane.kubectl('get', 'pod', name, '-ojson'));
   const untilReady = (name: string): Promise<true> =>
@@ -87,11 +91,26 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     assert.equal(disruption(status), 'TerminationByKubelet');
     assert.equal((await pod('calm')).status?.phase, 'Running');
     await plane.kubectl('delete', 'pods', 'calm', 'greedy');
-    await until('no pressure', async () => {
-      const node: Node = JSON.parse(await plane.kubectl('get', 'node', NODE, '-ojson'));
-      const pressure = node.status?.conditions?.find(({ type }) => type === 'MemoryPressure');
-      return pressure?.status === 'False' || undefined;
+    await until('no pressure', async () => (await condition('MemoryPressure'))?.status === 'False' || undefined);
+  });
+
+  test('a process that the kernel kills for the memory of the machine is an event, and the reason of its container', async () => {
+    const eats = 'head -c 100000000 /dev/zero | tail -c 90000000 | sleep 1000 &';
+    await plane.apply(shellPod('victim', ['exit 0', eats], { restartPolicy: 'Never' }));
+    await untilReady('victim');
+    await until('the memory of tail', () => memoryOf('tail') > 80_000 || undefined);
+    writeFileSync('/proc/sysrq-trigger', 'f'); // has the kernel kill the worst process
+    const ended = await until('the end of the container', async () => {
+      const [main] = (await pod('victim')).status?.containerStatuses ?? [];
+      return main?.state?.terminated;
     });
+    assert.deepEqual([ended.exitCode, ended.reason], [137, 'OOMKilled']);
+    const event = await until('an event', async () => {
+      const selector = '--field-selector=reason=SystemOOM';
+      return (await plane.kubectl('get', 'events', selector, '-ojsonpath={.items[*].message}')) || undefined;
+    });
+    assert.match(event, /^System OOM encountered, victim process: \S+, pid: \d+$/);
+    await plane.kubectl('delete', 'pod', 'victim');
   });
 
   test('shutdown: logind waits while pods end in the order of their priority', async () => {
@@ -175,6 +194,21 @@ function shellPod(
 
 function disruption(status: Pod['status']): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason;
+}
+
+/** The resident kilobytes of the largest process of that name. */
+function memoryOf(name: string): number {
+  const pids = execFileSync('sh', ['-c', `pidof ${name} || true`], { encoding: 'utf8' })
+    .split(/\s+/)
+    .filter(Boolean);
+  const sizes = pids.map((pid) => {
+    try {
+      return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+    } catch {
+      return 0; // exited meanwhile
+    }
+  });
+  return Math.max(0, ...sizes);
 }
 
 function replacePowerOff(): void {
