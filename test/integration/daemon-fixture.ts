@@ -8,7 +8,7 @@ import { ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { claimSubnet, dropDeadClaims } from './claimed-subnet.ts';
 import { type RuntimeFootprint, removeCgroups, removeRuntimeResources } from './runtime-cleanup.ts';
 
-const START_MS = 300_000; // an emulated machine is slow
+const START_MS = 900_000; // an emulated machine is slow
 const STOP_MS = 30_000;
 const ASK_AGAIN_MS = 20;
 

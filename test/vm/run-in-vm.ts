@@ -5,14 +5,21 @@
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { clusterToolsSkipReason } from '../integration/cluster-tools.ts';
 import { withVirtualMachine } from './booted-vm.ts';
 import { systemdSkipReason } from './systemd-skip.ts';
 import { findVmFiles } from './vm-files.ts';
 
 /** For one file, under emulation. */
-const FILE_SECONDS = 1800;
+const FILE_SECONDS = 3600;
 /** Programs start sooner the second time. The trials are those of service.test.ts. */
-const ENVIRONMENT = `NODE_COMPILE_CACHE=/var/cache/nodelet NODELET_VM_TRIALS=${process.env['NODELET_VM_TRIALS'] ?? ''}`;
+const ENVIRONMENT = [
+  'NODE_COMPILE_CACHE=/var/cache/nodelet',
+  `NODELET_VM_TRIALS=${process.env['NODELET_VM_TRIALS'] ?? ''}`,
+  'NODELET_TOOLS=/tools',
+].join(' ');
+/** Of eviction.test.ts; it is skipped where they are not built. */
+const TOOLS = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 const CHECKOUT = join(import.meta.dirname, '../..');
 
 const names = process.argv.slice(2);
@@ -35,7 +42,8 @@ async function runInVm(): Promise<number> {
     console.log(`vm: skipped: ${found}`);
     return 0;
   }
-  return await withVirtualMachine({ files: found }, async (vm) => {
+  const tools = clusterToolsSkipReason(...TOOLS) === false ? TOOLS : [];
+  return await withVirtualMachine({ files: found, tools }, async (vm) => {
     let failed = 0;
     for (const file of files) {
       const command = `cd /nodelet && ${ENVIRONMENT} scripts/node ${testArguments([file]).join(' ')} 2>&1`;
