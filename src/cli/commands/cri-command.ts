@@ -74,7 +74,10 @@ async function serve(
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
-    const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
+    const server = await serveCri(
+      { socketPath, mode: 0o660, ...host, log },
+      instrument(runtime.cri, { side: 'server' }),
+    );
     log.info('serving CRI', { endpoint: config.listen });
     surviveErrors(context, unhandled);
     // As long as the event loop works, so does the runtime: its parts are restarted.
