@@ -49,7 +49,7 @@ export async function startCollector(): Promise<OtlpCollector> {
       requests++;
       if (isHanging) return;
       spans.push(...collected(call.request));
-      answer(null, {});
+      answer(null, { partialSuccess: undefined });
     },
   });
   const port = await new Promise<number>((resolve, reject) =>

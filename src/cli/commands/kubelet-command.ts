@@ -7,7 +7,7 @@ import { kubeletHelp } from '../../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../../app/config/load-config.ts';
 import { notHonoured } from '../../app/config/not-honoured.ts';
 import { standaloneErrors } from '../../app/config/standalone-errors.ts';
-import { tracingSettings } from '../../app/config/tracing-settings.ts';
+import { kubeletTracing } from '../../app/config/tracing-settings.ts';
 import { requireOwnFolder } from '../../app/embedded/path-owner.ts';
 import { createKubeletAgentFactory } from '../../app/kubelet-agent-factory.ts';
 import { logAgentEvents } from '../../app/log-agent-events.ts';
@@ -74,7 +74,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
   if (lock === undefined) return EXIT.ok;
   await using _lock = lock;
   await using _claim = await claimRootDir(settings, context.host);
-  await using _tracing = await startTracing(tracingSettings(settings), { clock, log });
+  await using _tracing = await startTracing(kubeletTracing(settings, context.env), { clock, log });
   const unhandled = createUnhandledErrors(context, log);
   const local = await start(settings, { ...context, unhandled }, log, ending);
   if (local === undefined) return EXIT.ok;

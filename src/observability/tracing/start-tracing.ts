@@ -5,6 +5,8 @@ import type { Clock } from '../../host/clock.ts';
 export interface TracingSettings {
   /** A name of gRPC: `host:port`, `dns://…`, `unix:///…` */
   readonly endpoint: string;
+  /** With TLS and the certificate authorities of the machine. */
+  readonly isSecure?: boolean;
   /** Of the traces that begin here. A trace that began elsewhere is sampled if it is sampled there. */
   readonly samplingRatePerMillion: number;
   /** What the spans are of: `service.name` and others. */
