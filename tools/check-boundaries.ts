@@ -36,8 +36,10 @@ const WIRES_PORTS = ['app', 'cli', '(root)'];
 
 /** Packages that belong to one folder (a prefix of the path below src). */
 const PACKAGE_HOME: Record<string, readonly string[]> = {
-  '@grpc/grpc-js': ['cri/', 'plugins/'],
-  '@bufbuild/protobuf': ['cri/', 'plugins/generated/', 'runtime/nri/generated/'],
+  '@grpc/grpc-js': ['cri/', 'plugins/', 'observability/tracing/'],
+  '@bufbuild/protobuf': ['cri/', 'plugins/generated/', 'runtime/nri/generated/', 'observability/tracing/generated/'],
+  '@opentelemetry/api': ['observability/tracing/'],
+  '@opentelemetry/sdk-trace': ['observability/tracing/'],
   koffi: ['host/linux/sys/'],
   ws: ['host/linux/'],
   'smol-toml': ['runtime/images/pull/'],

@@ -9,6 +9,7 @@ import { generateApi } from './generate-api.ts';
 import { generateConfig } from './generate-config.ts';
 import { generateCri } from './generate-cri.ts';
 import { generateNri } from './generate-nri.ts';
+import { generateOtlp } from './generate-otlp.ts';
 import { generatePlugins } from './generate-plugins.ts';
 
 /** A generator owns whole folders: other files there are stale. */
@@ -44,7 +45,7 @@ function write(generated: Generated): void {
 
 const check = process.argv.includes('--check');
 let count = 0;
-for (const generate of [generateApi, generateConfig, generateCri, generateNri, generatePlugins]) {
+for (const generate of [generateApi, generateConfig, generateCri, generateNri, generateOtlp, generatePlugins]) {
   const generated = generate(root);
   count += generated.files.size;
   if (check) {

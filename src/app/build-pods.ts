@@ -23,6 +23,7 @@ import { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
 import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
 import { killPod, type PodEnding } from '../kubelet/workers/kill-pod.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
+import { traceAdmission, traceSyncer } from '../kubelet/workers/trace-pod.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 import type { AgentObjects } from './build-cluster.ts';
@@ -101,7 +102,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     {
       ...common,
       random: host.random,
-      syncer,
+      syncer: traceSyncer(syncer),
       syncFrequencyMs: settings.syncFrequencyMs,
       onPhase: ({ pod }) => signals.podChanged.raise(pod),
       onGone: (pod) => signals.podGone.raise(pod),
@@ -114,7 +115,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
     workers,
     observed: runtime.observed,
     ...common,
-    admit: (pod, otherPods) => admission.admit(pod, otherPods),
+    admit: (pod, otherPods) => traceAdmission(() => admission.admit(pod, otherPods)),
     isAdmissible: (pod, otherPods) => admission.isAdmissible(pod, otherPods),
     reject: (pod, rejection) => rejectPod(pod, rejection, { events, publisher }),
     resizes,

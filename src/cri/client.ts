@@ -1,5 +1,6 @@
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { Client, credentials } from '@grpc/grpc-js';
 import type { Clock } from '../host/clock.ts';
+import { callMetadata } from './call-metadata.ts';
 import { deadlineFor } from './deadlines.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { callStream, callUnary } from './grpc-call.ts';
@@ -35,18 +36,18 @@ export interface CriConnection extends Cri {
  */
 export function connectCri(endpoint: string, { clock, runtimeRequestTimeoutMs }: ConnectOptions): CriConnection {
   const client = connectSocket(endpoint);
-  const metadata = new Metadata();
   const cri = buildCri({
     unary: (method) => (request, signal) => {
       const deadlineMs = deadlineFor(method.key, request, runtimeRequestTimeoutMs);
-      return callUnary({ client, clock, method, metadata, deadlineMs }, request, signal);
+      return callUnary({ client, clock, method, metadata: callMetadata(), deadlineMs }, request, signal);
     },
     stream: (method) => (request, signal) => {
       const deadlineMs = deadlineFor(method.key, request, runtimeRequestTimeoutMs);
-      return callStream({ client, clock, method, metadata, deadlineMs }, request, signal);
+      return callStream({ client, clock, method, metadata: callMetadata(), deadlineMs }, request, signal);
     },
   });
-  return { ...instrument(cri), close: () => client.close() };
+  const traced = instrument(cri, { side: 'client', address: parseEndpoint(endpoint) });
+  return { ...traced, close: () => client.close() };
 }
 
 /** A plain gRPC client, also for other services on the same socket. */

@@ -5,6 +5,10 @@ import { buildCri, type Cri, type ErasedStream, erasedCalls, type Method } from 
 export interface RpcTrace {
   /** The RPC's name in the protocol: `RunPodSandbox`. */
   readonly method: string;
+  /** `/runtime.v1.RuntimeService/RunPodSandbox` */
+  readonly path: string;
+  readonly side: RpcSide['side'];
+  readonly address?: string | undefined;
   readonly request: unknown;
   /** The result of a successful unary call. */
   readonly result?: unknown;
@@ -12,23 +16,30 @@ export interface RpcTrace {
   readonly error?: unknown;
 }
 
+/** Which end of the connection publishes a call. */
+export interface RpcSide {
+  readonly side: 'client' | 'server';
+  /** The socket of the runtime; absent: unknown, or a runtime in this process. */
+  readonly address?: string;
+}
+
 export const RPC_CHANNEL = 'nodelet.cri.rpc';
 
 const rpc = tracingChannel<object>(RPC_CHANNEL);
 
 /** Wraps the services so that every call is published on `nodelet.cri.rpc`. A stream is one call until it ends. */
-export function instrument(cri: Cri): Cri {
+export function instrument(cri: Cri, side: RpcSide = { side: 'client' }): Cri {
   const calls = erasedCalls(cri);
+  const traceOf = ({ name, path }: Method, request: unknown): RpcTrace => ({ method: name, path, ...side, request });
   return buildCri({
     unary: (method) => {
       const call = calls.unary(method);
-      return (request, signal) =>
-        rpc.tracePromise(() => call(request, signal), { method: method.name, request } satisfies RpcTrace);
+      return (request, signal) => rpc.tracePromise(() => call(request, signal), traceOf(method, request));
     },
     stream: (method) => {
       const call = calls.stream(method);
       return (request, signal) => ({
-        [Symbol.asyncIterator]: () => tracedIterator(call, method, request, signal),
+        [Symbol.asyncIterator]: () => tracedIterator(call, traceOf(method, request), signal),
       });
     },
   });
@@ -36,13 +47,11 @@ export function instrument(cri: Cri): Cri {
 
 function tracedIterator(
   call: ErasedStream,
-  method: Method,
-  request: unknown,
+  trace: RpcTrace & { error?: unknown },
   signal: AbortSignal,
 ): AsyncIterator<unknown> {
-  const trace: { method: string; request: unknown; error?: unknown } = { method: method.name, request };
   rpc.start.publish(trace);
-  const inner = call(request, signal)[Symbol.asyncIterator]();
+  const inner = call(trace.request, signal)[Symbol.asyncIterator]();
   rpc.end.publish(trace);
 
   let open = true;

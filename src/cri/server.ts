@@ -10,9 +10,11 @@ import {
 import { aborted } from '../base/aborted.ts';
 import { errorText } from '../base/error-text.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { continueTrace } from '../base/trace-work.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
 import { bindPrivately, listeningServers } from './bind-privately.ts';
+import { callerTraceparent } from './call-metadata.ts';
 import { CriError, codeToNumber } from './cri-error.ts';
 import {
   type CallMaker,
@@ -92,12 +94,18 @@ function register(server: Server, method: Method, calls: CallMaker, running: Run
   if (method.responseStream) {
     const stream = calls.stream(method);
     const handle = (call: ServerWritableStream<unknown, unknown>) =>
-      running.answer(call, (signal) => answerStream(stream, call, signal));
+      continueTrace(
+        () => callerTraceparent(call.metadata),
+        () => running.answer(call, (signal) => answerStream(stream, call, signal)),
+      );
     server.register(method.path, handle, serialize, deserialize, 'serverStream');
   } else {
     const unary = calls.unary(method);
     const handle = (call: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) =>
-      running.answer(call, (signal) => answerUnary(unary, call.request, answer, signal));
+      continueTrace(
+        () => callerTraceparent(call.metadata),
+        () => running.answer(call, (signal) => answerUnary(unary, call.request, answer, signal)),
+      );
     server.register(method.path, handle, serialize, deserialize, 'unary');
   }
 }

@@ -13,6 +13,7 @@ import type { PodSource, SourceSnapshot } from './sources/pod-source.ts';
 import { isTerminal } from './status/pod-phase.ts';
 import { haveGatesChanged } from './status/readiness-gates.ts';
 import type { SyncLoopDeps } from './sync-loop-deps.ts';
+import { tracePodChange } from './workers/trace-pod.ts';
 
 /** Grace period of an orphan, as in kubelet. */
 const ORPHAN_GRACE_SECONDS = 1;
@@ -134,7 +135,7 @@ export class SyncLoop {
     const { uid, name, namespace } = change.pod.metadata;
     this.#failedChanges.delete(uid);
     try {
-      this.#dispatch(change);
+      tracePodChange(change, () => this.#dispatch(change));
     } catch (error) {
       this.#failedChanges.set(uid, change);
       this.#deps.unhandled.report('sync loop', error, { pod: `${namespace}/${name}`, op: change.op });

@@ -113,6 +113,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'topologyManagerPolicy',
   'topologyManagerPolicyOptions',
   'topologyManagerScope',
+  'tracing',
   'userNamespaces',
   'volumeStatsAggPeriod',
 ]);

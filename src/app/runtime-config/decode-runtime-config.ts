@@ -2,6 +2,9 @@ import { resolve } from 'node:path/posix';
 import type { CgroupDriver } from '../../host/cgroups.ts';
 import type { HandlerNetwork, PrivilegedDevices } from '../../runtime/settings/runtime-settings.ts';
 import { didYouMean } from '../config/closest-name.ts';
+import type { TraceTarget } from '../config/trace-environment.ts';
+import { traceTarget } from '../config/tracing-settings.ts';
+import { tracingErrors } from '../config/validate-logging.ts';
 import { type JsonObject, type JsonValue, objectOf } from '../config/json-value.ts';
 import { annotationPatternError } from './annotation-pattern.ts';
 import {
@@ -40,9 +43,25 @@ export function decodeRuntimeConfig(document: JsonObject, folder: string, report
     nriSocket: fields.path('nriSocket'),
     registryConfigDirs: fields.paths('registryConfigDirs'),
     verbosity: fields.wholeNumber('verbosity'),
+    tracing: decodeTracing(document['tracing'], report),
     defaultRuntimeHandler: fields.text('defaultRuntimeHandler', isHandlerName, 'the name of a runtime handler'),
   });
   return { ...given, handlers: new Map(handlers) };
+}
+
+/** The fields and rules of kubelet's configuration. */
+function decodeTracing(value: JsonValue | undefined, report: Report): TraceTarget | undefined {
+  if (value === undefined || value === null) return undefined;
+  const { endpoint, samplingRatePerMillion } = objectOf(value);
+  const tracing = {
+    ...(typeof endpoint === 'string' && { endpoint }),
+    ...(typeof samplingRatePerMillion === 'number' && { samplingRatePerMillion }),
+  };
+  for (const error of tracingErrors(tracing)) {
+    const [, path = '', message = ''] = /^([^:]*): (.*)$/.exec(error) ?? [];
+    report(path, message);
+  }
+  return traceTarget(tracing);
 }
 
 function decodeHandler(name: string, document: JsonObject, folder: string, report: Report): FileHandler {

@@ -26,9 +26,12 @@ export const RUNTIME_CONFIGURATION: DocumentKind = {
       nriSocket: STRING,
       registryConfigDirs: STRINGS,
       verbosity: INT32,
+      tracing: { kind: 'struct', name: 'TracingConfiguration' },
       defaultRuntimeHandler: STRING,
       runtimeHandlers: { kind: 'map', of: { kind: 'struct', name: 'RuntimeHandler' } },
     }),
+    /** kubelet's */
+    TracingConfiguration: struct({ endpoint: STRING, samplingRatePerMillion: INT32 }),
     RuntimeHandler: struct({
       runtimePath: STRING,
       runtimeRoot: STRING,

@@ -1,4 +1,5 @@
 import type { HandlerSettings } from '../../runtime/settings/runtime-settings.ts';
+import type { TraceTarget } from '../config/trace-environment.ts';
 import type { EmbeddedRuntimeConfig } from '../embedded/embedded-settings.ts';
 
 /** Everything that `nodelet cri` can be configured with. */
@@ -6,10 +7,12 @@ export interface RuntimeConfiguration extends Omit<EmbeddedRuntimeConfig, 'pinne
   /** `unix://…` */
   readonly listen: string;
   readonly verbosity: number;
+  /** Without it the environment is asked. */
+  readonly tracing?: TraceTarget;
 }
 
 /** Fields that have a flag each. */
-export type FlaggedFields = Omit<RuntimeConfiguration, 'handlers' | 'cniMaxConfNum'>;
+export type FlaggedFields = Omit<RuntimeConfiguration, 'handlers' | 'cniMaxConfNum' | 'tracing'>;
 
 /** The flags of `nodelet cri`. */
 export interface RuntimeFlags extends FlaggedFields {

@@ -1,5 +1,7 @@
 import { dirname } from 'node:path/posix';
 import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
+import { environmentTracing } from '../../app/config/trace-environment.ts';
+import { runtimeTracing } from '../../app/config/tracing-settings.ts';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { loadRuntimeConfig } from '../../app/runtime-config/load-runtime-config.ts';
 import type { RuntimeConfiguration } from '../../app/runtime-config/runtime-configuration.ts';
@@ -10,6 +12,7 @@ import { instrument } from '../../cri/instrument.ts';
 import { serveCri } from '../../cri/server.ts';
 import type { Host } from '../../host/host.ts';
 import { NetworkError } from '../../host/network.ts';
+import { startTracing } from '../../observability/tracing/start-tracing.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
@@ -69,12 +72,16 @@ async function serve(
   const socketPath = parseEndpoint(config.listen);
   await refuseTakenSocket(host, socketPath);
   const onWaiting = (text: string): void => log.info(text);
+  await using _tracing = await startTracing(tracingOf(config, context), { clock: host.clock, log });
   const unhandled = createUnhandledErrors(context, log);
   const parts = { ...config, host, version, pid, env, log, unhandled, onWaiting, pinnedImages: [] };
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
-    const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
+    const server = await serveCri(
+      { socketPath, mode: 0o660, ...host, log },
+      instrument(runtime.cri, { side: 'server' }),
+    );
     log.info('serving CRI', { endpoint: config.listen });
     surviveErrors(context, unhandled);
     // As long as the event loop works, so does the runtime: its parts are restarted.
@@ -86,6 +93,13 @@ async function serve(
     await runtime.close();
   }
   return EXIT.ok;
+}
+
+/** Of the file, else of the environment. */
+function tracingOf({ tracing }: RuntimeConfiguration, { env, version, machine }: CommandContext) {
+  const { target, diagnostics } = tracing ? { target: tracing, diagnostics: [] } : environmentTracing(env);
+  if (diagnostics.length > 0) throw new CommandError(diagnostics.map(formatDiagnostic).join('\n'), EXIT.badInput);
+  return runtimeTracing(target, { version, hostname: machine.hostname }, env);
 }
 
 /** A stale socket file is replaced; any other file at its path is not ours to remove. */

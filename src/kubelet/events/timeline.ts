@@ -1,4 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
+import { traceWork, type Work } from '../../base/trace-work.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import type { StepName } from '../pod/pod-step.ts';
@@ -49,7 +50,7 @@ export class Timeline {
     const running: Step = { name, subject, startedMs: this.#clock.now(), outcome: { kind: 'running' } };
     this.#add(uid, running);
     try {
-      const result = await work();
+      const result = await traceWork(() => stepWork(name, subject), work);
       this.#end(uid, running, { kind: 'done', tookMs: this.#clock.monotonic() - began });
       return result;
     } catch (error) {
@@ -94,4 +95,9 @@ export class Timeline {
   #notify(uid: string, step: Step): void {
     for (const listener of this.#listeners) listener(uid, step);
   }
+}
+
+function stepWork(name: StepName, subject: string | undefined): Work {
+  const key = name === 'image' ? 'container.image.name' : 'k8s.container.name';
+  return { name, facts: { [key]: subject } };
 }

@@ -1,10 +1,12 @@
 import { errorText } from '../../base/error-text.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
+import { traceWork } from '../../base/trace-work.ts';
 import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { RUNTIME_SCOPE } from '../events/trace-names.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import type { WorkerView } from '../workers/pod-state-queries.ts';
 import {
@@ -93,7 +95,10 @@ export class ContainerCollector {
     if (!this.#isDue && !isShort) return;
     [this.#isDue, this.#isShort] = [false, false];
     if (isShort) await this.#removeAll(this.#collectablePods().flatMap(deadContainersOfEndedPod));
-    await this.#collectNode();
+    await traceWork(
+      () => ({ name: 'Containers/GarbageCollect', scope: RUNTIME_SCOPE, subject: 'containers' }),
+      () => this.#collectNode(),
+    );
   }
 
   async #collectPod(uid: string): Promise<void> {

@@ -1,11 +1,13 @@
 import { formatDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
+import { traceWork } from '../../base/trace-work.ts';
 import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
+import { IMAGES_SCOPE } from '../events/trace-names.ts';
 import {
   checkDisk,
   diskCheckError,
@@ -63,7 +65,10 @@ export class ImageCollector {
     const beganMs = clock.monotonic();
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await this.collect(beganMs, signal);
+        await traceWork(
+          () => ({ name: 'Images/GarbageCollect', scope: IMAGES_SCOPE, subject: 'images' }),
+          () => this.collect(beganMs, signal),
+        );
         log[failures > 0 ? 'info' : 'debug']('Image garbage collection succeeded');
         failures = 0;
       } catch (error) {
