@@ -67,7 +67,7 @@ integration-embedded:
 validation:
 	@$(NODE) test/critest/critest.ts
 
-cluster-tools: ## Build a control plane, kubelet, kubeadm, kubectl, crictl, critest, containerd 2, a CSI driver and a device plugin for tests (needs Go; once)
+cluster-tools: ## Build a control plane, kubelet, kubeadm, kubectl, crictl, critest, containerd 2, metrics-server, a CSI driver and a device plugin for tests (needs Go; once)
 	@scripts/cluster-tools.sh
 
 critest: testsetup ## Run critest, the validation suite of CRI, on the embedded runtime (builds it when needed)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
 # real kubelet, kubeadm, kubectl, crictl, critest, a containerd that is newer than Debian's and the example driver of CSI
-# (csi-driver-host-path: hostpathplugin), the sample device plugin and the test driver of DRA (dra-test-driver); with a flag
-# also the node conformance tests (e2e_node.test), the program that runs them (ginkgo) and the one of their images (agnhost); with another
-# the rest of the programs of the images that `kubeadm init` pulls. They go to a cache outside the checkout, nothing is built
-# twice, and two runs at once build once.
+# (csi-driver-host-path: hostpathplugin), the sample device plugin, the test driver of DRA (dra-test-driver) and
+# metrics-server; with a flag also the node conformance tests (e2e_node.test), the program that runs them (ginkgo) and the
+# one of their images (agnhost); with another the rest of the programs of the images that `kubeadm init` pulls. They go to
+# a cache outside the checkout, nothing is built twice, and two runs at once build once.
 #
 #   scripts/cluster-tools.sh                build what is missing; fail when that is impossible
 #   scripts/cluster-tools.sh --optional     the same, but say why it is impossible, note it for the tests, and succeed
@@ -15,11 +15,12 @@
 set -euo pipefail
 
 readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0 CONTAINERD=v2.4.2 COREDNS=v1.14.2 # the last is that of kubeadm's constants
+readonly METRICS_SERVER=v0.9.0 # the newest release that the module proxy has
 # The newest release of the driver that the module proxy has, and what it is built with beside Kubernetes' packages: the CSI
 # specification of its own go.mod, whose services it implements, and a library that Kubernetes does not name.
 readonly CSI_HOSTPATH=v1.7.2 CSI_SPEC=v1.4.0 CSI_LIB_UTILS=v0.22.0
 readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest kubeadm kube-controller-manager containerd
-  containerd-shim-runc-v2 hostpathplugin sample-device-plugin dra-test-driver)
+  containerd-shim-runc-v2 hostpathplugin sample-device-plugin dra-test-driver metrics-server)
 readonly CONFORMANCE=(e2e_node.test ginkgo agnhost)      # no other test needs them
 readonly KUBEADM=(kube-scheduler kube-proxy coredns)     # only kubeadm init does
 readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
@@ -102,6 +103,10 @@ module_that_requires() {
   printf '\nrequire %s %s\n' "$1" "$2"
 }
 
+metrics_server_module() {
+  module_that_requires sigs.k8s.io/metrics-server "$METRICS_SERVER"
+}
+
 containerd_module() {
   module_that_requires github.com/containerd/containerd/v2 "$CONTAINERD"
 }
@@ -125,7 +130,7 @@ module() {
   local folder=$FOLDER/modules/$1
   if [[ ! -f $folder/go.mod ]]; then
     mkdir -p "$folder"
-    (cd "$folder" && "${1/-/_}_module") >"$folder/go.mod.part" || return 1
+    (cd "$folder" && "${1//-/_}_module") >"$folder/go.mod.part" || return 1
     mv "$folder/go.mod.part" "$folder/go.mod"
   fi
   printf '%s\n' "$folder"
@@ -145,6 +150,7 @@ compile() {
       ;;
     coredns) stamp= ;;
     hostpathplugin) stamp="-X main.version=$CSI_HOSTPATH" ;;
+    metrics-server) stamp="-X k8s.io/client-go/pkg/version.gitVersion=$METRICS_SERVER" ;;
     crictl | critest) stamp="-X sigs.k8s.io/cri-tools/pkg/version.Version=${CRI_TOOLS#v}" ;;
     *) stamp=$(kubernetes_stamp) ;;
   esac
@@ -157,6 +163,7 @@ package() {
     etcd) printf 'go.etcd.io/etcd/server/v3\n' ;;
     coredns) printf 'github.com/coredns/coredns\n' ;;
     hostpathplugin) printf 'github.com/kubernetes-csi/csi-driver-host-path/cmd/hostpathplugin\n' ;;
+    metrics-server) printf 'sigs.k8s.io/metrics-server/cmd/metrics-server\n' ;;
     crictl | critest) printf 'sigs.k8s.io/cri-tools/cmd/%s\n' "$1" ;;
     dra-test-driver) printf 'k8s.io/kubernetes/test/e2e/dra/test-driver\n' ;;
     e2e_node.test) printf 'k8s.io/kubernetes/test/e2e_node\n' ;;
@@ -181,6 +188,7 @@ build() {
     crictl | critest) source=cri-tools ;;
     coredns) source=coredns ;;
     hostpathplugin) source=csi-hostpath ;;
+    metrics-server) source=metrics-server ;;
   esac
   folder=$(module "$source" 2>"$log") || give_up "cannot fetch the module of $name: $(tail -n 1 "$log")"
   say "building $name (minutes on a machine that has not built such before)"

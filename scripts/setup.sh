@@ -12,7 +12,6 @@ cd "$(dirname "$0")/.."
 # against it. The tests compare the default seccomp profile with that of golang-github-containers-common.
 readonly PACKAGES=(conmon crun runc containernetworking-plugins busybox-static catatonit iproute2 iptables libatomic1)
 readonly TEST_PACKAGES=(containerd golang-github-containers-common nftables openssl)
-readonly REGISTRY=.tools/registry
 readonly NODE_MAJOR=24
 
 fail() {
@@ -55,26 +54,26 @@ install_packages() {
   quietly apt-get install -y --no-install-recommends "${missing[@]}" || fail "apt-get install failed (see above)"
 }
 
-# The registry of the integration tests: only its program, for the package would start a service on this machine.
-fetch_registry() {
-  [[ -x /usr/bin/docker-registry || -x $REGISTRY/usr/bin/docker-registry ]] && return
-  local folder=$REGISTRY.part # it gets its name only as a whole
-  say "fetching docker-registry for the tests"
-  rm -rf "$folder" "$REGISTRY"
-  mkdir -p "$folder"
-  if (cd "$folder" && download_registry) && quietly dpkg-deb -x "$folder"/*.deb "$folder"; then
-    rm "$folder"/*.deb
-    mv "$folder" "$REGISTRY"
+# A server of the integration tests, into .tools/$2: only its program, for the package would start a service on this machine.
+fetch_program() {
+  local package=$1 folder=.tools/$2 program=usr/bin/$1
+  [[ -x /$program || -x $folder/$program ]] && return
+  say "fetching $package for the tests"
+  rm -rf "$folder.part" "$folder"
+  mkdir -p "$folder.part" # it gets its name only as a whole
+  if (cd "$folder.part" && download "$package") && quietly dpkg-deb -x "$folder.part"/*.deb "$folder.part"; then
+    rm "$folder.part"/*.deb
+    mv "$folder.part" "$folder"
   else
-    rm -rf "$folder"
-    say "there is no docker-registry: the tests that need one are skipped"
+    rm -rf "$folder.part"
+    say "there is no $package: the tests that need it are skipped"
   fi
 }
 
 # Into the folder that we are in.
-download_registry() {
-  quietly apt-get download docker-registry 2>/dev/null && return
-  quietly apt-get update && quietly apt-get download docker-registry
+download() {
+  quietly apt-get download "$1" 2>/dev/null && return
+  quietly apt-get update && quietly apt-get download "$1"
 }
 
 node_major() {
@@ -108,7 +107,10 @@ if [[ ${1:-} != --no-apt ]]; then
   mapfile -t wanted < <(missing_packages "${wanted[@]}")
 fi
 ((${#wanted[@]} == 0)) || install_packages "${wanted[@]}"
-[[ ${1:-} != --tests ]] || fetch_registry
+if [[ ${1:-} == --tests ]]; then
+  fetch_program docker-registry registry
+  fetch_program prometheus prometheus # with promtool
+fi
 
 if ((NODE_MAJOR > $(node_major node))); then
   npm_ci tools/node .tools/node "Node.js (this machine's is older than $NODE_MAJOR)"

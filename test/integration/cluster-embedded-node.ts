@@ -39,8 +39,11 @@ export function embeddedNodeSkipReason(): string | false {
 }
 
 /** Resolves when the node is ready at the API server. */
-export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode> {
-  const { plane, runtime, agent, stop } = await startTestCluster(startMachine, async (plane, machine) => {
+export async function startEmbeddedNode(
+  nodeName: string,
+  apiServerFlags: readonly string[] = [],
+): Promise<EmbeddedNode> {
+  const startAgent = async (plane: ControlPlane, machine: Machine) => {
     const { logPath, flags } = await prepareNode({
       ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
       // Features that this machine may not have room for.
@@ -51,7 +54,8 @@ export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode>
     await plane.kubectl('wait', `node/${nodeName}`, '--for=create', '--timeout=60s');
     await plane.kubectl('wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s');
     return agent;
-  });
+  };
+  const { plane, runtime, agent, stop } = await startTestCluster(startMachine, startAgent, apiServerFlags);
   const rootDir = join(plane.folder, nodeName, 'root');
   const cdiDir = join(runtime.folder, 'cdi');
   return {

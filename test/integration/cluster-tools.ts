@@ -22,6 +22,7 @@ export type ClusterTool =
   | 'kubeadm'
   | 'kubectl'
   | 'kubelet'
+  | 'metrics-server'
   | 'sample-device-plugin';
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
@@ -45,6 +46,7 @@ const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[];
   kubeadm: { args: ['version', '-o=short'], wanted: /v1\.36\./ },
   kubectl: { args: ['version', '--client'], wanted: /v1\.36\./ },
   kubelet: { args: ['--version'], wanted: /v1\.36\./ },
+  'metrics-server': { args: ['--version'], wanted: /^v0\.9\./ },
   'sample-device-plugin': { args: ['--version'], wanted: /(?!)/ }, // it prints none: only the built one is used
 };
 
