@@ -20,6 +20,7 @@ const REASONS = {
   NetworkNotReady: { event: 'NetworkNotReady', type: 'Warning' },
   FailedMount: { event: 'FailedMount', type: 'Warning' },
   FailedPrepareDynamicResources: { event: 'FailedPrepareDynamicResources', type: 'Warning' },
+  FailedAttachVolume: { event: 'FailedAttachVolume', type: 'Warning' },
   FailedMapVolume: { event: 'FailedMapVolume', type: 'Warning' },
   FailedCreatePodContainer: { event: 'FailedCreatePodContainer', type: 'Warning' },
 } as const satisfies Record<string, { event: string; type: 'Normal' | 'Warning' }>;
