@@ -7,7 +7,7 @@ import type { PodSignals } from './pod-signals.ts';
 
 /** What CSI volumes need. A pod that waits for a driver is woken when it registers. */
 export function buildCsi(
-  { apiServer, host, settings }: AgentParts,
+  { apiServer, host, settings, node }: AgentParts,
   { csiDrivers, csiDriverObjects }: Pick<AgentPlugins, 'csiDrivers' | 'csiDriverObjects'>,
   signals: PodSignals,
 ): CsiDeps {
@@ -21,6 +21,7 @@ export function buildCsi(
     driverObjects: csiDriverObjects,
     ...(apiServer && { api: withApiTimeouts(apiServer, { clock, random }) }),
     nodeName: settings.nodeName,
+    controllerAttaches: node?.controllerAttaches,
     uses,
   };
 }

@@ -28,6 +28,8 @@ export interface CsiMachineOptions {
   /** `undefined`: the driver has no CSIDriver object. Absent: one with the API server's defaults that attaches nothing. */
   readonly driverObject?: CSIDriverSpec | undefined;
   readonly given?: Partial<PodVolumesDeps>;
+  /** Absent: the attach-detach controller attaches volumes. */
+  readonly controllerAttaches?: boolean;
 }
 
 /** An in-memory node with one CSI driver, and a cluster with claims. */
@@ -98,8 +100,10 @@ function agentOn(
   const find = async (name: string) => (spec && name === DRIVER ? { metadata: { name }, spec } : undefined);
   const drivers = new FakeCsiDrivers(driver);
   const uses = new CsiUses();
+  const { controllerAttaches } = options;
+  const csi = { driverObjects: { find }, api, nodeName: NODE, controllerAttaches };
   const base = volumeDeps(host, { rootDir: ROOT, objects, events });
-  const plugins = [...base.plugins, csiPlugin({ drivers, driverObjects: { find }, api, nodeName: NODE, uses })];
+  const plugins = [...base.plugins, csiPlugin({ ...csi, drivers, uses })];
   const deps = {
     ...base,
     plugins,

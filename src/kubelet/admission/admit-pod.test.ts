@@ -361,6 +361,12 @@ test('admitPod() admits extended resources that a claim provides', () => {
   assert.equal(rejectionOf({ ...pod, status }, node), admit);
 });
 
+test('admitPod() does not check the AppArmor profile of a pod that runs', () => {
+  const pod = examplePod({ container: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } } });
+  assert.equal(rejectionOf({ ...pod, status: { phase: 'Running' } }, node), admit);
+  assert.equal(rejectionOf({ ...pod, status: { phase: 'Pending' } }, node)?.reason, 'AppArmor');
+});
+
 test('unsafeSysctlError() accepts only namespaced sysctls', () => {
   const known = ['kernel.shm*', 'kernel.sem', 'net.*', 'net/core/somaxconn', 'fs.mqueue.*'];
   assert.deepEqual(known.map(unsafeSysctlError), Array(known.length).fill(undefined));

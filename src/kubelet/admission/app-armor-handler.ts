@@ -3,8 +3,9 @@ import type { AppArmorProfile, Pod } from '../../api/generated/core-v1.ts';
 import { appArmorSetting, DEPRECATED_APPARMOR } from '../sync/config/security-context.ts';
 import type { PodAdmitHandler } from './pod-admit-handler.ts';
 
-/** Rejects pods whose AppArmor profiles cannot be enforced. */
+/** Rejects pods whose AppArmor profiles cannot be enforced. As in kubelet, pods that run or have ended are not checked again. */
 export const appArmorHandler: PodAdmitHandler = (pod, { host }) => {
+  if ((pod.status?.phase ?? 'Pending') !== 'Pending') return undefined;
   const message = appArmorError(pod, host.appArmorEnabled);
   return message === undefined ? undefined : { reason: 'AppArmor', message: `Cannot enforce AppArmor: ${message}` };
 };

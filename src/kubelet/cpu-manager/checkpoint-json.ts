@@ -1,3 +1,5 @@
+import { parseGoJson } from '../../base/go/parse-go-json.ts';
+
 /** The content of a checkpoint file: any JSON. */
 export interface Checkpoint {
   readonly value: unknown;
@@ -13,7 +15,7 @@ export interface CheckpointFields {
 
 /** Reads JSON as Go does. Throws Go's message. */
 export function readCheckpoint(text: string): Checkpoint {
-  return { value: parseJson(text) };
+  return { value: parseGoJson(text) };
 }
 
 /** Throws Go's message if a value does not have the type that this version of the checkpoint has. */
@@ -66,16 +68,4 @@ function kindOf(value: unknown): string {
   if (typeof value === 'boolean') return 'bool';
   if (typeof value !== 'number') return typeof value;
   return isUnsigned(value) ? 'number' : `number ${value}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const position = /at position ([0-9]+)/.exec(String(error))?.[1];
-    const isTruncated = position === undefined || Number(position) >= text.trimEnd().length;
-    if (isTruncated) throw new Error('unexpected end of JSON input', { cause: error });
-    const char = text[Number(position)];
-    throw new Error(`invalid character '${char}' at position ${position}`, { cause: error });
-  }
 }

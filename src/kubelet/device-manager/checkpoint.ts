@@ -1,6 +1,6 @@
-import { errorText } from '../../base/error-text.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
 import { goJson } from '../../base/go/go-json.ts';
+import { parseGoJson } from '../../base/go/parse-go-json.ts';
 
 /** Device ids by NUMA node; -1 for devices without one. */
 export type DevicesByNuma = ReadonlyMap<number, readonly string[]>;
@@ -34,7 +34,7 @@ export function encodeCheckpoint({ entries, registered }: DeviceCheckpoint): str
 
 /** Throws for a file that kubelet does not accept either: what is not JSON, or has another checksum. */
 export function decodeCheckpoint(text: string): DeviceCheckpoint {
-  const file = fieldsOf(parseJson(text), 'checkpoint');
+  const file = fieldsOf(parseGoJson(text), 'checkpoint');
   const fields = fieldsOf(file['Data'], 'Data');
   const data: RawData = {
     PodDeviceEntries: listOf(absentIs(fields['PodDeviceEntries'], []), 'PodDeviceEntries', decodeEntry),
@@ -185,12 +185,4 @@ function textOf(value: unknown): string {
 
 function bytesOf(value: unknown): Uint8Array | null {
   return value === null ? null : new Uint8Array(Buffer.from(textOf(value), 'base64'));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`not JSON: ${errorText(error)}`, { cause: error });
-  }
 }

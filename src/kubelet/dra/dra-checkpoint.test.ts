@@ -31,8 +31,8 @@ const CLAIMS = [
 ];
 
 const CORRUPT = {
-  'an empty file': ['', /^not JSON: /],
-  'a truncated file': [KUBELET_CLAIMS.slice(0, -20), /^not JSON: /],
+  'an empty file': ['', /^unexpected end of JSON input$/],
+  'a truncated file': [KUBELET_CLAIMS.slice(0, -20), /^unexpected end of JSON input$/],
   'a changed text': [KUBELET_CLAIMS.replace('pod-a', 'pod-c'), /^checkpoint is corrupted$/],
   'the file of kubelet 1.30': [
     '{"version":"v1","entries":[{"DriverName":"a"}],"checksum":1925941526}',

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { errorText } from '../../base/error-text.ts';
 import { goJson } from '../../base/go/go-json.ts';
+import { parseGoJson } from '../../base/go/parse-go-json.ts';
 import type { ClaimDevice, ClaimInfo } from './claim-info.ts';
 
 const KIND = 'DRACheckpoint';
@@ -15,10 +15,10 @@ export function encodeClaims(claims: readonly ClaimInfo[]): string {
 /** Throws kubelet's message for a file that kubelet rejects too. Unknown fields are ignored. */
 export function decodeClaims(text: string): readonly ClaimInfo[] {
   // Files before v1.31 have another format, and their checksum under a name that Go takes for the same.
-  const { Data: data = '', checksum: old = 0, Checksum: checksum = old } = fieldsOf(parseJson(text));
+  const { Data: data = '', checksum: old = 0, Checksum: checksum = old } = fieldsOf(parseGoJson(text));
   if (typeof data !== 'string') throw new Error('Data is not a string');
   if (checksum !== crc32(data)) throw new Error('checkpoint is corrupted');
-  return listOf(fieldsOf(parseJson(data))['ClaimInfoStateList']).map(decodeClaim);
+  return listOf(fieldsOf(parseGoJson(data))['ClaimInfoStateList']).map(decodeClaim);
 }
 
 function claimState({ uid, name, namespace, podUids, devices }: ClaimInfo): object {
@@ -99,12 +99,4 @@ function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') throw new Error('not a JSON string');
   return value;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`not JSON: ${errorText(error)}`, { cause: error });
-  }
 }

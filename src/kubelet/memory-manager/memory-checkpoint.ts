@@ -1,7 +1,7 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
-import { errorText } from '../../base/error-text.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
 import { goJson } from '../../base/go/go-json.ts';
+import { parseGoJson } from '../../base/go/parse-go-json.ts';
 import { jsonArray, jsonInteger, jsonObject, jsonString } from '../../base/json-values.ts';
 import type { AssignedMemory, MemoryState, MemoryTable, NumaNodeMemory } from './memory-state.ts';
 
@@ -31,7 +31,7 @@ export function encodeMemory(checkpoint: MemoryCheckpoint): string {
 
 /** Throws for a text that kubelet rejects, with its message where that is not one of Go's JSON decoder. */
 export function decodeMemory(text: string): MemoryCheckpoint {
-  const { policyName = '', machineState, entries, checksum = 0 } = jsonObject(parseJson(text), 'checkpoint');
+  const { policyName = '', machineState, entries, checksum = 0 } = jsonObject(parseGoJson(text), 'checkpoint');
   const nodes = decodeMap(machineState, 'machineState', decodeNode);
   const checkpoint = {
     policyName: String(policyName),
@@ -147,16 +147,4 @@ function integers(value: unknown, at: string): readonly number[] {
 function decodeMap<T>(value: unknown, at: string, one: (inner: unknown, at: string) => T): ReadonlyMap<string, T> {
   const fields = value === undefined || value === null ? {} : jsonObject(value, at);
   return new Map(Object.entries(fields).map(([key, inner]) => [key, one(inner, `${at}[${key}]`)]));
-}
-
-/** Go's message for a text that ends too early. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const message = errorText(error);
-    const end = /position (\d+)/.exec(message)?.[1];
-    const isTruncated = message.includes('end of JSON input') || Number(end) >= text.length;
-    throw new Error(isTruncated ? 'unexpected end of JSON input' : `not JSON: ${message}`, { cause: error });
-  }
 }

@@ -21,6 +21,7 @@ const REASONS = {
   NetworkNotReady: { event: 'NetworkNotReady', type: 'Warning' },
   FailedMount: { event: 'FailedMount', type: 'Warning' },
   FailedPrepareDynamicResources: { event: 'FailedPrepareDynamicResources', type: 'Warning' },
+  FailedAttachVolume: { event: 'FailedAttachVolume', type: 'Warning' },
   FailedMapVolume: { event: 'FailedMapVolume', type: 'Warning' },
   FailedToMakePodDataDirectories: { event: 'Failed', type: 'Warning' },
   FailedCreatePodContainer: { event: 'FailedCreatePodContainer', type: 'Warning' },

@@ -1,8 +1,8 @@
 import type { ContainerResourceClaim, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
-import { errorText } from '../../base/error-text.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
 import { goJson } from '../../base/go/go-json.ts';
+import { parseGoJson } from '../../base/go/parse-go-json.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { PodResources } from './pod-allocation.ts';
 
@@ -20,10 +20,10 @@ export function encodeResources(pods: ResourcesByPod): string {
 
 /** Throws kubelet's message for a file that kubelet rejects too. Unknown fields are ignored. */
 export function decodeResources(text: string): ResourcesByPod {
-  const { data = '', checksum = 0 } = jsonFields(parseJson(text));
+  const { data = '', checksum = 0 } = jsonFields(parseGoJson(text));
   if (typeof data !== 'string') throw new Error('data is not a string');
   if (checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
-  const { entries } = jsonFields(parseJson(data), 'failed to get pod resource information: ');
+  const { entries } = jsonFields(parseGoJson(data), 'failed to get pod resource information: ');
   return decodeMap(entries, decodePod);
 }
 
@@ -133,12 +133,4 @@ function jsonFields(value: unknown, errorPrefix = ''): Fields {
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`not JSON: ${errorText(error)}`, { cause: error });
-  }
 }

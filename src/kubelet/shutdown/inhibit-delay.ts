@@ -1,3 +1,4 @@
+import { formatDurationMs } from '../../base/duration.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { LoginConnection } from '../../host/login-manager.ts';
@@ -30,6 +31,6 @@ export async function ensureInhibitDelay(
     if (checkMs !== undefined) await clock.sleep(checkMs, signal);
   }
   throw new Error(
-    `node shutdown manager was timed out after ${CHECKS_MS.length + 1} attempts waiting for logind InhibitDelayMaxSec to update to ${seconds}s (ShutdownGracePeriod), current value is ${delayMs / 1000}s`,
+    `node shutdown manager was timed out after ${CHECKS_MS.length + 1} attempts waiting for logind InhibitDelayMaxSec to update to ${formatDurationMs(seconds * 1000)} (ShutdownGracePeriod), current value is ${formatDurationMs(delayMs)}`,
   );
 }

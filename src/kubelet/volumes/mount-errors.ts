@@ -15,7 +15,8 @@ export function mountError(spec: VolumeSpec, cause: unknown): PodError {
   const title = step.includes(' failed ') ? step : `${step} failed`;
   const podCause = { kind: 'volumeFailed', volume: spec.volume.name, cause: podCauseOf(cause) } as const;
   const text = goErrorText(cause);
-  const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
+  const isAttach = step === 'AttachVolume.Attach';
+  const reason = isAttach ? 'FailedAttachVolume' : isBlock ? 'FailedMapVolume' : 'FailedMount';
   return new PodError(reason, `${title} for volume "${spec.name}" : ${text}`, { cause, podCause });
 }
 

@@ -3,6 +3,7 @@ import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 
 /** The step of a volume that failed, as kubelet's events name it. */
 export type VolumeStep =
+  | 'AttachVolume.Attach'
   | 'MountVolume.NewMounter initialization'
   | 'MountVolume.WaitForAttach'
   | 'MountVolume.MountDevice'

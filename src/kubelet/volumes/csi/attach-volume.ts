@@ -1,5 +1,5 @@
 import type { VolumeStep } from '../volume-error.ts';
-import { inStep } from '../volume-error.ts';
+import { inStep, VolumeError } from '../volume-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import { isExclusive } from '../volume-spec.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
@@ -11,6 +11,9 @@ const STEPS = {
   Filesystem: { wait: 'MountVolume.WaitForAttach', inUse: 'MountVolume.SetUp' },
   Block: { wait: 'MapVolume.WaitForAttach', inUse: 'MapVolume.SetUpDevice' },
 } as const satisfies Record<string, Record<string, VolumeStep>>;
+
+/** kubelet's error. */
+const NOT_BY_NODE = 'attaching volumes from the kubelet is not supported';
 
 /**
  * Waits until the volume is attached, and resolves to the publish context. From here on the pod may have the volume
@@ -31,6 +34,7 @@ export async function attachVolume(
   csi.uses.add(use);
   const wait = async (): Promise<Readonly<Record<string, string>>> => {
     if (!needsAttach(await csi.driverObjects.find(driver, signal))) return {};
+    if (csi.controllerAttaches === false) throw new VolumeError('AttachVolume.Attach', NOT_BY_NODE);
     await attachedVolumes.waitUntilAttached(id, signal);
     return publishContextOf(volume, deps, signal);
   };

@@ -11,6 +11,8 @@ export interface CsiDeps {
   /** For VolumeAttachments, and Secrets of any namespace. Absent: a standalone node, which attaches nothing. */
   readonly api?: Pick<ApiServer, 'get' | 'patch'> | undefined;
   readonly nodeName: string;
+  /** kubelet's `enableControllerAttachDetach`; absent: it is on. Kubernetes has no attaching of CSI volumes by the node. */
+  readonly controllerAttaches?: boolean | undefined;
   readonly uses: CsiUses;
 }
 

@@ -155,3 +155,22 @@ test('a volume for one pod is not given to a second pod', async () => {
   const both = await Promise.allSettled([second, third].map((pod) => machine.volumes.prepare(pod, signal)));
   assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
 });
+
+test('a CSI volume is not attached by the node, where the controller is not to attach it', async () => {
+  const driverObject = { ...DEFAULT_OBJECT, attachRequired: true };
+  const machine = await csiMachine({ driverObject, controllerAttaches: false });
+  await addClaim(machine, 'data');
+  const message =
+    'AttachVolume.Attach failed for volume "pv-data" : attaching volumes from the kubelet is not supported';
+  await assert.rejects(machine.volumes.prepare(podWithClaims('u1', ['data']), signal), {
+    reason: 'FailedAttachVolume',
+    message,
+  });
+});
+
+test('a CSI volume that need not be attached is mounted, where the controller is not to attach any', async () => {
+  const machine = await csiMachine({ controllerAttaches: false });
+  await addClaim(machine, 'data');
+  await machine.volumes.prepare(podWithClaims('u1', ['data']), signal);
+  assert.equal(Object.keys(machine.driver.volumes).length, 1);
+});
