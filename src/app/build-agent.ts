@@ -1,6 +1,7 @@
 import type { Part } from '../base/supervise.ts';
 import { UnhandledErrors } from '../base/unhandled-errors.ts';
 import { PodEvents } from '../kubelet/events/pod-events.ts';
+import { StartSteps } from '../kubelet/events/start-steps.ts';
 import { Timeline } from '../kubelet/events/timeline.ts';
 import { AgentReports, type AgentReportsDeps } from '../kubelet/explain/agent-reports.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
@@ -40,6 +41,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const records = await ResourceRecords.read({ fs: host.fs, log, settings });
   const signals = new PodSignals((error) => unhandled.report('pod signals', error));
   const timeline = new Timeline(host.clock);
+  const startSteps = new StartSteps(host.clock);
+  startSteps.follow(timeline);
   const events = new PodEvents(host.clock);
   const statuses = new StatusStore();
 
@@ -75,7 +78,20 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
     ...housekeepingParts(parts, housekeeping, pods),
   ];
-  const own = { host, log, settings, unhandled, life, background, observed, health, devices, reports, shutdown };
+  const own = {
+    host,
+    log,
+    settings,
+    unhandled,
+    life,
+    background,
+    observed,
+    health,
+    devices,
+    reports,
+    startSteps,
+    shutdown,
+  };
   const { images } = housekeeping;
   const { podCertificates } = cluster;
   return new RunningAgent({ ...pods, ...own, images, podCertificates, stats: stats.source });

@@ -2,6 +2,7 @@ import type { Pod } from '../api/generated/core-v1.ts';
 import { isStaticPod } from '../api/pod-names.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
+import type { StartStep, StartSteps } from '../kubelet/events/start-steps.ts';
 import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
 import type { ImageCollector } from '../kubelet/gc/image-collector.ts';
@@ -47,6 +48,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly shutdown: Pick<NodeShutdown, 'times' | 'shutDown'>;
   readonly atShutdown: ShutdownPods;
   readonly preemptions: AgentView['preemptions'];
+  readonly startSteps: Pick<StartSteps, 'all'>;
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -84,6 +86,10 @@ export class RunningAgent implements Agent {
 
   podCertificates(): readonly CertificateCount[] {
     return this.#parts.podCertificates.counts();
+  }
+
+  startSteps(): readonly StartStep[] {
+    return this.#parts.startSteps.all();
   }
 
   preemptions(): ReadonlyMap<string, number> {

@@ -99,6 +99,9 @@ const understood: Record<string, unknown[]> = {
     'timeline',
     { ...client, stateDir: '/s', pod: 'kube-system/dns', output: 'json' },
   ],
+  'timeline hello --json': ['timeline', { ...client, pod: 'hello', output: 'json' }],
+  'top --starts': ['top', { stateDir: client.stateDir, output: 'table' }],
+  'top --starts --json --state /s': ['top', { stateDir: '/s', output: 'json' }],
   'exec hello -- ls -l': ['exec', exec],
   'exec -it hello -c web -- sh': ['exec', { ...exec, container: 'web', stdin: true, tty: true, command: ['sh'] }],
   'stop hello default/other --grace-period 1': [

@@ -8,6 +8,7 @@ import { ps } from './commands/ps.ts';
 import { run } from './commands/run.ts';
 import { stop } from './commands/stop.ts';
 import { timeline } from './commands/timeline.ts';
+import { top } from './commands/top.ts';
 import { version } from './commands/version.ts';
 import { volume } from './commands/volume.ts';
 import { why } from './commands/why.ts';
@@ -23,6 +24,7 @@ export function commandRegistry(wrap: WrapCommand = (command) => command): reado
     registerCommand(wrap(logs)),
     registerCommand(wrap(why)),
     registerCommand(wrap(timeline)),
+    registerCommand(wrap(top)),
     registerCommand(wrap(exec)),
     registerCommand(wrap(stop)),
     registerCommand(wrap(image)),

@@ -4,6 +4,7 @@ import { startLocalAgent } from '../app/start-local-agent.ts';
 import type { Step } from '../kubelet/events/timeline.ts';
 import { READY, reportOf, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
 import { timelineCommand } from './commands/timeline-command.ts';
+import { topCommand } from './commands/top-command.ts';
 import { whyCommand } from './commands/why-command.ts';
 import { ScriptedAgent } from './fake/scripted-agent.ts';
 import { scriptedContext } from './fake/scripted-context.ts';
@@ -100,4 +101,35 @@ test('why and timeline fail for a pod that is not there', async (t) => {
   for (const command of [whyCommand, timelineCommand]) {
     await assert.rejects(command({ ...hello, pod: 'other' }, context), { message: 'pods "other" not found' });
   }
+});
+
+const sandboxSteps = {
+  step: 'sandbox',
+  lastHour: { count: 60, p50Ms: 40, p90Ms: 80, p99Ms: 1200, maxMs: 4000 },
+  buckets: [],
+  sumSeconds: 9,
+  count: 200,
+} as const;
+
+test('top --starts prints the steps of the last hour', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  agent.steps.push({ step: 'cgroup', buckets: [], sumSeconds: 1, count: 3 }, sandboxSteps);
+  assert.equal(await topCommand({ stateDir: client.stateDir, output: 'table' }, context), 0);
+  assert.deepEqual(written, {
+    stdout: 'STEP      COUNT   P50     P90     P99     MAX\nsandbox   60      40 ms   80 ms   1.2 s   4 s\n',
+    stderr: '',
+  });
+});
+
+test('top --starts says that no pod has started', async (t) => {
+  const { context, written } = await setUp(t);
+  assert.equal(await topCommand({ stateDir: client.stateDir, output: 'table' }, context), 0);
+  assert.deepEqual(written, { stdout: '', stderr: 'No pod has started in the last hour.\n' });
+});
+
+test('top --starts --json prints what the agent answers', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  agent.steps.push(sandboxSteps);
+  assert.equal(await topCommand({ stateDir: client.stateDir, output: 'json' }, context), 0);
+  assert.deepEqual(JSON.parse(written.stdout), { steps: [sandboxSteps] });
 });

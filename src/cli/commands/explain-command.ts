@@ -10,6 +10,7 @@ export interface ExplainOptions extends ClientOptions {
 
 interface ExplainFlags extends ClientFlags {
   readonly output?: 'json';
+  readonly json?: true;
 }
 
 interface ExplainCommand extends Pick<CliCommand<ExplainOptions>, 'name' | 'execute'> {
@@ -26,9 +27,10 @@ export function explainCommand({ name, description, help, execute }: ExplainComm
         .description(description)
         .argument('<pod>', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
         .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']))
+        .option('--json', 'the same as -o json')
         .addHelpText('after', help)
-        .action(async (pod: string, { state: stateDir, namespace, output }: ExplainFlags) => {
-          await run({ stateDir, namespace, pod, output: output ?? 'text' });
+        .action(async (pod: string, { state: stateDir, namespace, output, json }: ExplainFlags) => {
+          await run({ stateDir, namespace, pod, output: json ? 'json' : (output ?? 'text') });
         });
     },
     execute,

@@ -12,10 +12,12 @@ export interface ClientFlags {
   readonly namespace?: string;
 }
 
-/** A command that talks to a running agent. */
+/** A command that talks to a running agent about its pods. */
 export function clientCommand(program: Command, name: string): Command {
-  return program
-    .command(name)
-    .option('-n, --namespace <namespace>', 'look only in this namespace')
-    .option('--state <dir>', 'the state folder of the agent', folder, '/run/nodelet');
+  return agentCommand(program, name).option('-n, --namespace <namespace>', 'look only in this namespace');
+}
+
+/** A command that talks to a running agent about its node. */
+export function agentCommand(program: Command, name: string): Command {
+  return program.command(name).option('--state <dir>', 'the state folder of the agent', folder, '/run/nodelet');
 }

@@ -1,5 +1,6 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import type { PodEvent } from '../events/pod-events.ts';
+import type { StartStep } from '../events/start-steps.ts';
 import type { Step } from '../events/timeline.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { ErrorCause } from '../pod/pod-cause.ts';
@@ -17,6 +18,8 @@ export interface PodReport {
   readonly observed: ObservedPod | undefined;
   readonly worker: WorkerPhase;
   readonly steps: readonly Step[];
+  /** What such steps usually take on this node. Absent: unknown. */
+  readonly startSteps?: readonly StartStep[];
   /** Why its running step is not done yet. Absent: unknown. */
   readonly pending?: readonly ErrorCause[];
   /** Oldest first, bounded. */
@@ -56,6 +59,8 @@ export interface AgentView {
   manifests(): readonly ManifestReport[];
   /** The certificates of pods that the agent requests and renews. */
   podCertificates(): readonly CertificateCount[];
+  /** How long the steps of starting pods took on this node. */
+  startSteps(): readonly StartStep[];
   /** Preempted pods by the resource that was missing. */
   preemptions(): ReadonlyMap<string, number>;
   /** When the last graceful shutdown began and ended; `undefined`: these times are not kept. */

@@ -15,6 +15,7 @@ import type { Finding } from './finding.ts';
 import { killText } from './kill-cause.ts';
 import { agoText, durationText, forText, inText, listText, sentence } from './plain-text.ts';
 import { killingProbeOutput } from './probe-output.ts';
+import { slowStep, slowSteps, usualText } from './slow-step.ts';
 import { stepActivity, stepNoun } from './step-phrases.ts';
 
 /** Steps whose errors are reported with their container. */
@@ -32,20 +33,27 @@ export function whyPodWaits(report: PodReport, nowMs: number): Finding[] {
     ...sandboxes(report),
     ...readinessGates(report),
     ...deadline(report, nowMs),
+    ...slowSteps(report, nowMs),
   ];
 }
 
-export function runningSteps({ steps, events, pending = [] }: PodReport, nowMs: number): Finding[] {
+export function runningSteps({ steps, events, pending = [], startSteps = [] }: PodReport, nowMs: number): Finding[] {
   const running = steps.filter(({ outcome }) => outcome.kind === 'running');
   return running.map((step) => {
     const isPull = events.some(({ reason, atMs }) => reason === 'Pulling' && atMs >= step.startedMs);
     const activity = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepActivity(step);
     const because = stopCause(step, events);
     const waits = step.name === 'volumes' ? pending.flatMap((cause) => describeVolumeError(cause, '')?.text ?? []) : [];
+    const usual = slowStep(step.name, nowMs - step.startedMs, startSteps);
+    const slow = usual ? [usualText(usual)] : [];
     return {
       kind: 'step',
       summary: waits[0] ?? `it is ${activity}${because}`,
-      sentences: [`It has been ${activity} ${forText(step.startedMs, nowMs)}${because}.`, ...waits.map(sentence)],
+      sentences: [
+        `It has been ${activity} ${forText(step.startedMs, nowMs)}${because}.`,
+        ...slow,
+        ...waits.map(sentence),
+      ],
     };
   });
 }

@@ -6,6 +6,16 @@ import { why } from './why.ts';
 
 const sandbox = { attempt: 0, createdAt: 1n, hostNetwork: false, ips: ['10.87.0.5'], runtimeHandler: '' };
 
+const startSteps = [
+  {
+    step: 'sandbox',
+    lastHour: { count: 40, p50Ms: 80, p90Ms: 200, p99Ms: 400, maxMs: 450 },
+    buckets: [],
+    sumSeconds: 4,
+    count: 40,
+  },
+] as const;
+
 const cases: Record<string, { given: Change; says: readonly string[] }> = {
   'a healthy pod': {
     given: {},
@@ -51,6 +61,30 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       report: { steps: [step('sandbox', undefined, ago(3))] },
     },
     says: ['hello is not ready (for 3 s): it is creating its sandbox.', 'It has been creating its sandbox for 3 s.'],
+  },
+  'its sandbox takes longer than usual': {
+    given: {
+      unreadyFor: 3,
+      container: { state: waiting('ContainerCreating') },
+      report: { steps: [step('sandbox', undefined, ago(3))], startSteps },
+    },
+    says: [
+      'hello is not ready (for 3 s): it is creating its sandbox.',
+      'It has been creating its sandbox for 3 s.',
+      'On this node that usually takes 80 ms, and nine of ten times at most 200 ms.',
+    ],
+  },
+  'its sandbox took longer than usual': {
+    given: { report: { steps: [step('sandbox', undefined, ago(200), 4000)], startSteps } },
+    says: [
+      'hello is running and ready (for 10 min).',
+      'The creation of its sandbox took 4 s.',
+      'On this node that usually takes 80 ms, and nine of ten times at most 200 ms.',
+    ],
+  },
+  'a slow step of long ago is not told': {
+    given: { report: { steps: [step('sandbox', undefined, ago(400), 4000)], startSteps } },
+    says: ['hello is running and ready (for 10 min).'],
   },
   'its sandbox cannot be created': {
     given: {

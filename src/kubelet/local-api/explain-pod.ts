@@ -15,7 +15,7 @@ export async function explainPod(
   clock: Pick<Clock, 'now'>,
 ): Promise<WhyAnswer> {
   const fullDisks = await view.fullDisks();
-  const report = podOrManifestErrors(view, reference);
+  const report = { ...podOrManifestErrors(view, reference), startSteps: view.startSteps() };
   const [summary = '', ...reasons] = why(report, clock.now());
   // A full disk explains most other errors.
   return { pod: qualifiedName(report), sentences: [summary, ...fullDisks.map(sentence), ...reasons] };

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { PodEvent } from '../events/pod-events.ts';
+import type { StartStep } from '../events/start-steps.ts';
 import type { Step } from '../events/timeline.ts';
 import type { ManifestReport, WorkerPhase } from '../explain/agent-view.ts';
 import type { PodWait } from '../explain/pod-waits.ts';
@@ -72,6 +73,11 @@ export interface TimelineAnswer {
   readonly steps: readonly Step[];
   /** What the pod waited for between its steps. */
   readonly waits: readonly PodWait[];
+}
+
+export interface StartsAnswer {
+  /** Steps that were done, in the order of a start. */
+  readonly steps: readonly StartStep[];
 }
 
 export interface StopAnswer {

@@ -9,7 +9,7 @@ import { explainPod, podTimeline } from './explain-pod.ts';
 import { findPod } from './find-pod.ts';
 import { listPods } from './list-pods.ts';
 import { execQuery, logsQuery, podReference, seconds } from './local-api-requests.ts';
-import type { ErrorAnswer, StopAnswer, VersionInfo } from './local-api-types.ts';
+import type { ErrorAnswer, StartsAnswer, StopAnswer, VersionInfo } from './local-api-types.ts';
 import { serveExec } from './serve-exec.ts';
 import { serveLogs } from './serve-logs.ts';
 
@@ -40,6 +40,7 @@ export interface LocalApiDeps {
  *   GET  /v1/pods/NAME/log?namespace=&container=&follow=&previous=&timestamps=&tail=&since=&limit=
  *   GET  /v1/pods/NAME/why?namespace=     {pod, sentences}
  *   GET  /v1/pods/NAME/timeline?namespace=     {pod, nowMs, steps, waits}
+ *   GET  /v1/starts     {steps}: how long the steps of starting pods took
  *   POST /v1/pods/NAME/exec?namespace=     {container, command, stdin, tty} → {url, note}
  *   POST /v1/pods/NAME/stop?namespace=&grace=     answers when nothing of the pod is left
  *   POST /v1/shutdown?grace=     answers when nothing of any pod is left
@@ -74,6 +75,8 @@ async function route(parts: LocalApiDeps, request: ServerRequest): Promise<Serve
       return json(await explainPod(running(parts).view, podReference(request), parts.clock));
     case 'GET pods/NAME/timeline':
       return json(podTimeline(running(parts).view, podReference(request), parts.clock));
+    case 'GET starts':
+      return json(startsAnswer(running(parts).view));
     case 'POST pods/NAME/exec':
       return json(await serveExec(running(parts), await execQuery(request), request.signal));
     case 'POST pods/NAME/stop':
@@ -85,6 +88,10 @@ async function route(parts: LocalApiDeps, request: ServerRequest): Promise<Serve
     default:
       throw new ApiError('NotFound', `there is no ${method} ${path}`);
   }
+}
+
+function startsAnswer(view: AgentView): StartsAnswer {
+  return { steps: view.startSteps() };
 }
 
 /** A body without data that ends with the connection. */

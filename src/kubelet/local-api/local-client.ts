@@ -9,6 +9,7 @@ import {
   type LogsQuery,
   NOTE_HEADER,
   type PodList,
+  type StartsAnswer,
   type StopAnswer,
   type TimelineAnswer,
   type VersionInfo,
@@ -22,6 +23,8 @@ export interface LocalClient {
   logs(query: LogsQuery, signal: AbortSignal): Promise<LogsAnswer>;
   why(pod: PodReference, signal: AbortSignal): Promise<WhyAnswer>;
   timeline(pod: PodReference, signal: AbortSignal): Promise<TimelineAnswer>;
+  /** How long the steps of starting pods took on this node. */
+  starts(signal: AbortSignal): Promise<StartsAnswer>;
   exec(query: ExecQuery, signal: AbortSignal): Promise<ExecAnswer>;
   /** Resolves when nothing of the pod is left. */
   stop(pod: PodReference, graceSeconds: number | undefined, signal: AbortSignal): Promise<StopAnswer>;
@@ -85,6 +88,7 @@ export function createLocalClient({
     },
     why: (pod, signal) => ask({ method: 'GET', path: podPath(pod, 'why') }, signal),
     timeline: (pod, signal) => ask({ method: 'GET', path: podPath(pod, 'timeline') }, signal),
+    starts: (signal) => ask({ method: 'GET', path: '/v1/starts' }, signal),
     exec: ({ pod, ...body }, signal) =>
       ask({ method: 'POST', path: podPath(pod, 'exec'), body: JSON.stringify(body) }, signal),
     stop: (pod, grace, signal) => ask({ method: 'POST', path: podPath(pod, 'stop', { grace }) }, signal),

@@ -29,6 +29,7 @@ import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './
 import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { serveStats } from './serve-stats.ts';
+import { startStepMetrics } from './start-step-metrics.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
 import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
 import { volumeStatsMetrics } from './volume-stats-metrics.ts';
@@ -92,6 +93,7 @@ function createMetrics({ view, build, memoryReservation, fs, unhandled, stats }:
   metrics.source(() => podCertificateMetrics(view));
   metrics.source(() => volumeStatsMetrics(stats));
   metrics.source(() => nodeGuardMetrics(view));
+  metrics.source(() => startStepMetrics(view));
   metrics.source(() => processMetrics(fs));
   metrics.source(() => unhandledErrorMetrics(unhandled));
   return metrics;

@@ -1,4 +1,5 @@
 import type { Pod, PodStatus } from '../../../api/generated/core-v1.ts';
+import type { StartStep } from '../../events/start-steps.ts';
 import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../../explain/agent-view.ts';
 import { observedContainer } from '../../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod } from '../../pod/observed-pod.ts';
@@ -26,6 +27,13 @@ export class ScriptedView implements AgentView {
 
   /** The result of `nodeErrors()`. */
   readonly errors: string[] = [];
+
+  /** The result of `startSteps()`. */
+  readonly steps: StartStep[] = [];
+
+  startSteps(): readonly StartStep[] {
+    return this.steps;
+  }
 
   preemptions(): ReadonlyMap<string, number> {
     return new Map();
