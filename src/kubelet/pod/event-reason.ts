@@ -17,6 +17,7 @@ export const EVENT_REASONS = [
   'EvictionThresholdMet',
   'ExceededGracePeriod',
   'Failed',
+  'FailedAttachVolume',
   'FailedCreatePodContainer',
   'FailedCreatePodSandBox',
   'FailedKillPod',
