@@ -25,6 +25,7 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
     authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
     splitStreams: false,
     tunnels: true,
+    translatesStreams: true,
     debugging: true,
     memoryReservation: undefined,
   });

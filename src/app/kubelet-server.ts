@@ -16,6 +16,7 @@ import { createKubeletApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
 import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import { reservationPolicy } from './agent-settings.ts';
+import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 
 const CONFIGURATION_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -37,6 +38,8 @@ export interface KubeletServerSettings {
   readonly splitStreams: boolean;
   /** The feature gate ExtendWebSocketsToKubelet. */
   readonly tunnels: boolean;
+  /** The runtime may speak only SPDY; the embedded one speaks all protocols. */
+  readonly translatesStreams: boolean;
   readonly debugging: boolean;
   /** Absent: the feature gate MemoryQoS is off. */
   readonly memoryReservation?: MemoryReservationPolicy | undefined;
@@ -90,6 +93,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
           },
     splitStreams: featureGates.get('PodLogsQuerySplitStreams') ?? false,
     tunnels: featureGates.get('ExtendWebSocketsToKubelet') ?? true,
+    translatesStreams: config.containerRuntimeEndpoint !== EMBEDDED,
     debugging: config.enableDebuggingHandlers,
     memoryReservation: featureGates.get('MemoryQoS') ? reservationPolicy(config) : undefined,
     configuration: { kind: 'KubeletConfiguration', apiVersion: CONFIGURATION_VERSION, ...config },
@@ -100,7 +104,8 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
   const { host, log, unhandled, settings, view, runtime, stats, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
-  const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
+  const { authentication, authorization, splitStreams, tunnels, translatesStreams, debugging, configuration } =
+    settings;
   const isV1 = host.cgroups.version === 'v1';
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
@@ -122,6 +127,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     unhandled,
     splitStreams,
     tunnels,
+    translatesStreams,
     debugging,
     configuration,
     memoryReservation: settings.memoryReservation && isV1 ? 'None' : settings.memoryReservation,

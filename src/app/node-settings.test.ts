@@ -51,7 +51,7 @@ test('nodeSettings() has kubelet’s defaults', async () => {
     statusUpdateMs: 10_000,
     statusReportMs: 300_000,
     leaseSeconds: 40,
-    declaredFeatures: DECLARED,
+    declaredFeatures: ['ExtendWebSocketsToKubelet', ...DECLARED],
   });
 });
 
@@ -80,9 +80,10 @@ test('nodeSettings() reads flags', async () => {
   assert.equal(settings.podsCgroup, '/parent/kubepods');
 });
 
-test('nodeSettings() declares WebSockets only for the embedded runtime', async () => {
-  const { declaredFeatures } = await settingsOf('--container-runtime-endpoint=embedded');
-  assert.deepEqual(declaredFeatures, ['ExtendWebSocketsToKubelet', ...DECLARED]);
+test('nodeSettings() declares WebSockets for every runtime, unless the feature gate is off', async () => {
+  const expected = ['ExtendWebSocketsToKubelet', ...DECLARED];
+  assert.deepEqual((await settingsOf()).declaredFeatures, expected);
+  assert.deepEqual((await settingsOf('--container-runtime-endpoint=embedded')).declaredFeatures, expected);
   const off = '--feature-gates=ExtendWebSocketsToKubelet=false';
   const without = await settingsOf('--container-runtime-endpoint=embedded', off);
   assert.deepEqual(without.declaredFeatures, DECLARED);

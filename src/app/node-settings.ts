@@ -2,7 +2,6 @@ import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import { cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
-import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { parseNodeIps } from './config/validate-flags.ts';
 
@@ -18,8 +17,6 @@ export function nodeSettings(
   { config, parsed, flags, nodeName, featureGates }: KubeletSettings,
   cgroupDriver: CgroupDriver,
 ): NodeSettings {
-  // Only the embedded runtime streams over WebSockets; for other runtimes the API server must use SPDY.
-  const takesWebSockets = config.containerRuntimeEndpoint === EMBEDDED && featureGates.get('ExtendWebSocketsToKubelet');
   const cgroups = { cgroupRoot: config.cgroupRoot || '/', cgroupDriver };
   return {
     nodeName,
@@ -51,7 +48,7 @@ export function nodeSettings(
     statusReportMs: parsed.ms.nodeStatusReportFrequency,
     leaseSeconds: config.nodeLeaseDurationSeconds,
     declaredFeatures: featureGates.get('NodeDeclaredFeatures')
-      ? [...(takesWebSockets ? ['ExtendWebSocketsToKubelet'] : []), ...DECLARED_FEATURES]
+      ? [...(featureGates.get('ExtendWebSocketsToKubelet') ? ['ExtendWebSocketsToKubelet'] : []), ...DECLARED_FEATURES]
       : undefined,
   };
 }

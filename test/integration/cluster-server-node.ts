@@ -22,10 +22,16 @@ export interface ServingNode {
 
 const ADDRESS = '127.0.0.1';
 
+export interface ServingOptions {
+  readonly declaredFeatures: readonly string[];
+  /** Whether the node translates WebSockets for its runtime. */
+  readonly translatesStreams: boolean;
+}
+
 export async function startServingNode(
   plane: ControlPlane,
   runtime: TestRuntime,
-  { declaredFeatures }: { readonly declaredFeatures: readonly string[] },
+  { declaredFeatures, translatesStreams }: ServingOptions,
 ): Promise<ServingNode> {
   const { nodeName } = SETTINGS;
   const host = createLinuxHost(process.env);
@@ -48,7 +54,7 @@ export async function startServingNode(
     host,
     log,
     unhandled: new UnhandledErrors({ clock: host.clock, log }),
-    settings: serverSettings(plane),
+    settings: serverSettings(plane, translatesStreams),
     view: agent,
     runtime: cri.runtime,
     stats: agent.stats,
@@ -78,13 +84,14 @@ function agentSettings(plane: ControlPlane, { cgroupParent }: TestRuntime): Agen
   return { ...SETTINGS, rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs'), cgroupRoot: cgroupParent };
 }
 
-function serverSettings({ authority }: ControlPlane): KubeletServerSettings {
+function serverSettings({ authority }: ControlPlane, translatesStreams: boolean): KubeletServerSettings {
   return {
     address: { address: ADDRESS, port: 0, clientCaFile: authority.caFile },
     authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
     authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
     splitStreams: false,
     tunnels: true,
+    translatesStreams,
     debugging: true,
     configuration: { kind: 'KubeletConfiguration' },
   };

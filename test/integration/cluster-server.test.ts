@@ -26,19 +26,22 @@ const ACCOUNT = 'system:serviceaccount:default:default';
 /** The channel of a WebSocket. */
 const STDOUT = 1;
 /** To a node that declares the feature the API server speaks WebSockets, to others SPDY, whatever `kubectl` speaks. */
+const WEB_SOCKETS = ['ExtendWebSocketsToKubelet'];
+const EXTERNAL = {
+  start: () => startRuntime(),
+  skip: (TEST_RUNTIME === 'embedded' && 'tested before') || clusterSkipReason() || runtimeSkipReason(),
+  translatesStreams: true,
+};
 const RUNTIMES = [
   {
     name: 'the embedded runtime',
     start: () => startEmbedded(),
     skip: (TEST_RUNTIME !== 'containerd' && 'tested before') || clusterSkipReason() || embeddedSkipReason(),
-    declaredFeatures: ['ExtendWebSocketsToKubelet'],
+    declaredFeatures: WEB_SOCKETS,
+    translatesStreams: false,
   },
-  {
-    name: TEST_RUNTIME,
-    start: () => startRuntime(),
-    skip: (TEST_RUNTIME === 'embedded' && 'tested before') || clusterSkipReason() || runtimeSkipReason(),
-    declaredFeatures: [],
-  },
+  { name: TEST_RUNTIME, ...EXTERNAL, declaredFeatures: WEB_SOCKETS },
+  { name: `${TEST_RUNTIME}, by SPDY`, ...EXTERNAL, declaredFeatures: [] },
 ];
 
 function podOf(name: string, line: string, container: object = {}, spec: object = {}): object {
@@ -51,13 +54,13 @@ function podOf(name: string, line: string, container: object = {}, spec: object 
   });
 }
 
-for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
+for (const { name: runtimeName, start, skip, ...options } of RUNTIMES)
   describe(`the API of a node on ${runtimeName}`, { skip }, () => {
     let scene: TestCluster<TestRuntime, ServingNode>;
     let plane: ControlPlane;
     let node: ServingNode;
     before(async () => {
-      scene = await startTestCluster(start, (...parts) => startServingNode(...parts, { declaredFeatures }));
+      scene = await startTestCluster(start, (...parts) => startServingNode(...parts, options));
       ({ plane, agent: node } = scene);
     });
     after(async () => {

@@ -59,6 +59,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     authorize: async () => ({ kind: 'allowed' }),
     splitStreams: true,
     tunnels: true,
+    translatesStreams: false,
     debugging: true,
     checks: new Map([['ping', () => undefined]]),
     configuration: { maxPods: 110 },

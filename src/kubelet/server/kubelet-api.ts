@@ -31,6 +31,7 @@ import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-lo
 import { serveStats } from './serve-stats.ts';
 import { startStepMetrics } from './start-step-metrics.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
+import { needsTranslation, translateStream } from './translate-stream.ts';
 import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
 import { volumeStatsMetrics } from './volume-stats-metrics.ts';
 
@@ -54,6 +55,8 @@ export interface KubeletApiDeps
   readonly build: BuildInfo;
   /** Absent: the feature gate MemoryQoS is off. */
   readonly memoryReservation?: MemoryReservationPolicy | undefined;
+  /** The runtime may speak only SPDY and older protocols of WebSockets: the gate's protocols are translated. */
+  readonly translatesStreams: boolean;
   /** How many streaming sessions may be open at the same time. */
   readonly sessionsPerPod?: number;
   readonly sessionsPerUser?: number;
@@ -116,8 +119,12 @@ async function openStream(
     { name: `user ${user.name}`, max: sessionsPerUser },
   ]);
   try {
-    const address = await streamAddress(parts, target, request);
-    return await proxyStream(parts, address, request, () => session[Symbol.dispose](), request.signal);
+    const { address, streams } = await streamAddress(parts, target, request);
+    const onEnd = (): void => session[Symbol.dispose]();
+    if (!parts.tunnels || !parts.translatesStreams || !needsTranslation(request, streams)) {
+      return await proxyStream(parts, address, request, onEnd, request.signal);
+    }
+    return await translateStream(parts, { address, streams, onEnd }, request, request.signal);
   } catch (error) {
     session[Symbol.dispose]();
     throw error;

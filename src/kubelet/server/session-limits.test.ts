@@ -50,7 +50,14 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
     stats: new ScriptedStats(),
     authenticate: async ({ headers }) => ({ name: headers['x-user'] ?? 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
-    ...{ splitStreams: true, tunnels: true, debugging: true, checks: new Map(), configuration: {} },
+    ...{
+      splitStreams: true,
+      tunnels: true,
+      translatesStreams: true,
+      debugging: true,
+      checks: new Map(),
+      configuration: {},
+    },
     build: { kubernetesVersion: 'v1.36.4', platform: 'linux/amd64' },
   });
   const server = await network.serveTls({ host: '127.0.0.1', port: 10250 }, { identity: IDENTITY }, api);

@@ -8,7 +8,13 @@ import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { runningContainers } from '../pod/observed-pod.ts';
 import { findPodByName } from './find-pod-by-name.ts';
 import { HttpError, PLAIN_TEXT } from './responses.ts';
-import { forwardedPorts, isTunnel, streamOptions } from './stream-query.ts';
+import {
+  forwardedPorts,
+  type StreamOptions,
+  streamOptions,
+  tunnelledProtocols,
+  webSocketProtocols,
+} from './stream-query.ts';
 
 export interface StreamAddressDeps {
   readonly view: Pick<AgentView, 'pods'>;
@@ -35,17 +41,27 @@ export async function streamAddress(
   deps: StreamAddressDeps,
   target: StreamTarget,
   request: Pick<TlsRequest, 'query' | 'upgrade' | 'headers' | 'signal'>,
-): Promise<string> {
+): Promise<StreamAddress> {
   const ask = target.verb === 'portForward' ? portForward : target.verb === 'exec' ? exec : attach;
-  const call = ask(deps, target, request);
+  const { streams, call } = ask(deps, target, request);
   try {
-    return (await call(deps.runtime)).url;
+    return { address: (await call(deps.runtime)).url, streams };
   } catch (error) {
     throw asHttpError(error);
   }
 }
 
-type AddressCall = (runtime: StreamAddressDeps['runtime']) => Promise<{ readonly url: string }>;
+/** Where a session is served, and the streams of a command; a port-forward has none. */
+export interface StreamAddress {
+  readonly address: string;
+  readonly streams: StreamOptions | undefined;
+}
+
+interface AddressCall {
+  readonly streams: StreamOptions | undefined;
+  readonly call: (runtime: StreamAddressDeps['runtime']) => Promise<{ readonly url: string }>;
+}
+
 type Ask = (
   deps: StreamAddressDeps,
   target: StreamTarget,
@@ -57,7 +73,8 @@ const exec: Ask = ({ view }, { namespace, pod, container }, { query, signal }) =
   const report = findExistingPod(view, namespace, pod);
   const containerId = runningContainerId(report, container);
   if (containerId === undefined) throw new HttpError(500, `container not found (${JSON.stringify(container)})`);
-  return (runtime) => runtime.exec({ containerId, cmd: query.getAll('command'), ...options }, signal);
+  const cmd = query.getAll('command');
+  return { streams: options, call: (runtime) => runtime.exec({ containerId, cmd, ...options }, signal) };
 };
 
 const attach: Ask = ({ view }, { namespace, pod, uid, container }, { query, signal }) => {
@@ -75,21 +92,20 @@ const attach: Ask = ({ view }, { namespace, pod, uid, container }, { query, sign
   }
   // The container's spec decides whether it has a terminal.
   const { tty = false } = spec;
-  return (runtime) => runtime.attach({ containerId, stdin, stdout, stderr, tty }, signal);
+  const streams = { stdin, stdout, stderr, tty };
+  return { streams, call: (runtime) => runtime.attach({ containerId, ...streams }, signal) };
 };
 
 const portForward: Ask = ({ view, tunnels }, { namespace, pod, uid }, { query, upgrade, headers, signal }) => {
-  const port = tunnels && isTunnel(webSocketProtocols(headers)) ? [] : forwardedPorts(query, upgrade);
+  const port =
+    tunnels && tunnelledProtocols(webSocketProtocols(headers)).length > 0 ? [] : forwardedPorts(query, upgrade);
   const report = findExistingPod(view, namespace, pod);
   if (uid !== '' && uid !== report.pod.metadata.uid) throw new HttpError(404, 'pod not found');
   const sandbox = report.observed?.sandboxes.find(({ ready }) => ready);
   if (!sandbox) throw new HttpError(500, `pod not found (${JSON.stringify(podFullName(report.pod))})`);
-  return (runtime) => runtime.portForward({ podSandboxId: sandbox.id, port }, signal);
+  const { id: podSandboxId } = sandbox;
+  return { streams: undefined, call: (runtime) => runtime.portForward({ podSandboxId, port }, signal) };
 };
-
-function webSocketProtocols(headers: TlsRequest['headers']): readonly string[] {
-  return (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
-}
 
 function findExistingPod(view: Pick<AgentView, 'pods'>, namespace: string, name: string): PodReport {
   const report = findPodByName(view, namespace, name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forwardedPorts, isTunnel, streamOptions } from './stream-query.ts';
+import { forwardedPorts, streamOptions, tunnelledProtocols } from './stream-query.ts';
 
 test('streamOptions(): a terminal has one output only', () => {
   assert.deepEqual(streamOptions(new URLSearchParams('input=1&output=1&error=1')), {
@@ -29,9 +29,9 @@ test('forwardedPorts(): only a WebSocket names them in advance', () => {
   assert.deepEqual(forwardedPorts(new URLSearchParams(), 'SPDY/3.1'), []);
 });
 
-test('isTunnel(): knows a WebSocket that carries SPDY', () => {
-  assert.equal(isTunnel(['v4.channel.k8s.io', 'SPDY/3.1+portforward.k8s.io']), true);
-  assert.equal(isTunnel(['v4.channel.k8s.io']), false);
+test('tunnelledProtocols(): names what a WebSocket with SPDY carries', () => {
+  assert.deepEqual(tunnelledProtocols(['v4.channel.k8s.io', 'SPDY/3.1+portforward.k8s.io']), ['portforward.k8s.io']);
+  assert.deepEqual(tunnelledProtocols(['v4.channel.k8s.io', 'SPDY/3.1+other']), []);
 });
 
 for (const [query, message] of [

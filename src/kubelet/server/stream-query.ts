@@ -17,9 +17,16 @@ export function streamOptions(query: URLSearchParams): StreamOptions {
   throw new HttpError(400, 'you must specify at least 1 of stdin, stdout, stderr');
 }
 
-/** Whether a WebSocket with one of these protocols carries SPDY. */
-export function isTunnel(protocols: readonly string[]): boolean {
-  return protocols.some((protocol) => protocol.startsWith('SPDY/3.1+'));
+const TUNNEL = /^SPDY\/3\.1\+(.*\.k8s\.io)$/;
+
+/** The protocols of SPDY that a WebSocket with these protocols may carry; empty: it carries none. */
+export function tunnelledProtocols(protocols: readonly string[]): readonly string[] {
+  return protocols.flatMap((protocol) => TUNNEL.exec(protocol)?.[1] ?? []);
+}
+
+/** The protocols that a WebSocket client offers. */
+export function webSocketProtocols(headers: Readonly<Record<string, string>>): readonly string[] {
+  return (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
 }
 
 /** The ports of a WebSocket client, which names them in advance. Throws an `HttpError`. */

@@ -6,6 +6,7 @@ import type { TcpServer } from '../../host/tcp-server.ts';
 import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
 import type { SpdySession } from '../../streams/spdy/spdy-session.ts';
+import { webSocketByteStream } from '../../streams/web-socket/web-socket-byte-stream.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { negotiateUpgrade, rejectUpgrade } from './negotiate-upgrade.ts';
 import type { PortForwardClient } from './port-forward-client.ts';
@@ -187,22 +188,4 @@ function openClientSession(transport: ByteStream, clock: Pick<Clock, 'deadline'>
       return session.close();
     },
   };
-}
-
-/** A byte stream inside the messages of a WebSocket. It cannot be half-closed. */
-export function webSocketByteStream(connection: WebSocketConnection): ByteStream {
-  return {
-    chunks: readBytes(connection),
-    write: (data) => connection.send(data),
-    end: () => connection.close(),
-    close: () => connection.close(),
-  };
-}
-
-async function* readBytes({ messages }: WebSocketConnection): AsyncGenerator<Uint8Array> {
-  try {
-    yield* messages;
-  } catch {
-    // An error ends the byte stream.
-  }
 }

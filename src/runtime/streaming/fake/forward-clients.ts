@@ -1,7 +1,7 @@
 import { type ByteStream, type Network, NetworkError } from '../../../host/network.ts';
 import { openSpdySession } from '../../../streams/spdy/open-spdy-session.ts';
 import type { SpdySession, SpdyStream } from '../../../streams/spdy/spdy-session.ts';
-import { webSocketByteStream } from '../streaming-server.ts';
+import { webSocketByteStream } from '../../../streams/web-socket/web-socket-byte-stream.ts';
 import { urlTarget } from './command-clients.ts';
 
 const PROTOCOL = 'portforward.k8s.io';
