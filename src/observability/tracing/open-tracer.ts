@@ -19,7 +19,10 @@ const MILLION = 1_000_000;
 
 /** Exports the spans of this process to the collector of the settings. */
 export function openTracer(settings: TracingSettings, deps: TracingDeps): Tracing {
-  const client = new Client(settings.endpoint, settings.isSecure ? credentials.createSsl() : credentials.createInsecure());
+  const client = new Client(
+    settings.endpoint,
+    settings.isSecure ? credentials.createSsl() : credentials.createInsecure(),
+  );
   const exporter = new OtlpExporter({ client, resource: settings.resource, ...deps });
   const tracing = traceWith(new BatchSpanProcessor({ exporter }), settings);
   return {
