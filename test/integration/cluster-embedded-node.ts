@@ -39,12 +39,12 @@ export function embeddedNodeSkipReason(): string | false {
 }
 
 /** Resolves when the node is ready at the API server. */
-export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode> {
+export async function startEmbeddedNode(nodeName: string, config: object = {}): Promise<EmbeddedNode> {
   const { plane, runtime, agent, stop } = await startTestCluster(startMachine, async (plane, machine) => {
     const { logPath, flags } = await prepareNode({
       ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
       // Features that this machine may not have room for.
-      config: { evictionHard: { 'memory.available': '1Mi' } },
+      config: { evictionHard: { 'memory.available': '1Mi' }, ...config },
     });
     const agent = agentOn(machine, flags, logPath);
     await agent.start();
