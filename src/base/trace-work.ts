@@ -24,7 +24,7 @@ export interface Work {
   /** The result of work that has succeeded. The tracer of Node.js sets it. */
   readonly result?: unknown;
   readonly error?: unknown;
-  /** What the result adds. */
+  /** What the result adds. With `error.type`, the work has failed. */
   factsOf?(result: unknown): WorkFacts;
 }
 

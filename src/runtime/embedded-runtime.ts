@@ -9,8 +9,10 @@ import type { ContainerDeps } from './container/container-deps.ts';
 import { decodeContainerRecord } from './container/decode-container-record.ts';
 import type { ImagePuller } from './images/image-puller.ts';
 import { createRegistryPuller } from './images/pull/registry-puller.ts';
+import { tracePuller } from './images/trace-puller.ts';
 import { createPodNetwork } from './network/create-pod-network.ts';
 import type { PodNetwork } from './network/pod-network.ts';
+import { traceNetwork } from './network/trace-network.ts';
 import { createNri } from './nri/create-nri.ts';
 import { createCdiInjector } from './nri/inject-cdi-devices.ts';
 import { type Nri, type NriRuntime, noNri } from './nri/nri.ts';
@@ -30,6 +32,7 @@ import { loadSeccompProfile } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
 import { createSpecBuilder } from './spec/spec-builder.ts';
 import type { SpecMachine } from './spec/spec-request.ts';
+import { traceSnapshots } from './storage/trace-snapshots.ts';
 import { openRecordStore } from './store/open-record-store.ts';
 import { writeBackRecords } from './store/write-back-records.ts';
 import { createStreamingServer } from './streaming/streaming-server.ts';
@@ -116,7 +119,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     await close();
     throw error;
   });
-  const puller = createRegistryPuller({ ...parts, ...host, ingest: storage.ingest });
+  const puller = tracePuller(createRegistryPuller({ ...parts, ...host, ingest: storage.ingest }));
   return {
     cri: { runtime, images: storage.imageService(puller) },
     storage,
@@ -161,7 +164,7 @@ function createPods(
     update: (update, until) => containers.nri.update(update, until),
     evict: (id, reason, until) => containers.nri.evict(id, reason, until),
   });
-  const common = { ...host, ...foundations, log, paths, events, nri, network: podNetwork };
+  const common = { ...host, ...foundations, log, paths, events, nri, network: traceNetwork(podNetwork) };
   const sandboxes = createSandboxes({
     ...common,
     records: foundations.sandboxRecords,
@@ -183,7 +186,7 @@ function createPods(
     records: foundations.containerRecords,
     sandboxes: sandboxes.view,
     images: storage.images,
-    snapshots: storage.snapshots,
+    snapshots: traceSnapshots(storage.snapshots),
     buildSpec: createSpecBuilder({ fs, appArmor, cdiSpecDirs: settings.cdiSpecDirs }),
     ociCommand: ociCommand(host),
   });

@@ -38,16 +38,22 @@ export function embeddedNodeSkipReason(): string | false {
   return clusterSkipReason() || embeddedSkipReason();
 }
 
+export interface EmbeddedNodeOptions {
+  readonly apiServerFlags?: readonly string[];
+  /** Fields of its KubeletConfiguration. */
+  readonly config?: object;
+}
+
 /** Resolves when the node is ready at the API server. */
 export async function startEmbeddedNode(
   nodeName: string,
-  apiServerFlags: readonly string[] = [],
+  { apiServerFlags = [], config = {} }: EmbeddedNodeOptions = {},
 ): Promise<EmbeddedNode> {
   const startAgent = async (plane: ControlPlane, machine: Machine) => {
     const { logPath, flags } = await prepareNode({
       ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
       // Features that this machine may not have room for.
-      config: { evictionHard: { 'memory.available': '1Mi' } },
+      config: { evictionHard: { 'memory.available': '1Mi' }, ...config },
     });
     const agent = agentOn(machine, flags, logPath);
     await agent.start();

@@ -20,7 +20,7 @@ const skip = clusterToolsSkipReason('metrics-server');
 const NODES = [
   {
     name: 'the embedded runtime',
-    start: (flags: readonly string[]) => startEmbeddedNode(NODE, flags),
+    start: (flags: readonly string[]) => startEmbeddedNode(NODE, { apiServerFlags: flags }),
     skip: skip || embeddedNodeSkipReason(),
   },
   {

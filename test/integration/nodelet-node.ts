@@ -39,9 +39,10 @@ export async function startNodeletNode(
   nodeName: string,
   prepare: (plane: ControlPlane, runtime: TestRuntime) => Promise<Joining> = async () => ({}),
   apiServerFlags: readonly string[] = [],
+  runtime: () => Promise<TestRuntime> = startRuntime,
 ): Promise<NodeletNode> {
   const { plane, agent, stop } = await startTestCluster(
-    () => startRuntime(),
+    () => runtime(),
     async (plane, runtime) => {
       const { endpoint, cgroupParent } = runtime;
       return startAgent({ plane, nodeName, endpoint, cgroupParent, ...(await prepare(plane, runtime)) });

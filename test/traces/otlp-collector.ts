@@ -5,7 +5,11 @@ import {
   TraceServiceDefinition,
 } from '../../src/observability/tracing/generated/otlp-collector-trace-v1.ts';
 import type { AnyValue, KeyValue } from '../../src/observability/tracing/generated/otlp-common-v1.ts';
-import { type Span, Span_SpanKind, Status_StatusCode } from '../../src/observability/tracing/generated/otlp-trace-v1.ts';
+import {
+  type Span,
+  Span_SpanKind,
+  Status_StatusCode,
+} from '../../src/observability/tracing/generated/otlp-trace-v1.ts';
 import type { TestSpan } from './trace-tree.ts';
 
 /** A collector of OTLP over gRPC on a port of loopback. */
@@ -91,6 +95,7 @@ function plainSpan(span: Span, resource: Readonly<Record<string, unknown>>): Tes
     startNs: span.startTimeUnixNano,
     endNs: span.endTimeUnixNano,
     attributes: plainAttributes(span.attributes),
+    links: span.links.map(({ spanId }) => hex(spanId)),
     error: status?.code === Status_StatusCode.STATUS_CODE_ERROR ? status.message : undefined,
   };
 }

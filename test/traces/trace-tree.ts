@@ -11,18 +11,21 @@ export interface TestSpan {
   readonly startNs: bigint;
   readonly endNs: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** The spans of other traces that it refers to. */
+  readonly links: readonly string[];
   /** The message of its error; `undefined`: it has none. */
   readonly error: string | undefined;
 }
 
-/** Shown of a span behind its name. */
-export type Show = (span: TestSpan) => string;
-
 /** One line a span, children indented below their parent in the order of their start. Spans without a known parent begin a tree. */
-export function drawTraces(spans: readonly TestSpan[], show: Show = () => ''): string[] {
+export function drawTraces<Span extends TestSpan>(
+  spans: readonly Span[],
+  /** Of a span behind its name. */
+  show: (span: Span) => string = () => '',
+): string[] {
   const ids = new Set(spans.map(({ spanId }) => spanId));
-  const childrenOf = (id: string): TestSpan[] => spans.filter(({ parentId }) => parentId === id).toSorted(byStart);
-  const draw = (span: TestSpan, depth: number): string[] => [
+  const childrenOf = (id: string): Span[] => spans.filter(({ parentId }) => parentId === id).toSorted(byStart);
+  const draw = (span: Span, depth: number): string[] => [
     `${'  '.repeat(depth)}${span.name}${show(span)}`,
     ...childrenOf(span.spanId).flatMap((child) => draw(child, depth + 1)),
   ];

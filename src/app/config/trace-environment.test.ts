@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatDiagnostic } from './config-diagnostic.ts';
-import { environmentResource, environmentTracing, type TraceEnvironment, type TraceTarget } from './trace-environment.ts';
+import {
+  environmentResource,
+  environmentTracing,
+  type TraceEnvironment,
+  type TraceTarget,
+} from './trace-environment.ts';
 
 const ENV = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
 const TARGET: TraceTarget = { endpoint: 'collector:4317', isSecure: false, samplingRatePerMillion: 1_000_000 };

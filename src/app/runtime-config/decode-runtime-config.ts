@@ -2,10 +2,10 @@ import { resolve } from 'node:path/posix';
 import type { CgroupDriver } from '../../host/cgroups.ts';
 import type { HandlerNetwork, PrivilegedDevices } from '../../runtime/settings/runtime-settings.ts';
 import { didYouMean } from '../config/closest-name.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../config/json-value.ts';
 import type { TraceTarget } from '../config/trace-environment.ts';
 import { traceTarget } from '../config/tracing-settings.ts';
 import { tracingErrors } from '../config/validate-logging.ts';
-import { type JsonObject, type JsonValue, objectOf } from '../config/json-value.ts';
 import { annotationPatternError } from './annotation-pattern.ts';
 import {
   type FileConfiguration,

@@ -6,6 +6,7 @@ import { errorFromResponse } from './api-status.ts';
 import { CredentialError } from './exec-credential.ts';
 import type { RequestRateLimiter } from './request-rate.ts';
 import type { ServerConnections, ServerRequestLine, ServerResponse } from './server-connections.ts';
+import { traceHeader, traceRequest } from './trace-request.ts';
 
 /** As client-go. */
 const MAX_ATTEMPTS = 10;
@@ -50,7 +51,7 @@ export class HttpCalls {
 
   /** Returns a response that the caller reads as a stream and disposes. */
   async open(call: ApiCall, signal: AbortSignal): Promise<ServerResponse> {
-    const answer = await this.#mapErrors(this.#deps.connections.request(this.#requestLine(call), signal), signal);
+    const answer = await this.#mapErrors(this.#send(call, signal), signal);
     if (answer.response.status === 200) return answer;
     using failed = answer;
     throw await this.#mapErrors(responseError(failed.response), signal);
@@ -66,10 +67,15 @@ export class HttpCalls {
   }
 
   async #request(call: ApiCall, signal: AbortSignal): Promise<ApiError | { readonly value: unknown }> {
-    using answer = await this.#mapErrors(this.#deps.connections.request(this.#requestLine(call), signal), signal);
+    using answer = await this.#mapErrors(this.#send(call, signal), signal);
     const { response } = answer;
     if (response.status < 200 || response.status > 299) return this.#mapErrors(responseError(response), signal);
     return { value: parseJson(await this.#mapErrors(collectText(response.body), signal)) };
+  }
+
+  #send(call: ApiCall, signal: AbortSignal): Promise<ServerResponse> {
+    const { connections, server } = this.#deps;
+    return traceRequest(call, server, () => connections.request(this.#requestLine(call), signal));
   }
 
   async #mapErrors<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -88,6 +94,7 @@ export class HttpCalls {
       headers: [
         ['Accept', 'application/json'],
         ['User-Agent', this.#deps.userAgent],
+        ...traceHeader(),
         ...(text === undefined ? [] : [['Content-Type', contentType] as const]),
       ],
       ...(text !== undefined && { body: text }),

@@ -31,6 +31,7 @@ import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-lo
 import { serveStats } from './serve-stats.ts';
 import { startStepMetrics } from './start-step-metrics.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
+import { traceRequest } from './trace-request.ts';
 import { needsTranslation, translateStream } from './translate-stream.ts';
 import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
 import { volumeStatsMetrics } from './volume-stats-metrics.ts';
@@ -81,10 +82,13 @@ export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
       const route = findRoute(request.method, request.path, parts);
       if (isOpen(route)) return respond(openResponse(route, request));
       const user = await admit(parts, request);
-      if (route.kind !== 'stream') return respond(await serveRoute(parts, metrics, route, request));
-      return { kind: 'stream', stream: await openStream(parts, sessions, { user, target: route.target }, request) };
+      const serve = async (): Promise<TlsResponse> => {
+        if (route.kind !== 'stream') return respond(await serveRoute(parts, metrics, route, request));
+        return { kind: 'stream', stream: await openStream(parts, sessions, { user, target: route.target }, request) };
+      };
+      return await traceRequest(request, route, () => serve().catch(respondError));
     } catch (error) {
-      return respond(errorResponse(error));
+      return respondError(error);
     }
   };
 }
@@ -206,6 +210,10 @@ async function serveResourceMetrics({ stats, fs, log }: KubeletApiDeps, signal: 
 
 function respond(response: ServerResponse): TlsResponse {
   return { kind: 'response', response };
+}
+
+function respondError(error: unknown): TlsResponse {
+  return respond(errorResponse(error));
 }
 
 function errorResponse(error: unknown): ServerResponse {

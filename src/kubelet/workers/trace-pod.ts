@@ -6,15 +6,6 @@ import type { PodFailure } from '../pod/pod-failure.ts';
 import type { PodChange } from '../sources/desired-pods.ts';
 import type { PodSyncer } from './pod-syncer.ts';
 
-/** The handlers of kubelet's sync loop. A pod that is being deleted is an update there. */
-const HANDLERS: Readonly<Record<PodChange['op'], string>> = {
-  ADD: 'HandlePodAdditions',
-  UPDATE: 'HandlePodUpdates',
-  DELETE: 'HandlePodUpdates',
-  REMOVE: 'HandlePodRemoves',
-  RECONCILE: 'HandlePodReconcile',
-};
-
 /**
  * The spans of a pod: how it came from its source, its admission, and kubelet's spans of its syncs.
  *
@@ -22,13 +13,9 @@ const HANDLERS: Readonly<Record<PodChange['op'], string>> = {
  * trace shows the start of the pod. All later syncs begin traces, as in kubelet.
  */
 export function tracePodChange({ op, pod }: PodChange, handle: () => void): void {
-  traceSyncWork(
-    () => ({
-      ...podWork(HANDLERS[op], pod),
-      facts: { ...podFacts(pod), 'k8s.pod.source': configSource(pod) ?? 'api' },
-    }),
-    handle,
-  );
+  if (op !== 'ADD') return handle();
+  const facts = (): WorkFacts => ({ ...podFacts(pod), 'k8s.pod.source': configSource(pod) ?? 'api' });
+  return traceSyncWork(() => ({ ...podWork('HandlePodAdditions', pod), facts: facts() }), handle);
 }
 
 export function traceAdmission(admit: () => PodFailure | undefined): PodFailure | undefined {

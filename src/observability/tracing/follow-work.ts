@@ -23,6 +23,7 @@ import {
 } from '../../base/trace-work.ts';
 import { RPC_CHANNEL, type RpcTrace } from '../../cri/instrument.ts';
 import { isRpcFailure, rpcOutcome, rpcWork } from './rpc-span.ts';
+import type { SpanClock } from './span-clock.ts';
 import { formatTraceparent, parseTraceparent } from './traceparent.ts';
 
 /** What new work can belong to. */
@@ -31,12 +32,15 @@ interface Surroundings {
   readonly subject: string | undefined;
   /** `undefined`: in another process. */
   readonly span: Span | undefined;
+  /** What is added to the monotonic clock: the spans of one trace in this process are on one clock. */
+  readonly epochMs: number;
   hasEnded: boolean;
 }
 
 export interface FollowDeps {
   /** By instrumentation scope. */
   tracer(scope: string): Tracer;
+  readonly clock: SpanClock;
   /** Of work that names none. */
   readonly scope: string;
 }
@@ -61,7 +65,7 @@ export function followWork(deps: FollowDeps): () => void {
     const ended = open.get(message);
     if (ended === undefined || ended.hasEnded) return;
     ended.hasEnded = true;
-    if (ended.span) endSpan(ended.span, message);
+    if (ended.span) endSpan(ended.span, message, deps.clock.nowMs(ended.epochMs));
   };
 
   const stops = [
@@ -104,13 +108,15 @@ function startSpan(work: Work, around: Surroundings | undefined, deps: FollowDep
   if (parent === undefined && work.kind === undefined && work.subject === undefined) return undefined;
   const link = parseTraceparent(work.link);
   const parentContext: Context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent.context) : ROOT_CONTEXT;
+  const epochMs = parent?.span ? parent.epochMs : deps.clock.epochMs();
   const options = {
+    startTime: deps.clock.nowMs(epochMs),
     kind: SPAN_KINDS[work.kind ?? 'internal'],
     attributes: attributesOf(work.facts ?? {}),
     ...(link && { links: [{ context: link }] }),
   };
   const span = deps.tracer(work.scope ?? deps.scope).startSpan(work.name, options, parentContext);
-  return { context: span.spanContext(), subject: work.subject ?? parent?.subject, span, hasEnded: false };
+  return { context: span.spanContext(), subject: work.subject ?? parent?.subject, span, epochMs, hasEnded: false };
 }
 
 const SPAN_KINDS = { client: SpanKind.CLIENT, server: SpanKind.SERVER, internal: SpanKind.INTERNAL } as const;
@@ -122,7 +128,7 @@ function parentOf({ subject }: Work, around: Surroundings | undefined): Surround
 
 function callerOf({ traceparent }: TraceCarrier): Surroundings | undefined {
   const context = parseTraceparent(traceparent);
-  return context && { context, subject: undefined, span: undefined, hasEnded: false };
+  return context && { context, subject: undefined, span: undefined, epochMs: 0, hasEnded: false };
 }
 
 /** Messages of work have a name; the others are calls to the runtime. */
@@ -134,16 +140,22 @@ function isWork(message: object): message is Work {
   return 'name' in message;
 }
 
-function endSpan(span: Span, message: object): void {
+function endSpan(span: Span, message: object, endMs: number): void {
   const failure = 'error' in message ? { error: message.error } : undefined;
   if (failure && (isWork(message) || isRpcFailure(message as RpcTrace))) {
     const { error } = failure;
-    if (error instanceof Error) span.recordException(error);
+    if (error instanceof Error) span.recordException(error, endMs);
     span.setStatus({ code: SpanStatusCode.ERROR, message: errorText(error) });
   }
-  if (!isWork(message)) span.setAttributes(attributesOf(rpcOutcome(message as RpcTrace)));
-  else if (!failure && message.factsOf) span.setAttributes(attributesOf(message.factsOf(message.result)));
-  span.end();
+  const facts = outcomeOf(message);
+  if (facts['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setAttributes(attributesOf(facts));
+  span.end(endMs);
+}
+
+function outcomeOf(message: object): WorkFacts {
+  if (!isWork(message)) return rpcOutcome(message as RpcTrace);
+  return 'error' in message ? {} : (message.factsOf?.(message.result) ?? {});
 }
 
 function attributesOf(facts: WorkFacts): Attributes {

@@ -9,8 +9,10 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { aborted } from '../../base/aborted.ts';
+import type { Clock } from '../../host/clock.ts';
 import { followWork } from './follow-work.ts';
 import { OtlpExporter } from './otlp-exporter.ts';
+import { SpanClock } from './span-clock.ts';
 import type { Tracing, TracingDeps, TracingSettings } from './start-tracing.ts';
 
 /** Limit for exporting the last spans. */
@@ -19,9 +21,12 @@ const MILLION = 1_000_000;
 
 /** Exports the spans of this process to the collector of the settings. */
 export function openTracer(settings: TracingSettings, deps: TracingDeps): Tracing {
-  const client = new Client(settings.endpoint, settings.isSecure ? credentials.createSsl() : credentials.createInsecure());
+  const client = new Client(
+    settings.endpoint,
+    settings.isSecure ? credentials.createSsl() : credentials.createInsecure(),
+  );
   const exporter = new OtlpExporter({ client, resource: settings.resource, ...deps });
-  const tracing = traceWith(new BatchSpanProcessor({ exporter }), settings);
+  const tracing = traceWith(new BatchSpanProcessor({ exporter }), settings, deps.clock);
   return {
     async [Symbol.asyncDispose]() {
       const flushed = Promise.resolve(tracing[Symbol.asyncDispose]());
@@ -36,12 +41,13 @@ export function openTracer(settings: TracingSettings, deps: TracingDeps): Tracin
 export function traceWith(
   processor: SpanProcessor,
   { samplingRatePerMillion, scope }: Pick<TracingSettings, 'samplingRatePerMillion' | 'scope'>,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
 ): Tracing {
   const provider = new TracerProvider({
     sampler: samplerOf(samplingRatePerMillion),
     spanProcessors: [processor],
   });
-  const stop = followWork({ tracer: (name) => provider.getTracer(name), scope });
+  const stop = followWork({ tracer: (name) => provider.getTracer(name), scope, clock: new SpanClock(clock) });
   return {
     async [Symbol.asyncDispose]() {
       stop();

@@ -19,7 +19,7 @@ export interface TracingSettings {
 export const DEFAULT_TRACING_ENDPOINT = 'localhost:4317';
 
 export interface TracingDeps {
-  readonly clock: Pick<Clock, 'now' | 'deadline'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
   readonly log: Pick<Log, 'warn' | 'info'>;
 }
 

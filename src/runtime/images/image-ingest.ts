@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Semaphore } from '../../base/semaphore.ts';
+import { traceWork } from '../../base/trace-work.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import { chainIds, DigestError, digestOf, isDigest } from '../storage/digest.ts';
 import type { LayerLeases } from '../storage/layer-leases.ts';
@@ -102,7 +103,14 @@ async function addLayers(
       return undefined;
     }
     const stack = { diffId, chainId, below: chain.slice(0, index), belowReady };
-    const added = slots.run(() => layers.ensure(stack, layer, limited), limited);
+    const added = slots.run(
+      () =>
+        traceWork(
+          () => ({ name: 'pkg.unpack.unpacker.unpackLayer', facts: { 'layer.media.digest': layer.digest } }),
+          () => layers.ensure(stack, layer, limited),
+        ),
+      limited,
+    );
     belowReady = added;
     added.catch((error: unknown) => giveUp.abort(error));
     return added;

@@ -1,4 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
+import { traceWork } from '../../base/trace-work.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type CommandResult, type Processes, ProcessStartError } from '../../host/processes.ts';
 import type { PluginCall } from './attachment.ts';
@@ -33,7 +34,14 @@ const BUSY_PAUSE_MS = 200;
 const GRACE_MS = 10_000;
 
 /** Returns the plugin's standard output; rejects with `PluginError`, or with the signal's reason. */
-export async function runPlugin(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<string> {
+export function runPlugin(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<string> {
+  return traceWork(
+    () => ({ name: `cni.${call.plugin.type}.${call.command}`, facts: { 'cni.network': call.network.name } }),
+    () => callPlugin(call, deps, signal),
+  );
+}
+
+async function callPlugin(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<string> {
   const builtIn = builtInPlugin(call.plugin.type);
   if (builtIn) {
     return builtIn(call, deps, signal).catch((error: unknown) => Promise.reject(failureOf(call, error, signal)));

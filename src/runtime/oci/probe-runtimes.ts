@@ -17,6 +17,7 @@ import {
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
 import { createSeccompFilterCache, type SeccompFilterCache } from './seccomp-filter-cache.ts';
+import { traceOciRuntime } from './trace-oci-runtime.ts';
 
 export interface ProbeRuntimesDeps {
   readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups' | 'packetSockets' | 'systemd'>;
@@ -130,7 +131,8 @@ function runtimeAt(
 ): OciRuntime {
   const key = `${program} ${stateRoot}`;
   const runtime =
-    runtimes.get(key) ?? createOciRuntime({ ...ociDeps(program, deps), stateRoot, ...(crun && { crun }) });
+    runtimes.get(key) ??
+    traceOciRuntime(createOciRuntime({ ...ociDeps(program, deps), stateRoot, ...(crun && { crun }) }));
   runtimes.set(key, runtime);
   return runtime;
 }

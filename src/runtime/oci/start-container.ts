@@ -1,4 +1,5 @@
 import { errorText } from '../../base/error-text.ts';
+import { traceWork, type Work } from '../../base/trace-work.ts';
 import { ProcessStartError } from '../../host/processes.ts';
 import { findMonitor } from './find-monitor.ts';
 import { monitorArgs } from './monitor-args.ts';
@@ -23,9 +24,15 @@ export async function startContainer(
   signal.throwIfAborted();
   try {
     const spec = await prepareConfig(container, deps);
-    const pid = await create(container, spec, deps, signal);
+    const pid = await traceWork(
+      () => createWork(container, deps),
+      () => create(container, spec, deps, signal),
+    );
     if (spec) await cacheFilter(spec, stateFile(container, 'seccomp.bpf', deps), deps);
-    await start(container, pid, spec, deps, signal);
+    await traceWork(
+      () => ({ name: 'client.task.Start', facts: { 'task.id': container.id, 'task.pid': pid } }),
+      () => start(container, pid, spec, deps, signal),
+    );
     return { pid };
   } catch (error) {
     const failure = error instanceof ProcessStartError ? new OciError(error.message, { cause: error }) : error;
@@ -35,6 +42,15 @@ export async function startContainer(
     });
     throw failure;
   }
+}
+
+/** conmon, and below it the runtime's `create`; containerd's name for its shim and the same. */
+function createWork({ id }: MonitoredContainer, { program, monitorProgram }: OciDeps): Work {
+  return {
+    name: 'container.NewTask',
+    facts: { 'task.container.id': id, 'task.runtime.name': program, 'task.monitor': monitorProgram },
+    factsOf: (pid) => ({ 'task.process.id': Number(pid) }),
+  };
 }
 
 /** Kills a monitor that still waits for the runtime's `create`, so that it cannot create the container again. */

@@ -1,6 +1,7 @@
 import { abortable } from '../../../base/abortable.ts';
 import { errorText } from '../../../base/error-text.ts';
 import { type ProxyEnvironment, proxyForUrl } from '../../../base/proxy-for.ts';
+import { traceWork, type Work } from '../../../base/trace-work.ts';
 import type { Clock } from '../../../host/clock.ts';
 import {
   type HttpPool,
@@ -76,7 +77,10 @@ export class HostConnection {
     let at = url;
     for (let left = MAX_REDIRECTS; left >= 0; left--) {
       const headers = [...parts.headers, ...secret(at)];
-      const response = await this.#send(at, { ...parts, headers }, signal);
+      const response = await traceWork(
+        () => requestWork(at, parts),
+        () => this.#send(at, { ...parts, headers }, signal),
+      );
       const next = response.headers['location'];
       const isRedirect = response.status >= 300 && response.status <= 399 && next !== undefined;
       if (!isRedirect || parts.method !== 'GET') return { response, at };
@@ -168,6 +172,16 @@ export class HostConnection {
 /** No response: another address of the host may respond. */
 function isNoResponse(error: unknown): boolean {
   return error instanceof NetworkError && isTransient(error) && error.code !== 'EPROTO';
+}
+
+/** containerd's name. The request does not carry the trace: a registry is not part of the node. */
+function requestWork(url: URL, { method }: RequestParts): Work {
+  return {
+    name: 'remotes.docker.resolver.HTTPRequest',
+    kind: 'client',
+    facts: { 'http.request.method': method, 'url.full': urlText(url) },
+    factsOf: (response) => ({ 'http.response.status_code': (response as HttpResponse).status }),
+  };
 }
 
 /** Returns a URL without its query, which may hold a secret. */
