@@ -133,7 +133,8 @@ async function buildOnConnection(
   };
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, stats, ...healthReasons, cluster, ownNode };
+  const served = { view: agent, runtime: cri, stats, ...healthReasons };
+  const nodeApi = { host, log, unhandled, process, ...served, cluster, ownNode };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },

@@ -42,6 +42,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     networkNamespaces: plain(host.networkNamespaces),
     packetSockets: plain(host.packetSockets),
     connectedPrograms: plain(host.connectedPrograms),
+    profiler: plain(host.profiler),
     processes: plain(host.processes),
     folderClaims: plain(host.folderClaims),
     lockFiles: plain(host.lockFiles),

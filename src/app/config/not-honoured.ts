@@ -33,8 +33,12 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'cpuManagerReconcilePeriod',
   'crashLoopBackOff',
   'enableControllerAttachDetach',
+  'enableDebugFlagsHandler',
   'enableDebuggingHandlers',
+  'enableProfilingHandler',
   'enableServer',
+  'enableSystemLogHandler',
+  'enableSystemLogQuery',
   'enforceNodeAllocatable',
   'eventBurst',
   'eventRecordQPS',
@@ -82,6 +86,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'preloadedImagesVerificationAllowlist',
   'protectKernelDefaults',
   'providerID',
+  'readOnlyPort',
   'registerNode',
   'registerWithTaints',
   'registryBurst',
@@ -149,7 +154,6 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
     isGateOn(featureGates, 'MemoryQoS') ? undefined : 'has no effect while the feature gate MemoryQoS is off',
   qosReserved: ({ featureGates = {} }) =>
     isGateOn(featureGates, 'QOSReserved') ? undefined : 'has no effect while the feature gate QOSReserved is off',
-  readOnlyPort: () => 'nothing is served there yet; what it would show is on the port of `port`',
 };
 
 /** Warns about every configured field that has no effect; an error where ignoring it would be unsafe. */
