@@ -87,9 +87,9 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
   },
   'has nothing to say where nothing is to be enforced': { file: { enforceNodeAllocatable: ['none'] }, expected: [] },
   'takes the verbosity of the log': { file: { logging: { verbosity: 4 } }, expected: [] },
-  'warns about a log format that has no effect': {
-    file: { logging: { format: 'json', verbosity: 4 } },
-    expected: ['warning logging: only the verbosity has an effect'],
+  'takes the format of the log, and a verbosity for each module': {
+    file: { logging: { format: 'json', verbosity: 4, vmodule: [{ filePattern: 'server', verbosity: 2 }] } },
+    expected: [],
   },
   'warns about each feature gate that has no effect': {
     file: { featureGates: { KubeletInUserNamespace: true, EnvFiles: false } },

@@ -66,6 +66,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'kubeReserved',
   'kubeReservedCgroup',
   'localStorageCapacityIsolation',
+  'logging',
   'makeIPTablesUtilChains',
   'maxParallelImagePulls',
   'maxPods',
@@ -142,10 +143,6 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
       ? 'has no effect with the embedded runtime, which has its own images'
       : undefined,
   kernelMemcgNotification: () => undefined, // the kernel's notifications are always used
-  logging: ({ logging: { verbosity: _, ...rest } }) => {
-    const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
-    return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';
-  },
   maxOpenFiles: ({ containerRuntimeEndpoint }) =>
     containerRuntimeEndpoint === EMBEDDED
       ? 'has no effect with the embedded runtime, whose containers have the limit of its process: set LimitNOFILE= of the service'

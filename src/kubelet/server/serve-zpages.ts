@@ -53,7 +53,7 @@ function servePage(kind: string, { headers, query }: PageRequest, page: Page): S
 
 function encoded(object: Fields, encoding: PageEncoding, pretty: boolean): string {
   if (encoding === 'yaml') return yamlText(object);
-  return `${pretty ? JSON.stringify(object, undefined, 2) : goJson(object)}\n`;
+  return pretty ? JSON.stringify(object, undefined, 2) : `${goJson(object)}\n`;
 }
 
 function notAcceptable({ encoding, pretty }: Extract<PageFormat, { kind: 'notAcceptable' }>): ServerResponse {
