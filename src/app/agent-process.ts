@@ -11,4 +11,6 @@ export interface AgentProcess {
   /** The unhandled errors of the process and of its parts. */
   readonly unhandled: UnhandledErrors;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Sets the verbosity of the log; absent: it stays as it is. */
+  readonly setVerbosity?: ((verbosity: number) => void) | undefined;
 }

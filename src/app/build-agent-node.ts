@@ -14,6 +14,7 @@ import { buildNodeGuards, type NodeGuards } from './build-node-guards.ts';
 import { type AgentPlugins, buildCsiNode, buildPlugins } from './build-plugins.ts';
 import type { AgentPods } from './build-pods.ts';
 import type { AgentRuntime } from './build-runtime.ts';
+import { inModule } from './in-module.ts';
 import type { PodSignals } from './pod-signals.ts';
 
 export interface AgentNodeDeps {
@@ -48,14 +49,14 @@ export async function buildAgentNode(
   life: AbortSignal,
 ): Promise<AgentNode> {
   const csiNode = buildCsiNode(parts);
-  const devices = await buildDeviceManager(parts, { observed, signals }, life);
-  const pressure = buildPressure(parts, facts);
-  const guards = buildNodeGuards(parts, events);
+  const devices = await buildDeviceManager(inModule(parts, 'device-manager'), { observed, signals }, life);
+  const pressure = buildPressure(inModule(parts, 'eviction'), facts);
+  const guards = buildNodeGuards(inModule(parts, 'node'), events);
   const { shutdown } = guards;
   const nodeDeps = { health, events, storage: csiNode, devices: devices.manager, pressure, shutdown };
-  const node = buildNode(parts, facts, nodeDeps);
-  const dra = await buildDra(parts, { signals, timeline, observed, node }, life);
-  const plugins = buildPlugins(parts, { csiNode, node, devices: devices.handler, dra }, life);
+  const node = buildNode(inModule(parts, 'node'), facts, nodeDeps);
+  const dra = await buildDra(inModule(parts, 'dra'), { signals, timeline, observed, node }, life);
+  const plugins = buildPlugins(inModule(parts, 'plugins'), { csiNode, node, devices: devices.handler, dra }, life);
   const enforcement = buildAllocatableEnforcement(parts, facts, events);
   return {
     node,

@@ -27,6 +27,7 @@ import { type AgentPods, buildPods } from './build-pods.ts';
 import { buildResourceManagers } from './build-resource-managers.ts';
 import { buildRuntime } from './build-runtime.ts';
 import { buildStats } from './build-stats.ts';
+import { inModule } from './in-module.ts';
 import { PodSignals } from './pod-signals.ts';
 import { RunningAgent } from './running-agent.ts';
 
@@ -53,19 +54,23 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const nodeEvents = buildEventWriter(parts, events);
   const machine = await buildAgentNode(parts, { facts, runtime, signals, timeline, nodeEvents }, life.signal);
   const { node, devices, dra, pressure, shutdown } = machine;
-  const cluster = buildObjects(parts, { signals, node, events }, life.signal);
-  const imagePulls = await buildImagePulls(parts, cluster.tokens, life.signal);
+  const cluster = buildObjects(inModule(parts, 'objects'), { signals, node, events }, life.signal);
+  const imagePulls = await buildImagePulls(inModule(parts, 'images'), cluster.tokens, life.signal);
   const csi = buildCsi(parts, machine.plugins, signals);
   const managerDeps = { facts, runtime, signals, devices, dra };
-  const resourceManagers = await buildResourceManagers(parts, managerDeps, life.signal);
+  const resourceManagers = await buildResourceManagers(inModule(parts, 'resources'), managerDeps, life.signal);
   const podsDeps = { ...stores, unhandled, facts, runtime, node, cluster, imagePulls, csi, resourceManagers };
-  const pods = buildPods(parts, { ...podsDeps, pressure, shutdown, dra }, life.signal);
+  const pods = buildPods(inModule(parts, 'pods'), { ...podsDeps, pressure, shutdown, dra }, life.signal);
   const { loop, workers, volumes, atShutdown } = pods;
   const stats = buildStats(parts, { facts, observed, workers, volumes, csi }, life.signal);
-  const writers = buildPodWriters(parts, { statuses, loop, workers, dra });
-  const housekeeping = buildHousekeeping(parts, { unhandled, observed, workers, imagePulls, nodeEvents }, life.signal);
+  const writers = buildPodWriters(inModule(parts, 'status'), { statuses, loop, workers, dra });
+  const housekeeping = buildHousekeeping(
+    inModule(parts, 'gc'),
+    { unhandled, observed, workers, imagePulls, nodeEvents },
+    life.signal,
+  );
   const evictionDeps = { pressure, stats: stats.source, workers, observed, housekeeping, events, nodeEvents };
-  const eviction = buildEviction(parts, evictionDeps);
+  const eviction = buildEviction(inModule(parts, 'eviction'), evictionDeps);
   const reports = buildReports({ loop, workers, observed, statuses, timeline, events, volumes });
   connectSignals(signals, { pods, cluster, imagePulls, writers, housekeeping, eviction, reports, dra });
 
@@ -76,7 +81,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...machine.parts({ loop, workers, observed, atShutdown }),
     ...[cluster, resourceManagers, stats, eviction].flatMap((each) => each.parts),
     ...buildPodResources(parts, { allocated: resourceManagers.allocated, loop }),
-    ...housekeepingParts(parts, housekeeping, pods),
+    ...housekeepingParts(inModule(parts, 'gc'), housekeeping, pods),
   ];
   const own = {
     host,

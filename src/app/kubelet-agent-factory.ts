@@ -1,5 +1,5 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
-import type { Log } from '../base/log.ts';
+import { type Log, moduleLog } from '../base/log.ts';
 import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import { type Part, supervise } from '../base/supervise.ts';
 import type { CgroupDriver } from '../host/cgroups.ts';
@@ -26,6 +26,7 @@ import { clientCertificateSettings } from './cluster/cluster-certificates.ts';
 import { connectCluster, type NodeCluster } from './cluster/connect-cluster.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
+import { inModule } from './in-module.ts';
 import { nodeSettings } from './node-settings.ts';
 import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import { prepareNode, systemCgroups } from './prepare-node.ts';
@@ -56,7 +57,12 @@ export function createKubeletAgentFactory(
       await setOwnOomScoreAdj(settings.config.oomScoreAdj, { fs, log });
       await requireSwapSettings(settings, process.host, log);
       return endpoint === EMBEDDED
-        ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver }, process, log, signal)
+        ? startEmbeddedRuntime(
+            { rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver },
+            process,
+            moduleLog(log, 'runtime'),
+            signal,
+          )
         : externalRuntime({ runtime: endpoint, images }, process.host.fs, log);
     },
     build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
@@ -105,12 +111,15 @@ async function buildOnConnection(
   const startEvents = await prepareNode(settings, { process, cgroupDriver, node, log });
   const addressReader = new AddressReader(node, { addresses, network, clock });
   const ownNode = new NodeCache(node.nodeName);
-  const [cluster, view] = await Promise.all([joinCluster(settings, process, log, signal), addressReader.read(signal)]);
+  const [cluster, view] = await Promise.all([
+    joinCluster(settings, process, moduleLog(log, 'cluster'), signal),
+    addressReader.read(signal),
+  ]);
   const built = await buildConnectedAgent(
     {
       host,
       connection,
-      sources: [...staticSources(settings, host, log), ...(cluster ? [cluster.source] : [])],
+      sources: [...staticSources(settings, host, moduleLog(log, 'sources')), ...(cluster ? [cluster.source] : [])],
       ...(cluster && { cluster: apiServersOf(cluster) }),
       node,
       ownNode,
@@ -133,7 +142,8 @@ async function buildOnConnection(
   };
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const nodeApi = { host, log, unhandled, view: agent, runtime: cri, stats, ...healthReasons, cluster, ownNode };
+  const served = { view: agent, runtime: cri, stats, ...healthReasons };
+  const nodeApi = { host, log, unhandled, process, ...served, cluster, ownNode };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },
@@ -146,7 +156,7 @@ async function buildOnConnection(
     runServers: (until) =>
       runAllOrAbort(
         [
-          (each) => serveNodeApi(settings, nodeApi, each),
+          (each) => serveNodeApi(settings, inModule(nodeApi, 'server'), each),
           ...beside.map((part) => (each: AbortSignal) => supervise(part, { clock, unhandled }, each)),
         ],
         until,

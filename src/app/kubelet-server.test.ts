@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
+import { ALL_HANDLERS } from '../kubelet/server/debug-deps.fixture.ts';
 import { loadKubeletConfig } from './config/load-config.ts';
 import { type KubeletServerSettings, kubeletServerSettings } from './kubelet-server.ts';
 
@@ -11,7 +12,7 @@ async function settingsOf(...flags: readonly string[]): Promise<KubeletServerSet
 }
 
 test("kubeletServerSettings() has kubelet's defaults", async () => {
-  const { configuration: _, ...settings } = await settingsOf('--kubeconfig=/k');
+  const { configuration: _, debug, ...settings } = await settingsOf('--kubeconfig=/k');
   assert.deepEqual(settings, {
     address: {
       address: '0.0.0.0',
@@ -26,13 +27,21 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
     splitStreams: false,
     tunnels: true,
     translatesStreams: true,
-    debugging: true,
+    readOnly: undefined,
     memoryReservation: undefined,
+  });
+  const { flags, ...rest } = debug;
+  assert.equal(flags['kubeconfig'], '/k');
+  assert.deepEqual(rest, {
+    handlers: ALL_HANDLERS,
+    mayQueryLogs: false,
+    checkpointFolder: '/var/lib/kubelet/checkpoints',
+    runtimeTimeoutSeconds: 120,
   });
 });
 
 test('kubeletServerSettings() reads flags', async () => {
-  const { address, authentication, authorization, debugging } = await settingsOf(
+  const { address, authentication, authorization, debug, readOnly } = await settingsOf(
     '--address=127.0.0.1',
     '--port=1234',
     '--client-ca-file=/etc/ca.crt',
@@ -42,6 +51,7 @@ test('kubeletServerSettings() reads flags', async () => {
     '--authentication-token-webhook=false',
     '--authorization-mode=AlwaysAllow',
     '--enable-debugging-handlers=false',
+    '--read-only-port=10255',
   );
   assert.deepEqual(address, {
     address: '127.0.0.1',
@@ -53,5 +63,6 @@ test('kubeletServerSettings() reads flags', async () => {
   });
   assert.deepEqual(authentication, { anonymous: true, webhookCacheTtlMs: undefined });
   assert.deepEqual(authorization, { mode: 'AlwaysAllow' });
-  assert.equal(debugging, false);
+  assert.equal(debug.handlers, undefined);
+  assert.deepEqual(readOnly, { host: '127.0.0.1', port: 10255 });
 });

@@ -1,8 +1,10 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
+import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeService } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
+import type { TcpAddress } from '../host/tcp-server.ts';
 import type { TlsVersion } from '../host/tls-server.ts';
 import type { ApiReviews } from '../kubelet/api-client/api-reviews.ts';
 import type { ServingCertificate } from '../kubelet/certificates/serving-certificate.ts';
@@ -12,12 +14,14 @@ import type { MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts
 import { type AuthenticationSettings, createAuthenticate } from '../kubelet/server/authenticate.ts';
 import { type AuthorizationSettings, createAuthorize } from '../kubelet/server/authorize.ts';
 import type { HealthChecks } from '../kubelet/server/healthz.ts';
-import { createKubeletApi } from '../kubelet/server/kubelet-api.ts';
+import { createApiMetrics, createKubeletApi, createReadOnlyApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
+import { serveReadOnlyApi } from '../kubelet/server/serve-read-only.ts';
 import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
 import { reservationPolicy } from './agent-settings.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
+import { type DebuggedProcess, type DebugSettings, debugDeps, debugSettings } from './debug-handlers.ts';
 
 const CONFIGURATION_VERSION = 'kubelet.config.k8s.io/v1beta1';
 /** The timeout of a TokenReview or SubjectAccessReview. */
@@ -31,7 +35,10 @@ const TLS_VERSIONS: Readonly<Record<string, TlsVersion>> = {
 };
 
 export interface KubeletServerSettings {
-  readonly address: KubeletApiAddress;
+  /** Absent: `enableServer` is off. */
+  readonly address?: KubeletApiAddress | undefined;
+  /** `readOnlyPort`; absent: 0. */
+  readonly readOnly?: TcpAddress | undefined;
   readonly authentication: AuthenticationSettings;
   readonly authorization: AuthorizationSettings;
   /** The feature gate PodLogsQuerySplitStreams. */
@@ -40,7 +47,7 @@ export interface KubeletServerSettings {
   readonly tunnels: boolean;
   /** The runtime may speak only SPDY; the embedded one speaks all protocols. */
   readonly translatesStreams: boolean;
-  readonly debugging: boolean;
+  readonly debug: DebugSettings;
   /** Absent: the feature gate MemoryQoS is off. */
   readonly memoryReservation?: MemoryReservationPolicy | undefined;
   /** The content of `/configz`. */
@@ -48,14 +55,16 @@ export interface KubeletServerSettings {
 }
 
 export interface KubeletServerParts {
-  readonly host: Pick<Host, 'network' | 'fs' | 'clock' | 'cgroups'>;
+  readonly host: Pick<Host, 'network' | 'fs' | 'clock' | 'cgroups' | 'processes' | 'profiler'>;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
   readonly settings: KubeletServerSettings;
   readonly view: AgentView;
-  readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
+  readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward' | 'execSync' | 'checkpointContainer'>;
+  readonly process: DebuggedProcess;
   readonly stats: StatsSource & ClaimStatsSource;
-  readonly certificate: ServingCertificate;
+  /** Absent: only the read-only API is served. */
+  readonly certificate?: ServingCertificate | undefined;
   /** Authenticates and authorizes clients; absent without an API server. */
   readonly reviews?: ApiReviews | undefined;
   /** Why the sync loop is unhealthy; `undefined` while it is healthy. */
@@ -67,18 +76,22 @@ export interface KubeletServerParts {
 }
 
 /** The slice of kubelet's configuration that its server works with. */
-export function kubeletServerSettings({ config, parsed, featureGates }: KubeletSettings): KubeletServerSettings {
+export function kubeletServerSettings(settings: KubeletSettings): KubeletServerSettings {
+  const { config, parsed, featureGates } = settings;
   const { authentication, authorization, tlsMinVersion = '', tlsCipherSuites, tlsCurvePreferences } = config;
   const { ms } = parsed;
   return {
-    address: {
-      address: config.address,
-      port: config.port,
-      clientCaFile: authentication.x509.clientCAFile || undefined,
-      minVersion: TLS_VERSIONS[tlsMinVersion],
-      cipherSuites: tlsCipherSuites,
-      curves: tlsCurvePreferences,
-    },
+    address: config.enableServer
+      ? {
+          address: config.address,
+          port: config.port,
+          clientCaFile: authentication.x509.clientCAFile || undefined,
+          minVersion: TLS_VERSIONS[tlsMinVersion],
+          cipherSuites: tlsCipherSuites,
+          curves: tlsCurvePreferences,
+        }
+      : undefined,
+    readOnly: config.readOnlyPort ? { host: config.address, port: config.readOnlyPort } : undefined,
     authentication: {
       anonymous: authentication.anonymous.enabled,
       webhookCacheTtlMs: authentication.webhook.enabled ? ms['authentication.webhook.cacheTTL'] : undefined,
@@ -94,18 +107,17 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
     splitStreams: featureGates.get('PodLogsQuerySplitStreams') ?? false,
     tunnels: featureGates.get('ExtendWebSocketsToKubelet') ?? true,
     translatesStreams: config.containerRuntimeEndpoint !== EMBEDDED,
-    debugging: config.enableDebuggingHandlers,
+    debug: debugSettings(settings),
     memoryReservation: featureGates.get('MemoryQoS') ? reservationPolicy(config) : undefined,
     configuration: { kind: 'KubeletConfiguration', apiVersion: CONFIGURATION_VERSION, ...config },
   };
 }
 
-/** Creates kubelet's HTTPS server on :10250. `run` serves until the signal aborts and rejects if it cannot listen. */
+/** Creates kubelet's servers. `run` serves until the signal aborts and rejects if one of them cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
   const { host, log, unhandled, settings, view, runtime, stats, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
-  const { authentication, authorization, splitStreams, tunnels, translatesStreams, debugging, configuration } =
-    settings;
+  const { authentication, authorization, splitStreams, tunnels, translatesStreams, debug, configuration } = settings;
   const isV1 = host.cgroups.version === 'v1';
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
@@ -116,7 +128,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     ['parts', () => unhandled.failedParts()],
     ['unhandled-errors', () => unhandled.recentError()],
   ]);
-  const handler = createKubeletApi({
+  const api = {
     view,
     runtime,
     stats,
@@ -128,16 +140,30 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     splitStreams,
     tunnels,
     translatesStreams,
-    debugging,
+    debugging: debug.handlers,
+    debug: debugDeps(debug, { ...parts, kubernetesVersion: KUBERNETES_VERSION }),
     configuration,
     memoryReservation: settings.memoryReservation && isV1 ? 'None' : settings.memoryReservation,
     checks,
     build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
     authenticate: createAuthenticate(authentication, reviewDeps),
     authorize: createAuthorize(authorization, { ...reviewDeps, nodeName: view.nodeName }),
-  });
-  const serving = { network, fs, log, certificate, ...(onListening && { onListening }) };
-  return { run: (signal) => serveKubeletApi(settings.address, handler, serving, signal) };
+  };
+  const shared = createApiMetrics(api);
+  const { address, readOnly } = settings;
+  const serveTls = async (signal: AbortSignal): Promise<void> => {
+    if (!address || !certificate) return;
+    const serving = { network, fs, log, certificate, ...(onListening && { onListening }) };
+    await serveKubeletApi(address, createKubeletApi(api, shared), serving, signal);
+  };
+  const serveReadOnly = async (signal: AbortSignal): Promise<void> => {
+    if (readOnly) await serveReadOnlyApi(readOnly, createReadOnlyApi(api, shared), { network, log }, signal);
+  };
+  return {
+    run: async (signal) => {
+      await runAllOrAbort([serveTls, serveReadOnly], signal);
+    },
+  };
 }
 
 /** Any response proves that the server works. */

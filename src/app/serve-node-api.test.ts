@@ -22,7 +22,8 @@ async function setUp(...flags: readonly string[]) {
   const view = new ScriptedView();
   const devicePluginUnhealthyReason = () => undefined;
   const health = { syncLoopUnhealthyReason, devicePluginUnhealthyReason };
-  const parts = { host, view, runtime, stats: new ScriptedStats(), ...health, cluster: undefined };
+  const process = { version: '0' };
+  const parts = { host, view, runtime, process, stats: new ScriptedStats(), ...health, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   let nextError: Error | undefined;
   const fail = (): void => {

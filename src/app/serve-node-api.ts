@@ -12,7 +12,14 @@ import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } f
 export interface NodeApiParts
   extends Pick<
     KubeletServerParts,
-    'log' | 'unhandled' | 'view' | 'runtime' | 'stats' | 'syncLoopUnhealthyReason' | 'devicePluginUnhealthyReason'
+    | 'log'
+    | 'unhandled'
+    | 'view'
+    | 'runtime'
+    | 'stats'
+    | 'syncLoopUnhealthyReason'
+    | 'devicePluginUnhealthyReason'
+    | 'process'
   > {
   readonly host: Host;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
@@ -25,8 +32,8 @@ export interface NodeApiParts
  * later failure restarts it.
  */
 export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiParts, signal: AbortSignal): Promise<void> {
-  const { enableServer, address, port } = settings.config;
-  if (!enableServer) return;
+  const { enableServer, address, port, readOnlyPort = 0 } = settings.config;
+  if (!enableServer && readOnlyPort === 0) return;
   let hasListened = false;
   const onListening = (): void => {
     hasListened = true;
@@ -36,7 +43,7 @@ export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiPart
       await serveOnce(settings, parts, onListening, each);
     } catch (error) {
       if (hasListened || each.aborted) throw error;
-      const listenAddress = `${address.includes(':') ? `[${address}]` : address}:${port}`;
+      const listenAddress = `${address.includes(':') ? `[${address}]` : address}:${enableServer ? port : readOnlyPort}`;
       const message = `cannot serve the API of the node on ${listenAddress}: ${errorText(error)}`;
       throw new StartupError(message, { cause: error });
     }
@@ -52,37 +59,33 @@ async function serveOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, log, unhandled, view, runtime, stats, cluster, ownNode } = parts;
-  const { syncLoopUnhealthyReason, devicePluginUnhealthyReason } = parts;
+  const { host, log, cluster, ownNode, ...agent } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
     subscribe: (listener: () => void) => ownNode.subscribe(listener),
   };
-  const certificate = await openServingCertificate(servingCertificateSettings(settings), {
-    fs,
-    network,
-    processes,
-    clock,
-    random,
-    signingKeys,
-    log,
-    api: cluster?.apiServer,
-    addresses,
-  });
+  const certificate = settings.config.enableServer
+    ? await openServingCertificate(servingCertificateSettings(settings), {
+        fs,
+        network,
+        processes,
+        clock,
+        random,
+        signingKeys,
+        log,
+        api: cluster?.apiServer,
+        addresses,
+      })
+    : undefined;
   const server = createKubeletServer({
+    ...agent,
     host,
     log,
-    unhandled,
-    view,
-    runtime,
-    stats,
-    syncLoopUnhealthyReason,
-    devicePluginUnhealthyReason,
     certificate,
     reviews: cluster?.reviews,
     settings: kubeletServerSettings(settings),
     onListening,
   });
-  await runAllOrAbort([(each) => server.run(each), (each) => certificate.run(each)], signal);
+  await runAllOrAbort([(each) => server.run(each), async (each) => certificate?.run(each)], signal);
 }

@@ -8,6 +8,13 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /** The log of a part of the program, whose verbosity `--vmodule` can set; absent: all parts have the same. */
+  module?(name: string): Log;
+}
+
+/** The log of the module where there are modules. */
+export function moduleLog(log: Log, name: string): Log {
+  return log.module?.(name) ?? log;
 }
 
 /** `pod` is `namespace/name`; an `error` is shown with its causes. */

@@ -22,6 +22,8 @@ export interface FileSystem {
    * processes change the tree.
    */
   openFileBeneath(root: string, path: string): Promise<OpenFile>;
+  /** The same for a folder; anything else fails with ENOTDIR. */
+  openDirectoryBeneath(root: string, path: string): Promise<OpenDirectory>;
 
   /** Creates or truncates. For kernel files and logs; files that must survive a crash use `writeAtomic`. */
   writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
@@ -109,6 +111,17 @@ export interface OpenFile extends AsyncDisposable {
   stat(): Promise<FileStat>;
   /** As `readRange`. */
   read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+export interface OpenDirectory extends AsyncDisposable {
+  stat(): Promise<FileStat>;
+  /** In batches, in no order; one batch is in memory at a time. */
+  entries(): AsyncIterable<readonly FolderName[]>;
+}
+
+export interface FolderName {
+  readonly name: string;
+  readonly isFolder: boolean;
 }
 
 export interface WriteOptions {

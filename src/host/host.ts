@@ -16,6 +16,7 @@ import type { NetworkNamespaces } from './network-namespaces.ts';
 import type { PacketSockets } from './packet-sockets.ts';
 import type { PressureEvents } from './pressure-events.ts';
 import type { Processes } from './processes.ts';
+import type { Profiler } from './profiler.ts';
 import type { Random } from './random.ts';
 import type { ServiceManager } from './service-manager.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -37,6 +38,7 @@ export interface Host {
   readonly namespaces: Namespaces;
   readonly processes: Processes;
   readonly connectedPrograms: ConnectedPrograms;
+  readonly profiler: Profiler;
   readonly cgroups: Cgroups;
   readonly cgroupStats: CgroupStats;
   readonly pressureEvents: PressureEvents;

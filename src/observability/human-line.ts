@@ -6,6 +6,8 @@ export interface LogRecord {
   /** RFC 3339, UTC. */
   readonly time: string;
   readonly message: string;
+  /** The part of the program that logs. */
+  readonly module?: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 

@@ -1,6 +1,6 @@
 /** Responses of a node's server compared with those of kubelet. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -10,125 +10,35 @@ import { isDeepStrictEqual } from 'node:util';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
+import { freePort } from './free-port.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
+import {
+  ACCEPTS,
+  CONDITIONS,
+  DEBUG_PATHS,
+  GUARDED,
+  HEALTHZ,
+  LOG_FOLDER,
+  OPEN,
+  PAGES,
+  PATHS,
+  READ_ONLY_DEBUG_PATHS,
+  SPDY,
+  STATIC,
+  STATIC_UID,
+  STREAMS,
+  VERBOSITIES,
+} from './server-requests.ts';
 import { startPlaneAndRuntime } from './test-cluster.ts';
 import { until } from './until.ts';
 
 const NODE = 'box';
-const STATIC = `static-${NODE}`;
-const STATIC_UID = '5ce2a4f1-0b4e-4f4e-9d5b-1f1a3c7e9b22';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
-/** Requested with every method, as an administrator. */
-const PATHS = [
-  '/healthz',
-  '/healthz/',
-  '/healthz?exclude=nope&exclude=a&verbose',
-  '/healthz?verbose=1&exclude=log',
-  '/healthz/ping',
-  '/healthz/ping/',
-  '/healthz/log?verbose',
-  '/healthz/syncloop',
-  '/healthz/device-plugin',
-  '/healthz/other',
-  '/configz',
-  '/configz/',
-  '/pods',
-  '/pods/',
-  '/pods/x',
-  '//pods',
-  '/pods/../healthz?verbose=1',
-  '/PODS',
-  '/runningpods',
-  '/runningpods/',
-  '/metrics',
-  '/metrics/',
-  '/metrics/resource',
-  '/metrics/resource/',
-  '/stats',
-  '/stats/',
-  '/stats/container',
-  '/stats/summary',
-  '/stats/summary/x',
-  '/stats/summary?only_cpu_and_memory=%zz',
-  '/stats/summary?a;b',
-  '/',
-  '/nothing',
-  '/exec',
-  '/attach/default',
-  '/exec/default/talk/main',
-  '/exec/default/talk/main?output=1',
-  '/exec/default/none/main?output=1',
-  '/portForward/default/talk',
-  '/portForward/default/talk/wrong',
-  '/containerLogs',
-  '/containerLogs/default/talk',
-  '/containerLogs/default/talk/main',
-  '/containerLogs/default/talk/ma%69n/',
-  '/containerLogs/default/talk/none',
-  '/containerLogs/default/none/main',
-  '/containerLogs/default/talk/main?tailLines=x',
-  '/containerLogs/default/talk/main?limitBytes=0',
-  '/containerLogs/default/talk/main?previous=true',
-];
-
-/** Requested without credentials, with an invalid token, and with the certificate of a user without permissions. */
-const GUARDED = [
-  '/pods',
-  '/healthz',
-  '/metrics',
-  '/metrics/resource',
-  '/stats/summary',
-  '/configz',
-  '/runningpods/',
-  '/exec/default/talk/main?output=1',
-];
-const OPEN = ['/', '/nothing', '/healthz/other', '/runningpods', '//pods'];
-
-/** Requested with an upgrade to SPDY. */
-const STREAMS = [
-  '/exec/default/talk/main?command=true&output=1',
-  '/exec/default/talk/wrong/main?command=true&output=1',
-  '/exec/default/talk/none?output=1',
-  '/exec/default/talk/main',
-  '/exec/default/talk/main?output=1&tty=1&error=1&command=true',
-  '/attach/default/talk/main?output=1',
-  '/attach/default/talk/wrong/main?output=1',
-  '/attach/default/talk/none?output=1',
-  `/exec/default/${STATIC}/MIRROR/main?command=true&output=1`,
-  `/attach/default/${STATIC}/MIRROR/main?output=1`,
-  `/attach/default/${STATIC}/${STATIC_UID}/main?output=1`,
-  `/portForward/default/${STATIC}/MIRROR`,
-  `/portForward/default/${STATIC}/${STATIC_UID}`,
-  '/portForward/default/none',
-];
-const SPDY = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
-
-/** Requested with every method on `healthzPort`, without TLS. */
-const HEALTHZ = [
-  '/healthz',
-  '/healthz/',
-  '/healthz?verbose',
-  '/healthz?verbose=1&exclude=ping',
-  '/healthz?exclude=log&exclude=nope&verbose',
-  '/healthz/ping',
-  '/healthz/ping/',
-  '/healthz/ping?verbose',
-  '/healthz/log',
-  '/healthz/syncloop',
-  '//healthz?verbose=1',
-  '/x/../healthz/ping',
-  '/HEALTHZ',
-  '/livez',
-  '/metrics',
-  '/pods',
-  '/runningpods',
-  '/',
-];
-
 /** Bodies that are compared elsewhere or change over time. */
-const OWN_BODY = /^(\w+ \/(pods\/?|runningpods\/|metrics(\/resource)?)|(GET|POST) \/stats\/summary)$/;
+const OWN_BODY =
+  /^(\w+ \/(pods\/?|runningpods\/|metrics(\/resource)?)|(GET|POST) \/stats\/summary|GET \/debug\/pprof\/(profile\?seconds=1|heap(\?debug=1)?|cmdline|symbol)|GET \/logs\/)$/;
 /** Whose keys and series are compared. */
 const STATS = ['/stats/summary', '/stats/summary?only_cpu_and_memory=true', '/metrics/resource'];
 /** Keys of statistics that may differ, and why. */
@@ -150,7 +60,13 @@ const ALLOWED_STATS = [
   /\.interfaces\[/,
 ];
 const HEADERS = [
+  'accept-ranges',
+  'content-disposition',
+  'content-range',
   'content-type',
+  'last-modified',
+  'warning',
+  'x-go-pprof',
   'x-content-type-options',
   'allow',
   'location',
@@ -177,7 +93,9 @@ suite('the port of a node beside that of kubelet', { skip: skip() }, () => {
   test('every response has the same status, headers and text', async () => {
     const manifests = join(plane.folder, 'manifests');
     mkdirSync(manifests);
-    const plan = { ...runtime, plane, nodeName: NODE, config: { staticPodPath: manifests } };
+    using _files = writeLogFiles();
+    const config = { staticPodPath: manifests, enableSystemLogQuery: true, readOnlyPort: await freePort() };
+    const plan = { ...runtime, plane, nodeName: NODE, config };
     agent = await startGoKubelet(plan);
     await startPods(plane, manifests);
     const theirs = await answersOf(plane, agent.folder);
@@ -216,7 +134,8 @@ async function answersOf(plane: ControlPlane, folder: string): Promise<Record<st
   };
   const mirror = await plane.field(STATIC, '.metadata.uid');
   const answers: Record<string, object> = {};
-  for (const path of PATHS) for (const method of METHODS) answers[`${method} ${path}`] = await ask(method, path, admin);
+  for (const path of [...PATHS, ...DEBUG_PATHS])
+    for (const method of METHODS) answers[`${method} ${path}`] = await ask(method, path, admin);
   for (const [who, { tls, headers }] of Object.entries(strangers))
     for (const path of [...GUARDED, ...OPEN])
       for (const method of ['GET', 'POST']) answers[`${method} ${path} ${who}`] = await ask(method, path, tls, headers);
@@ -224,7 +143,15 @@ async function answersOf(plane: ControlPlane, folder: string): Promise<Record<st
     for (const method of ['GET', 'POST'])
       answers[`${method} ${path} SPDY`] = await ask(method, path.replace('MIRROR', mirror), admin, SPDY);
   for (const path of STATS) answers[`keys of ${path}`] = { keys: await until(() => statsKeys(plane, folder, path)) };
-  return { ...answers, ...(await healthzAnswers(folder)) };
+  for (const accept of ACCEPTS)
+    for (const path of PAGES) answers[`${path} accept ${accept}`] = await ask('GET', path, admin, { accept });
+  for (const headers of CONDITIONS) {
+    answers[`file ${JSON.stringify(headers)}`] = await ask('GET', '/logs/LOGS/one.log', admin, headers);
+  }
+  for (const body of VERBOSITIES) {
+    answers[`verbosity ${body}`] = await ask('PUT', '/debug/flags/v', { ...admin, body });
+  }
+  return { ...answers, ...(await readOnlyAnswers(folder)), ...(await healthzAnswers(folder)) };
 }
 
 /** The keys of the statistics of both pods, or their series; `undefined` while the agent does not have both pods. */
@@ -267,38 +194,100 @@ async function healthzAnswers(folder: string): Promise<Record<string, object>> {
 function asking(plane: ControlPlane, folder: string): Ask {
   const { address, port } = configurationOf(folder);
   const ca = readFileSync(plane.authority.caFile);
-  return (method, path, tls = {}, headers = {}) => {
-    const asked = request({ host: address, port, method, path, ca, agent: false, headers, ...tls });
-    return answerOf(asked, OWN_BODY.test(`${method} ${path}`));
+  return (method, path, { body, ...tls }: { readonly body?: string } = {}, headers = {}) => {
+    const asked = request({ host: address, port, method, path: logPath(path), ca, agent: false, headers, ...tls });
+    return answerOf(asked, { isOwn: OWN_BODY.test(`${method} ${path}`), body });
   };
+}
+
+async function readOnlyAnswers(folder: string): Promise<Record<string, object>> {
+  const { address, readOnlyPort } = configurationOf(folder);
+  const answers: Record<string, object> = {};
+  for (const path of [...PATHS, ...READ_ONLY_DEBUG_PATHS])
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const asked = httpRequest({ host: address, port: readOnlyPort, method, path: logPath(path), agent: false });
+      const isOwn = OWN_BODY.test(`${method} ${path}`);
+      answers[`${method} ${path} readOnlyPort`] = await answerOf(asked, { isOwn });
+    }
+  return answers;
+}
+
+function logPath(path: string): string {
+  return path.replaceAll('LOGS', LOG_FOLDER);
+}
+
+/** Files and links in the log folder of this machine, until they are disposed of. */
+function writeLogFiles(): Disposable {
+  const folder = join('/var/log', LOG_FOLDER);
+  rmSync(folder, { recursive: true, force: true }); // of a test that was killed
+  for (const name of ['below', 'index']) mkdirSync(join(folder, name), { recursive: true });
+  const files: Readonly<Record<string, string | Uint8Array>> = {
+    'one.log': 'one\n',
+    empty: '',
+    binary: Uint8Array.of(0, 1, 2, 255),
+    'page.html': '<b>x',
+    'image.png': 'x',
+    'data.json': '{}',
+    'a b&c.txt': 'q',
+    'LOGS.log': 'the log of a service',
+    'below/inner.gz': 'zz',
+    'index/index.html': '<html>hi',
+  };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  symlinkSync('one.log', join(folder, 'inside'));
+  symlinkSync('nowhere', join(folder, 'dangling'));
+  return { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 function configurationOf(folder: string) {
   return JSON.parse(readFileSync(join(folder, 'kubelet.json'), 'utf8'));
 }
 
-function answerOf(asked: ClientRequest, isOwn = false): Promise<object> {
+function answerOf(
+  asked: ClientRequest,
+  { isOwn = false, body = '' }: { readonly isOwn?: boolean; readonly body?: string | undefined } = {},
+): Promise<object> {
   return new Promise((resolve, reject) => {
     asked.once('response', (response) => {
-      text(response).then((body) => resolve(shown(response, isOwn ? 'its own' : body)), reject);
+      const answer = text(response).then((all) => ({ ...shown(response, all), ...(isOwn && OWN) }));
+      answer.then(resolve, reject);
     });
     asked.once('upgrade', (response, socket) => {
       socket.destroy();
       resolve(shown(response, ''));
     });
-    asked.once('error', reject).end();
+    asked.once('error', reject).end(body);
   });
 }
 
+/** In the place of what is compared elsewhere. */
+const OWN = { body: 'its own', 'last-modified': 'its own' };
+
 function shown({ statusCode, headers }: IncomingMessage, body: string): object {
   const shown = HEADERS.map((name) => [name, headers[name]]);
-  return { status: statusCode, ...Object.fromEntries(shown), body: withoutPorts(body) };
+  return { status: statusCode, ...Object.fromEntries(shown), body: withoutPorts(comparable(body)) };
+}
+
+/** Without ids, times and versions of programs; kubelet draws the separator of its pages. */
+function comparable(body: string): string {
+  if (/^\nkubelet (flagz|statusz)\n/.test(body)) {
+    return body
+      .split('\n')
+      .filter((line) => !/^(Started|Up|Go version)\b/.test(line))
+      .map((line) => line.replace(/^([\w-]+(?: version)?)(?:: |:|=| )\s*/, '$1 '))
+      .join('\n');
+  }
+  return body
+    .replace(/\b[0-9a-f]{64}\b/g, 'ID')
+    .replace(/("?startTime"?: ?)"[^"]*"/, '$1"TIME"')
+    .replace(/("?uptimeSeconds"?: ?)\d+/, '$1 0')
+    .replace(/("?goVersion"?: ?)"?[\w.]+"?/, '$1VERSION');
 }
 
 /** Each of the two agents has its own port. */
 function withoutPorts(body: string): unknown {
   if (!body.startsWith('{"kubeletconfig":')) return body;
-  const { port: _, healthzPort: __, ...configuration } = JSON.parse(body).kubeletconfig;
+  const { port: _, healthzPort: __, readOnlyPort: ___, ...configuration } = JSON.parse(body).kubeletconfig;
   return configuration;
 }
 

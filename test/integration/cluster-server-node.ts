@@ -9,6 +9,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { ALL_HANDLERS } from '../../src/kubelet/server/debug-deps.fixture.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
@@ -57,6 +58,7 @@ export async function startServingNode(
     settings: serverSettings(plane, translatesStreams),
     view: agent,
     runtime: cri.runtime,
+    process: { version: '0' },
     stats: agent.stats,
     syncLoopUnhealthyReason: () => agent.syncLoopUnhealthyReason(),
     devicePluginUnhealthyReason: () => agent.devicePluginUnhealthyReason(),
@@ -92,7 +94,13 @@ function serverSettings({ authority }: ControlPlane, translatesStreams: boolean)
     splitStreams: false,
     tunnels: true,
     translatesStreams,
-    debugging: true,
+    debug: {
+      handlers: ALL_HANDLERS,
+      mayQueryLogs: false,
+      checkpointFolder: '/tmp',
+      runtimeTimeoutSeconds: 120,
+      flags: {},
+    },
     configuration: { kind: 'KubeletConfiguration' },
   };
 }

@@ -48,6 +48,7 @@ export function gatedHost(
     networkNamespaces: plain(host.networkNamespaces),
     packetSockets: plain(host.packetSockets),
     connectedPrograms: plain(host.connectedPrograms),
+    profiler: plain(host.profiler),
     processes: plain(host.processes),
     folderClaims: plain(host.folderClaims),
     lockFiles: plain(host.lockFiles),

@@ -12,8 +12,8 @@ const cases: Record<string, { settings: Record<string, boolean>; expected: strin
   'has nothing to say of gates that work': { settings: { EnvFiles: false, ContainerStopSignals: true }, expected: [] },
   'has nothing to say of defaults': { settings: { MemoryQoS: false, GracefulNodeShutdown: true }, expected: [] },
   'warns about each gate that has no effect': {
-    settings: { KubeletInUserNamespace: true, ContainerCheckpoint: false },
-    expected: [`featureGates["KubeletInUserNamespace"]: ${IN_VAIN}`, `featureGates["ContainerCheckpoint"]: ${IN_VAIN}`],
+    settings: { KubeletInUserNamespace: true, PodsAPI: true, ContainerCheckpoint: false },
+    expected: [`featureGates["KubeletInUserNamespace"]: ${IN_VAIN}`, `featureGates["PodsAPI"]: ${IN_VAIN}`],
   },
   'leaves to others what no node reads, and what is no gate': {
     settings: { APIServerIdentity: false, NoSuchGate: true },

@@ -24,6 +24,8 @@ export interface KubeletSettings {
   readonly parsed: ParsedConfiguration;
   /** Flags that are no part of `config`; their paths are absolute. */
   readonly flags: KubeletFlags;
+  /** The flags of the command line by their names, as `/flagz` shows them. */
+  readonly flagTexts: Readonly<Record<string, string>>;
   readonly featureGates: FeatureGates;
   /** The name that the node has in the cluster. */
   readonly nodeName: string;
@@ -52,7 +54,7 @@ export async function loadKubeletConfig(
   deps: LoadDeps,
   signal: AbortSignal,
 ): Promise<LoadedConfig> {
-  const { flags, fields, diagnostics: flagDiagnostics } = parseFlags(args);
+  const { flags, fields, texts: flagTexts, diagnostics: flagDiagnostics } = parseFlags(args);
   const { config: path, configDir, help, version } = flags;
   const wantsFiles = !help && version === false;
   const file = wantsFiles && path !== undefined ? await readConfigFile(path, deps.fs, signal) : unwritten(flags);
@@ -75,7 +77,7 @@ export async function loadKubeletConfig(
     ...validateConfig(config, gates, host),
     ...configWarnings(config),
   ];
-  return { settings: { config, ...rest }, diagnostics: diagnostics };
+  return { settings: { config, flagTexts, ...rest }, diagnostics: diagnostics };
 }
 
 /**
@@ -96,7 +98,7 @@ function settle(
   file: JsonObject,
   dropIns: readonly JsonObject[],
   hostname: string,
-): KubeletSettings & {
+): Omit<KubeletSettings, 'flagTexts'> & {
   readonly gates: ReadonlyMap<string, boolean>;
   readonly gateDiagnostics: readonly ConfigDiagnostic[];
 } {

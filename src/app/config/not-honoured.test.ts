@@ -9,9 +9,9 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
   'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, expected: [] },
   'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, expected: [] },
   'warns about each field that has no effect': {
-    file: { enableSystemLogQuery: true, hairpinMode: 'hairpin-veth' },
+    file: { showHiddenMetricsForVersion: '1.35', hairpinMode: 'hairpin-veth' },
     expected: [
-      'warning enableSystemLogQuery: has no effect in this version of Nodelet',
+      'warning showHiddenMetricsForVersion: has no effect in this version of Nodelet',
       'warning hairpinMode: has no effect, as in kubelet v1.36',
     ],
   },
@@ -28,9 +28,14 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     },
     expected: [],
   },
-  'warns about a port that is not served': {
-    file: { readOnlyPort: 10255 },
-    expected: ['warning readOnlyPort: nothing is served there yet; what it would show is on the port of `port`'],
+  'serves what it is asked to serve': {
+    file: {
+      readOnlyPort: 10255,
+      enableSystemLogQuery: true,
+      enableProfilingHandler: false,
+      enableDebugFlagsHandler: false,
+    },
+    expected: [],
   },
   'serves health where it is asked to': { file: { healthzPort: 1234, healthzBindAddress: '::' }, expected: [] },
   'enforces reserved resources': {
@@ -82,9 +87,9 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
   },
   'has nothing to say where nothing is to be enforced': { file: { enforceNodeAllocatable: ['none'] }, expected: [] },
   'takes the verbosity of the log': { file: { logging: { verbosity: 4 } }, expected: [] },
-  'warns about a log format that has no effect': {
-    file: { logging: { format: 'json', verbosity: 4 } },
-    expected: ['warning logging: only the verbosity has an effect'],
+  'takes the format of the log, and a verbosity for each module': {
+    file: { logging: { format: 'json', verbosity: 4, vmodule: [{ filePattern: 'server', verbosity: 2 }] } },
+    expected: [],
   },
   'warns about each feature gate that has no effect': {
     file: { featureGates: { KubeletInUserNamespace: true, EnvFiles: false } },

@@ -33,8 +33,12 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'cpuManagerReconcilePeriod',
   'crashLoopBackOff',
   'enableControllerAttachDetach',
+  'enableDebugFlagsHandler',
   'enableDebuggingHandlers',
+  'enableProfilingHandler',
   'enableServer',
+  'enableSystemLogHandler',
+  'enableSystemLogQuery',
   'enforceNodeAllocatable',
   'eventBurst',
   'eventRecordQPS',
@@ -62,6 +66,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'kubeReserved',
   'kubeReservedCgroup',
   'localStorageCapacityIsolation',
+  'logging',
   'makeIPTablesUtilChains',
   'maxParallelImagePulls',
   'maxPods',
@@ -82,6 +87,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'preloadedImagesVerificationAllowlist',
   'protectKernelDefaults',
   'providerID',
+  'readOnlyPort',
   'registerNode',
   'registerWithTaints',
   'registryBurst',
@@ -138,10 +144,6 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
       ? 'has no effect with the embedded runtime, which has its own images'
       : undefined,
   kernelMemcgNotification: () => undefined, // the kernel's notifications are always used
-  logging: ({ logging: { verbosity: _, ...rest } }) => {
-    const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
-    return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';
-  },
   maxOpenFiles: ({ containerRuntimeEndpoint }) =>
     containerRuntimeEndpoint === EMBEDDED
       ? 'has no effect with the embedded runtime, whose containers have the limit of its process: set LimitNOFILE= of the service'
@@ -150,7 +152,6 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
     isGateOn(featureGates, 'MemoryQoS') ? undefined : 'has no effect while the feature gate MemoryQoS is off',
   qosReserved: ({ featureGates = {} }) =>
     isGateOn(featureGates, 'QOSReserved') ? undefined : 'has no effect while the feature gate QOSReserved is off',
-  readOnlyPort: () => 'nothing is served there yet; what it would show is on the port of `port`',
 };
 
 /** Warns about every configured field that has no effect; an error where ignoring it would be unsafe. */

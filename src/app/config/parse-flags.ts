@@ -2,6 +2,7 @@ import { parseDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import { didYouMean } from './closest-name.ts';
 import { type ConfigDiagnostic, errorAt, warningAt } from './config-diagnostic.ts';
+import { flagTexts } from './flag-texts.ts';
 import { parseFlagValue } from './flag-value.ts';
 import { FLAGS, type FlagSpec } from './generated/flags.ts';
 import type { JsonValue } from './json-value.ts';
@@ -13,6 +14,8 @@ export interface ParsedFlags {
   readonly flags: KubeletFlags;
   /** Those that set a field of KubeletConfiguration, by the order of their names. */
   readonly fields: readonly FieldFlag[];
+  /** Every flag of the command line, given or not, as `/flagz` shows it. */
+  readonly texts: Readonly<Record<string, string>>;
   readonly diagnostics: readonly ConfigDiagnostic[];
 }
 
@@ -46,7 +49,8 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   const ignored = idle.map(({ name }) =>
     warningAt(`--${name}`, `flag --${name} has no meaning in Nodelet and is ignored`),
   );
-  return { flags: ownFlags(given), fields: fieldFlags(given), diagnostics: [...diagnostics, ...ignored] };
+  const texts = flagTexts(values);
+  return { flags: ownFlags(given), fields: fieldFlags(given), texts, diagnostics: [...diagnostics, ...ignored] };
 }
 
 type GivenFlag = FlagSpec & { readonly value: JsonValue };

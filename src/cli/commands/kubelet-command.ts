@@ -19,9 +19,9 @@ import type { Host } from '../../host/host.ts';
 import { KUBERNETES_VERSION } from '../../kubelet/node/status/kubernetes-version.ts';
 import { startTracing } from '../../observability/tracing/start-tracing.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
-import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
 import { holdLockFile } from './hold-lock-file.ts';
+import { type KubeletLog, kubeletLog } from './kubelet-log.ts';
 import { ServiceReport } from './report-service.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { Shutdown } from './shutdown.ts';
@@ -29,9 +29,6 @@ import { untilOverdue } from './shutdown-deadline.ts';
 import { createUnhandledErrors, surviveErrors } from './survive-errors.ts';
 
 const STATE_DIR = '/run/nodelet';
-
-/** What kubelet's units ask for; its own default of 0 would hide what happens. */
-const DEFAULT_VERBOSITY = 2;
 
 /**
  * `nodelet kubelet`: takes kubelet's flags and files; ends on SIGTERM and leaves the containers running. `nodelet stop --all`
@@ -52,17 +49,24 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
   }
   if (diagnostics.some(({ severity }) => severity === 'error')) return EXIT.badInput;
   requireRootOnLinux(context);
-  const log = agentLog(context, settings.config.logging.verbosity || DEFAULT_VERBOSITY);
+  const logging = kubeletLog(context, settings);
+  const { log } = logging;
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    const exitCode = await untilOverdue(serve(settings, context, log, ending), ending, host.clock, log.error);
+    const exitCode = await untilOverdue(serve(settings, context, logging, ending), ending, host.clock, log.error);
     return exitCode ?? EXIT.failed;
   } finally {
     unsubscribe();
+    await logging.flush();
   }
 }
 
-async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Shutdown): Promise<number> {
+async function serve(
+  settings: KubeletSettings,
+  context: CommandContext,
+  { log, setVerbosity }: KubeletLog,
+  ending: Shutdown,
+): Promise<number> {
   const { lockFiles, serviceManager, clock } = context.host;
   using service = new ServiceReport({ serviceManager, clock, log }, ending.requested);
   const onContention = (): void => void ending.request(); // never resolves: pods are left running
@@ -76,7 +80,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
   await using _claim = await claimRootDir(settings, context.host);
   await using _tracing = await startTracing(kubeletTracing(settings, context.env), { clock, log });
   const unhandled = createUnhandledErrors(context, log);
-  const local = await start(settings, { ...context, unhandled }, log, ending);
+  const local = await start(settings, { ...context, unhandled, setVerbosity }, log, ending);
   if (local === undefined) return EXIT.ok;
   surviveErrors(context, unhandled);
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });

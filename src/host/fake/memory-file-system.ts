@@ -8,6 +8,7 @@ import {
   FileSystemError,
   type FileSystemUsage,
   type GroupAccess,
+  type OpenDirectory,
   type OpenFile,
   type WriteOptions,
 } from '../file-system.ts';
@@ -15,7 +16,7 @@ import type { TreeFiles, TreeMember, TreeUsage, TreeWriter, TreeWriterOptions } 
 import { Errno } from './errno.ts';
 import { ErrorInjector } from './error-injector.ts';
 import { MemoryFiles } from './memory-files.ts';
-import { openInode, statOf } from './memory-inode.ts';
+import { DEFAULT_USAGE, openFolder, openInode, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
 import { membersOf, setGroup, treeUsageOf } from './memory-tree-reader.ts';
 import { MemoryTreeWriter } from './memory-tree-writer.ts';
@@ -35,14 +36,6 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
   'compressFile',
   'writeTree',
 ]);
-
-const DEFAULT_USAGE: FileSystemUsage = {
-  capacityBytes: 100 * 2 ** 30,
-  availableBytes: 50 * 2 ** 30,
-  usedBytes: 50 * 2 ** 30,
-  inodes: 6_000_000,
-  inodesFree: 5_000_000,
-};
 
 /**
  * In-memory files, as root with umask 022 sees them. An agent that is restarted on the same object finds everything that was
@@ -84,6 +77,11 @@ export class MemoryFileSystem implements FileSystem {
 
   openFileBeneath(root: string, path: string): Promise<OpenFile> {
     return this.#do('openFileBeneath', `${root}/${path}`, () => openInode(this.tree.locateBeneath(root, path).inode));
+  }
+
+  openDirectoryBeneath(root: string, path: string): Promise<OpenDirectory> {
+    const open = (): OpenDirectory => openFolder(this.tree.locateBeneath(root, path).inode);
+    return this.#do('openDirectoryBeneath', `${root}/${path}`, open);
   }
 
   writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {

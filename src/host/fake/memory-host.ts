@@ -16,6 +16,7 @@ import { MemoryNetworkNamespaces } from './memory-network-namespaces.ts';
 import { MemoryPacketSockets } from './memory-packet-sockets.ts';
 import { MemoryPressureEvents } from './memory-pressure-events.ts';
 import { MemoryProcesses } from './memory-processes.ts';
+import { MemoryProfiler } from './memory-profiler.ts';
 import { MemoryServiceManager } from './memory-service-manager.ts';
 import { MemorySigningKeys } from './memory-signing-keys.ts';
 import { MemorySystemd } from './memory-systemd.ts';
@@ -35,6 +36,7 @@ export interface MemoryHost extends Host {
   readonly namespaces: MemoryNamespaces;
   readonly processes: MemoryProcesses;
   readonly connectedPrograms: MemoryConnectedPrograms;
+  readonly profiler: MemoryProfiler;
   readonly cgroups: MemoryCgroups;
   readonly cgroupStats: MemoryCgroupStats;
   readonly pressureEvents: MemoryPressureEvents;
@@ -74,6 +76,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     namespaces: new MemoryNamespaces(fs, mounts),
     processes: new MemoryProcesses({ clock, fs }),
     connectedPrograms: new MemoryConnectedPrograms(),
+    profiler: new MemoryProfiler(clock),
     cgroups,
     cgroupStats: new MemoryCgroupStats(cgroupVersion),
     pressureEvents: new MemoryPressureEvents(cgroupVersion),

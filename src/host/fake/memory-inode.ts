@@ -1,4 +1,4 @@
-import type { DeviceNumbers, FileStat, OpenFile } from '../file-system.ts';
+import type { DeviceNumbers, FileStat, FileSystemUsage, OpenDirectory, OpenFile } from '../file-system.ts';
 import { Errno } from './errno.ts';
 
 interface Common {
@@ -75,3 +75,26 @@ export function openInode(inode: Inode | undefined): OpenFile {
     [Symbol.asyncDispose]: async () => {},
   };
 }
+
+/** Implements `openDirectoryBeneath`. */
+export function openFolder(inode: Inode | undefined): OpenDirectory {
+  if (inode === undefined) throw new Errno('ENOENT');
+  if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
+  const { entries } = inode;
+  return {
+    stat: async () => statOf(inode),
+    async *entries() {
+      yield [...entries].map(([name, entry]) => ({ name, isFolder: entry.kind === 'directory' }));
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** The usage of a filesystem that a test does not fill. */
+export const DEFAULT_USAGE: FileSystemUsage = {
+  capacityBytes: 100 * 2 ** 30,
+  availableBytes: 50 * 2 ** 30,
+  usedBytes: 50 * 2 ** 30,
+  inodes: 6_000_000,
+  inodesFree: 5_000_000,
+};

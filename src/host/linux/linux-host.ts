@@ -20,6 +20,7 @@ import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
 import { createLinuxKernelLog } from './proc/linux-kernel-log.ts';
 import { linuxClock } from './process/linux-clock.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
+import { createLinuxProfiler } from './process/linux-profiler.ts';
 import { createLinuxServiceManager, SERVICE_VARIABLES } from './process/linux-service-manager.ts';
 import type { Environment } from './process/run-command.ts';
 import { createLinuxLoginManager } from './systemd/linux-login-manager.ts';
@@ -41,6 +42,7 @@ export function createLinuxHost(env: Environment): Host {
     namespaces: createLinuxNamespaces(namespaceThread),
     processes: createLinuxProcesses(withoutServiceVariables(env)),
     connectedPrograms: linuxConnectedPrograms,
+    profiler: createLinuxProfiler(clock),
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
     pressureEvents: createLinuxPressureEvents(),

@@ -16,6 +16,7 @@ import {
   staticPod,
 } from '../local-api/fake/scripted-view.ts';
 import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
+import { ALL_HANDLERS, debugDepsOf } from './debug-deps.fixture.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
 import { streamAddress } from './stream-address.ts';
 
@@ -60,7 +61,8 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     splitStreams: true,
     tunnels: true,
     translatesStreams: false,
-    debugging: true,
+    debugging: ALL_HANDLERS,
+    debug: debugDepsOf({ host, view }),
     checks: new Map([['ping', () => undefined]]),
     configuration: { maxPods: 110 },
     build: { kubernetesVersion: 'v1.36.4', platform: 'linux/amd64' },
@@ -390,7 +392,7 @@ test('a stream request without an upgrade is rejected', async () => {
 });
 
 test('without debugging handlers no pod can be reached', async () => {
-  const { get } = await setUp({ debugging: false });
+  const { get } = await setUp({ debugging: undefined });
   const { status, body } = await get(LOGS);
   assert.deepEqual([status, body], [405, 'Debug endpoints are disabled.\n']);
 });

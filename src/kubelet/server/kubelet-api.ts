@@ -26,8 +26,9 @@ import { proxyStream } from './proxy-stream.ts';
 import { RequestCounts } from './request-counts.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './responses.ts';
-import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
+import { type DebugHandlers, findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
+import { type DebugDeps, serveDebugRoute } from './serve-debug-route.ts';
 import { serveStats } from './serve-stats.ts';
 import { startStepMetrics } from './start-step-metrics.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
@@ -47,8 +48,9 @@ export interface KubeletApiDeps
   readonly unhandled: UnhandledErrors;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
-  /** `enableDebuggingHandlers` */
-  readonly debugging: boolean;
+  /** Absent: `enableDebuggingHandlers` is off. */
+  readonly debugging?: DebugHandlers | undefined;
+  readonly debug: DebugDeps;
   readonly checks: HealthChecks;
   readonly stats: StatsSource & ClaimStatsSource;
   /** The content of `/configz`. */
@@ -68,16 +70,41 @@ const SESSIONS_PER_POD = 128;
 /** All sessions of `kubectl` have one user here: the API server. */
 const SESSIONS_PER_USER = 1024;
 
+const ANYONE: User = { name: 'system:anonymous', groups: [] };
+
 /**
  * The HTTPS API of the node on :10250, as in kubelet. Clients are authenticated and authorized before any data of the node
  * is read; unknown paths are answered without authentication.
  */
-export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
+export function createKubeletApi(parts: KubeletApiDeps, shared = createApiMetrics(parts)): TlsHandler {
+  return createHandler(parts, shared, 'readwrite');
+}
+
+/** The API of `readOnlyPort`: every client may read what is served without debugging handlers. */
+export function createReadOnlyApi(parts: KubeletApiDeps, shared: ApiMetrics): TlsHandler {
+  const open = { authenticate: async () => ANYONE, authorize: async () => ({ kind: 'allowed' }) as const };
+  return createHandler({ ...parts, ...open, debugging: undefined }, shared, 'readonly');
+}
+
+/** What all servers of a node count together. */
+export interface ApiMetrics {
+  readonly metrics: MetricRegistry;
+  readonly counts: RequestCounts;
+}
+
+export function createApiMetrics(parts: KubeletApiDeps): ApiMetrics {
   const metrics = createMetrics(parts);
-  const counts = new RequestCounts(metrics);
+  return { metrics, counts: new RequestCounts(metrics) };
+}
+
+function createHandler(
+  parts: KubeletApiDeps,
+  { metrics, counts }: ApiMetrics,
+  serverType: 'readonly' | 'readwrite',
+): TlsHandler {
   const sessions = new SessionLimits();
   return async (request) => {
-    counts.add(request.method, request.path);
+    counts.add(request.method, request.path, serverType);
     try {
       const route = findRoute(request.method, request.path, parts);
       if (isOpen(route)) return respond(openResponse(route, request));
@@ -192,14 +219,14 @@ async function serveRoute(
       return serveStats(stats, request);
     case 'containerLogs':
       return serveContainerLogs(parts, route.target, query, signal);
-    case 'debuggingDisabled':
-      return errorLine(405, 'Debug endpoints are disabled.');
+    case 'disabled':
+      return errorLine(405, route.why);
     case 'methodNotAllowed':
       return plainText(405, '405: Method Not Allowed', { allow: route.allowed.join(', ') });
     case 'notFound':
       return plainText(404, '404: Page Not Found');
     default:
-      return assertNever(route);
+      return serveDebugRoute(parts.debug, route, request);
   }
 }
 

@@ -33,7 +33,7 @@ export class RequestCounts {
     this.#requests = metrics.counter('kubelet_http_requests_total', help);
   }
 
-  add(method: string, path: string): void {
+  add(method: string, path: string, serverType: 'readonly' | 'readwrite' = 'readwrite'): void {
     const [, first = '', second] = path.split('/');
     const root = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
     const bucket = PATHS.has(root) ? root : 'other';
@@ -41,7 +41,7 @@ export class RequestCounts {
       long_running: String(LONG_RUNNING.has(bucket)),
       method: METHODS.has(method) ? method : 'other',
       path: bucket,
-      server_type: 'readwrite',
+      server_type: serverType,
     });
   }
 }

@@ -22,20 +22,51 @@ export type GuardedRoute =
   | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' | 'resourceMetrics' | 'statsSummary' }
   | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
   | { readonly kind: 'stream'; readonly target: StreamTarget }
-  | { readonly kind: 'debuggingDisabled' | 'notFound' }
+  | DebugRoute
+  | { readonly kind: 'notFound' }
+  /** By the configuration. */
+  | { readonly kind: 'disabled'; readonly why: string }
   | { readonly kind: 'methodNotAllowed'; readonly allowed: readonly string[] };
 
+/** What `enableDebuggingHandlers` enables beside streams and container logs. */
+export type DebugRoute =
+  | { readonly kind: 'run'; readonly target: ContainerTarget }
+  | { readonly kind: 'checkpoint'; readonly target: ContainerTarget }
+  /** The decoded path below `/logs/`. */
+  | { readonly kind: 'systemLogs'; readonly path: string }
+  /** The decoded path below `/debug/pprof/`. */
+  | { readonly kind: 'profile'; readonly name: string }
+  | { readonly kind: 'logVerbosity' | 'flagz' | 'statusz' };
+
+/** The handlers below `enableDebuggingHandlers` that have a setting of their own. */
+export interface DebugHandlers {
+  /** `enableSystemLogHandler` */
+  readonly systemLogs: boolean;
+  /** `enableProfilingHandler` */
+  readonly profiles: boolean;
+  /** `enableDebugFlagsHandler` */
+  readonly flags: boolean;
+  /** The feature gate ContainerCheckpoint. */
+  readonly checkpoints: boolean;
+  /** The feature gate ComponentFlagz. */
+  readonly flagz: boolean;
+  /** The feature gate ComponentStatusz. */
+  readonly statusz: boolean;
+}
+
 export interface RouteSettings {
-  /** `enableDebuggingHandlers` */
-  readonly debugging: boolean;
+  /** Absent: `enableDebuggingHandlers` is off. */
+  readonly debugging?: DebugHandlers | undefined;
   /** The names of the checks of `/healthz`. */
   readonly checks: { has(name: string): boolean };
 }
 
 const GET: readonly string[] = ['GET'];
+const POST: readonly string[] = ['POST'];
 const GET_OR_POST: readonly string[] = ['GET', 'POST'];
 /** Known only with a trailing slash. */
 const FOLDERS = ['/runningpods', '/stats'];
+const DEBUG_FOLDERS = ['/logs', '/debug/pprof'];
 /** Disabled without `enableDebuggingHandlers`. */
 const DEBUGGING = [
   '/run',
@@ -47,14 +78,23 @@ const DEBUGGING = [
   '/debug/pprof',
   '/logs',
 ];
+const PROFILES = '/debug/pprof/';
+const VERBOSITY = '/debug/flags/v';
 const BROKEN_ESCAPE = /%(?![\da-f]{2})/i;
 
 /** Finds the route of a path without its query. */
 export function findRoute(method: string, path: string, { debugging, checks }: RouteSettings): Route {
-  const elsewhere = cleanedPathRoute(path, debugging ? FOLDERS : [...FOLDERS, ...DEBUGGING]);
+  const elsewhere = cleanedPathRoute(path, foldersOf(debugging));
   if (elsewhere) return elsewhere;
-  if (!debugging && DEBUGGING.some((folder) => path.startsWith(`${folder}/`))) return { kind: 'debuggingDisabled' };
-  return exactRoute(path, debugging, checks) ?? routeBelow(method, path);
+  if (!debugging && DEBUGGING.some((folder) => path.startsWith(`${folder}/`))) {
+    return { kind: 'disabled', why: 'Debug endpoints are disabled.' };
+  }
+  return exactRoute(path, debugging, checks) ?? routeBelow(method, path, debugging);
+}
+
+function foldersOf(debugging: DebugHandlers | undefined): readonly string[] {
+  if (!debugging) return [...FOLDERS, ...DEBUGGING];
+  return [...FOLDERS, ...DEBUG_FOLDERS, ...(debugging.checkpoints ? ['/checkpoint'] : [])];
 }
 
 /** Finds the route on a server that has only `/healthz`. */
@@ -71,11 +111,28 @@ function cleanedPathRoute(path: string, folders: readonly string[] = []): OpenRo
 }
 
 /** Routes that accept every method. */
-function exactRoute(path: string, debugging: boolean, checks: RouteSettings['checks']): GuardedRoute | undefined {
+function exactRoute(
+  path: string,
+  debugging: DebugHandlers | undefined,
+  checks: RouteSettings['checks'],
+): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
   if (path === '/metrics/resource') return { kind: 'resourceMetrics' };
-  if (path === '/configz' && debugging) return { kind: 'configz' };
-  return healthzRoute(path, checks);
+  return (debugging && exactDebugRoute(path, debugging)) ?? healthzRoute(path, checks);
+}
+
+function exactDebugRoute(path: string, debugging: DebugHandlers): GuardedRoute | undefined {
+  if (path === '/configz') return { kind: 'configz' };
+  if (path === '/flagz' && debugging.flagz) return { kind: 'flagz' };
+  if (path === '/statusz' && debugging.statusz) return { kind: 'statusz' };
+  if (path === VERBOSITY) return debugging.flags ? { kind: 'logVerbosity' } : disabled('flags');
+  if (path.startsWith('/logs/') && !debugging.systemLogs) return disabled('logs');
+  if (path.startsWith(PROFILES) && !debugging.profiles) return disabled('profiling');
+  return undefined;
+}
+
+function disabled(endpoint: string): GuardedRoute {
+  return { kind: 'disabled', why: `${endpoint} endpoint is disabled.` };
 }
 
 function healthzRoute(path: string, checks: RouteSettings['checks']): HealthzRoute | undefined {
@@ -84,22 +141,24 @@ function healthzRoute(path: string, checks: RouteSettings['checks']): HealthzRou
   return check !== undefined && checks.has(check) ? { kind: 'healthz', check } : undefined;
 }
 
-function routeBelow(method: string, path: string): Route {
+function routeBelow(method: string, path: string, debugging: DebugHandlers | undefined): Route {
   const [first = '', ...rest] = path.slice(1).split('/');
   // A trailing slash is ignored.
   const parts = (rest.at(-1) === '' ? rest.slice(0, -1) : rest).map(decoded);
-  const found = candidate(first, parts);
+  const found = candidate(first, parts) ?? (debugging && debugCandidate(first, parts, path, debugging));
   if (!found) return { kind: 'unknown' };
   const { route, methods } = found;
   if (!route || parts.includes('')) return { kind: 'notFound' };
   return methods.includes(method) ? route : { kind: 'methodNotAllowed', allowed: methods };
 }
 
+interface Candidate {
+  readonly route: GuardedRoute | undefined;
+  readonly methods: readonly string[];
+}
+
 /** The route that the first part of a path selects, and its methods; `undefined` for an unknown path. */
-function candidate(
-  first: string,
-  parts: readonly string[],
-): { readonly route: GuardedRoute | undefined; readonly methods: readonly string[] } | undefined {
+function candidate(first: string, parts: readonly string[]): Candidate | undefined {
   const alone = (route: GuardedRoute) => ({ route: parts.length === 0 ? route : undefined, methods: GET });
   switch (first) {
     case 'pods':
@@ -118,6 +177,38 @@ function candidate(
     default:
       return undefined;
   }
+}
+
+function debugCandidate(
+  first: string,
+  parts: readonly string[],
+  path: string,
+  { checkpoints }: DebugHandlers,
+): Candidate | undefined {
+  switch (first) {
+    case 'run':
+      return { route: containerRoute('run', parts), methods: POST };
+    case 'checkpoint':
+      return checkpoints
+        ? { route: parts.length === 3 ? containerRoute('checkpoint', parts) : undefined, methods: POST }
+        : undefined;
+    case 'logs':
+      return { route: { kind: 'systemLogs', path: decoded(path.slice('/logs/'.length)) }, methods: GET };
+    case 'debug': {
+      if (!path.startsWith(PROFILES)) return undefined;
+      const name = decoded(path.slice(PROFILES.length));
+      return { route: name === '' ? undefined : { kind: 'profile', name }, methods: GET };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** `NAMESPACE/POD/CONTAINER`, or `NAMESPACE/POD/UID/CONTAINER`, whose UID is not checked. */
+function containerRoute(kind: 'run' | 'checkpoint', parts: readonly string[]): GuardedRoute | undefined {
+  const [namespace, pod, third, container = third, ...more] = parts;
+  if (namespace === undefined || pod === undefined || container === undefined || more.length > 0) return undefined;
+  return { kind, target: { namespace, pod, container } };
 }
 
 function statsRoute([name, ...more]: readonly string[]): GuardedRoute | undefined {

@@ -16,6 +16,7 @@ import {
   staticPod,
 } from '../local-api/fake/scripted-view.ts';
 import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
+import { ALL_HANDLERS, debugDepsOf } from './debug-deps.fixture.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
 
 const never = new AbortController().signal;
@@ -48,16 +49,11 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
     unhandled: new UnhandledErrors({ clock, log: silentLog }),
     runtime: { exec: give, attach: give, portForward: give },
     stats: new ScriptedStats(),
+    debug: debugDepsOf({ host, view }),
     authenticate: async ({ headers }) => ({ name: headers['x-user'] ?? 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
-    ...{
-      splitStreams: true,
-      tunnels: true,
-      translatesStreams: true,
-      debugging: true,
-      checks: new Map(),
-      configuration: {},
-    },
+    ...{ splitStreams: true, tunnels: true, translatesStreams: true, debugging: ALL_HANDLERS },
+    ...{ checks: new Map(), configuration: {} },
     build: { kubernetesVersion: 'v1.36.4', platform: 'linux/amd64' },
   });
   const server = await network.serveTls({ host: '127.0.0.1', port: 10250 }, { identity: IDENTITY }, api);

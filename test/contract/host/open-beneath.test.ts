@@ -50,3 +50,30 @@ for (const [name, makeWorld] of Object.entries(worlds)) {
     });
   }
 }
+
+for (const [name, makeWorld] of Object.entries(worlds)) {
+  test(`${name} file system: lists a folder beneath a folder, and none outside of it`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    await fs.makeDirectory(`${root}/v/folder/below`);
+    await fs.makeDirectory(`${root}/outside`);
+    await fs.writeFile(`${root}/v/folder/file`, '');
+    await fs.symbolicLink('below', `${root}/v/folder/link`);
+    await fs.symbolicLink('../outside', `${root}/v/out`);
+    await fs.symbolicLink('folder', `${root}/v/same`);
+    for (const path of ['folder', 'same']) {
+      await using folder = await fs.openDirectoryBeneath(`${root}/v`, path);
+      assert.equal((await folder.stat()).kind, 'directory');
+      const names = (await Array.fromAsync(folder.entries())).flat();
+      assert.deepEqual(
+        names.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+        [
+          { name: 'below', isFolder: true },
+          { name: 'file', isFolder: false },
+          { name: 'link', isFolder: false },
+        ],
+      );
+    }
+    for (const [path, code] of Object.entries({ out: 'EXDEV', none: 'ENOENT', 'folder/file': 'ENOTDIR' }))
+      await assert.rejects(fs.openDirectoryBeneath(`${root}/v`, path), { name: 'FileSystemError', code });
+  });
+}

@@ -34,6 +34,7 @@ import { deviceNumbers } from '../sys/device-numbers.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { makeDirectoryBeneath } from './beneath.ts';
 import { fileKind } from './file-kind.ts';
+import { openDirectoryBeneath } from './open-directory.ts';
 import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
 import { setTreeGroup } from './set-tree-group.ts';
@@ -52,6 +53,8 @@ export const linuxFileSystem: FileSystem = {
 
   openFile: (path, options) => attempt('open', path, () => openFile(path, asFileStat, options)),
   openFileBeneath: (root, path) => attempt('open', `${root}/${path}`, () => openFileBeneath(root, path, asFileStat)),
+  openDirectoryBeneath: (root, path) =>
+    attempt('open', `${root}/${path}`, () => openDirectoryBeneath(root, path, asFileStat)),
 
   writeFile: (path, data, options) => attempt('write', path, () => writeWhole(path, data, options)),
   appendFile: (path, data) => attempt('append', path, () => appendFile(path, data)),
