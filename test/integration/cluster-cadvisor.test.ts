@@ -19,6 +19,9 @@ const PODS = ['limited', 'on-host'];
 const COMPARED = new Set(['container', 'cpu', 'device', 'failure_type', 'image', 'namespace', 'operation', 'pod']);
 const ALSO_COMPARED = new Set(['scope', 'state', 'ulimit', 'mode', 'osVersion', 'kernelVersion', 'machine_id']);
 
+/** The bridges and mounts of other tests. */
+const OF_OTHERS = /interface="(?!eth0)|device="\/(tmp|run|var)/;
+
 /** Series that only kubelet has, and why. */
 const KUBELETS_OWN = [
   // zeros for a file system without a disk
@@ -124,7 +127,7 @@ function get(plane: ControlPlane, folder: string): Promise<string> {
 function parsed(body: string): Page {
   const lines = body.split('\n').filter((line) => line !== '');
   const samples = lines.filter((line) => !line.startsWith('#'));
-  const shown = samples.filter((line) => !/interface="(?!eth0)/.test(line));
+  const shown = samples.filter((line) => !OF_OTHERS.test(line));
   const nameOf = (line: string): string => /^\w+/.exec(line)?.[0] ?? '';
   return {
     series: shown.map(seriesOf),

@@ -24,8 +24,8 @@ const COUNTED = new Set([
   'xfs',
   'zfs',
 ]);
-/** A path of a container or sandbox has its id. */
-const OF_CONTAINER = /\/[0-9a-f]{64}(\/|$)/;
+/** A path of a container or sandbox has its id, and that of a volume the name of its plugin. */
+const OF_POD = /\/[0-9a-f]{64}(\/|$)|\/volumes\/kubernetes\.io~/;
 
 /** A mounted file system, with the name that cAdvisor gives its device. */
 export interface CountedMount {
@@ -40,7 +40,7 @@ export function machineMounts(mounts: readonly MountEntry[], rootDir: string): r
   const found = new Map<string, CountedMount>();
   for (const { type, source, target, device: number } of mounts) {
     const isRoot = target === '/';
-    if (!isRoot && (!isCounted(type) || target.startsWith(`${rootDir}/`) || OF_CONTAINER.test(target))) continue;
+    if (!isRoot && (!isCounted(type) || target.startsWith(`${rootDir}/`) || OF_POD.test(target))) continue;
     // tmpfs has no device: each mount is one of its own.
     const device = type === 'tmpfs' ? target : source;
     if (isRoot || !found.has(device)) found.set(device, { device, target, number });

@@ -47,7 +47,7 @@ export function metricText({ name, type, help }: Omit<PageMetric<never>, 'values
 
 interface WrittenSubject<View> {
   readonly view: View;
-  /** `container="x",id="/"` */
+  /** `{container="x",id="/"}`, or nothing. */
   readonly labels: string;
   /** Each of them, in the order of their names. */
   readonly pairs: ReadonlyArray<readonly [name: string, text: string]>;
@@ -58,14 +58,14 @@ function writtenSubject<View>({ view, labels, timeMs }: Subject<View>): WrittenS
   const pairs = Object.entries(labels)
     .toSorted(([a], [b]) => byCodePoint(a, b))
     .map(([name, value]) => [name, pairText(name, value)] as const);
-  return { view, pairs, labels: pairs.map(([, text]) => text).join(','), time: ` ${timeMs}` };
+  return { view, pairs, labels: inBraces(pairs.map(([, text]) => text)), time: ` ${timeMs}` };
 }
 
 function plainLines<View>(metric: PageMetric<View>, subjects: readonly WrittenSubject<View>[]): string {
   let lines = '';
   for (const { view, labels, time } of subjects)
     for (const { value } of metric.values(view))
-      lines += `${metric.name}{${labels}} ${goFloat(value)}${metric.isTimed ? time : ''}\n`;
+      lines += `${metric.name}${labels} ${goFloat(value)}${metric.isTimed ? time : ''}\n`;
   return lines;
 }
 
@@ -76,7 +76,7 @@ function labelledLines<View>(metric: PageMetric<View>, subjects: readonly Writte
         .values(view)
         .map(
           (each) =>
-            `${metric.name}{${withLabels(pairs, metric.labelNames, each)}} ${goFloat(each.value)}${metric.isTimed ? time : ''}\n`,
+            `${metric.name}${withLabels(pairs, metric.labelNames, each)} ${goFloat(each.value)}${metric.isTimed ? time : ''}\n`,
         ),
     )
     .sort()
@@ -90,10 +90,12 @@ function withLabels(
   { labels = [] }: PageValue,
 ): string {
   const own = names.map((name, index) => [name, pairText(name, labels[index] ?? '')] as const);
-  return [...pairs, ...own]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, text]) => text)
-    .join(',');
+  const all = [...pairs, ...own].sort(([a], [b]) => (a < b ? -1 : 1));
+  return inBraces(all.map(([, text]) => text));
+}
+
+function inBraces(texts: readonly string[]): string {
+  return texts.length === 0 ? '' : `{${texts.join(',')}}`;
 }
 
 function pairText(name: string, value: string): string {
