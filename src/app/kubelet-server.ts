@@ -17,7 +17,7 @@ import type { HealthChecks } from '../kubelet/server/healthz.ts';
 import { createApiMetrics, createKubeletApi, createReadOnlyApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
 import { serveReadOnlyApi } from '../kubelet/server/serve-read-only.ts';
-import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
+import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
 import { reservationPolicy } from './agent-settings.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
@@ -62,7 +62,7 @@ export interface KubeletServerParts {
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward' | 'execSync' | 'checkpointContainer'>;
   readonly process: DebuggedProcess;
-  readonly stats: StatsSource & ClaimStatsSource;
+  readonly stats: NodeStatistics;
   /** Absent: only the read-only API is served. */
   readonly certificate?: ServingCertificate | undefined;
   /** Authenticates and authorizes clients; absent without an API server. */

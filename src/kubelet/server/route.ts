@@ -19,7 +19,8 @@ export interface HealthzRoute {
 
 export type GuardedRoute =
   | HealthzRoute
-  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' | 'resourceMetrics' | 'statsSummary' }
+  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'statsSummary' }
+  | { readonly kind: 'metrics' | 'resourceMetrics' | 'cadvisorMetrics' }
   | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
   | { readonly kind: 'stream'; readonly target: StreamTarget }
   | DebugRoute
@@ -117,6 +118,7 @@ function exactRoute(
   checks: RouteSettings['checks'],
 ): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
+  if (path === '/metrics/cadvisor') return { kind: 'cadvisorMetrics' };
   if (path === '/metrics/resource') return { kind: 'resourceMetrics' };
   return (debugging && exactDebugRoute(path, debugging)) ?? healthzRoute(path, checks);
 }

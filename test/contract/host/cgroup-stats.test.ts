@@ -75,7 +75,15 @@ const FIGURES: CgroupDetails = {
   },
   swap: { usageBytes: 20, limitBytes: 2000 },
   threads: 6,
-  cpu: { userNs: 300n, systemNs: 200n, periods: 5, throttledPeriods: 2, throttledNs: 7000n, burstPeriods: 1, burstNs: 9000n },
+  cpu: {
+    userNs: 300n,
+    systemNs: 200n,
+    periods: 5,
+    throttledPeriods: 2,
+    throttledNs: 7000n,
+    burstPeriods: 1,
+    burstNs: 9000n,
+  },
   limits: {
     cpuShares: 998,
     cpuPeriodMicroseconds: 100_000,
