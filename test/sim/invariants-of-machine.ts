@@ -85,7 +85,7 @@ export function checkCpuUpdate(request: unknown, context: CheckContext): void {
   // The request type of the method.
   const { containerId, linux } = request as { containerId: string; linux?: { cpusetCpus: string } };
   const container = runtime.containers.get(containerId);
-  if (!machine || !container || !linux?.cpusetCpus) return;
+  if (!machine || container?.state.phase !== 'running' || !linux?.cpusetCpus) return;
   const cpus = exclusiveOf(container, context);
   if (!cpus.isEmpty && cpus.toString() !== linux.cpusetCpus)
     fail(38, `the CPUs of ${nameOf(container)} change from ${cpus} to ${linux.cpusetCpus}`);

@@ -4,7 +4,7 @@ import { qosClass } from '../../src/api/qos.ts';
 import type { CheckContext } from './check-context.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { DEVICES } from './plan-machine.ts';
-import type { PodRecord } from './pod-records.ts';
+import type { ContainerRecord, PodRecord } from './pod-records.ts';
 
 /** Rejection reasons that depend on other pods. */
 const SHORTAGES = /^(OutOf\w+.*|NodePorts)$/;
@@ -18,6 +18,8 @@ const UNASSIGNABLE = /^(UnexpectedAdmissionError|TopologyAffinityError|SMTAlignm
 export function checkRejection(pod: PodRecord, { reason = '' }: PodStatus, { machine, fail }: CheckContext): void {
   const reported = pod.reported?.pod;
   if (!reported || exceedsNode(reported)) return;
+  if ((SHORTAGES.test(reason) || UNASSIGNABLE.test(reason)) && pod.containers.some(isRunning))
+    fail(38, `${pod.uid} is rejected with ${reason}, though it runs`);
   const requests = podRequests(reported);
   const competes = machine !== undefined && requests.has(reason.replace(/^OutOf/, ''));
   if (SHORTAGES.test(reason) && !competes)
@@ -25,4 +27,8 @@ export function checkRejection(pod: PodRecord, { reason = '' }: PodStatus, { mac
   const isAssigned = qosClass(reported) === 'Guaranteed' || [...requests.keys()].some((name) => DEVICES.has(name));
   if (UNASSIGNABLE.test(reason) && !(machine && isAssigned))
     fail(31, `${pod.uid} is rejected with ${reason}, though it requests nothing that is assigned`);
+}
+
+function isRunning({ startedAt, endedAt }: ContainerRecord): boolean {
+  return startedAt !== undefined && endedAt === undefined;
 }

@@ -115,9 +115,10 @@ export class MachineSide {
   }
 
   #settings(): Partial<AgentSettings> {
-    const { cpuOptions, topology, isMemoryStatic, shutdown } = this.plan;
-    // A standalone node keeps nothing from its pods.
-    const reserved = this.#deps.hasApiServer ? [{ numaNode: 0, limits: { memory: KEPT_MEMORY } }] : [];
+    const { cpuOptions, topology, shutdown } = this.plan;
+    // A standalone node keeps no memory from its pods, which the memory manager requires.
+    const isMemoryStatic = this.plan.isMemoryStatic && this.#deps.hasApiServer;
+    const reserved = [{ numaNode: 0, limits: { memory: KEPT_MEMORY } }];
     return {
       cpuManager: {
         policy: 'static',

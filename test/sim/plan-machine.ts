@@ -18,8 +18,8 @@ export interface MachinePlan {
 
 /** Resources of device plugins, and how many devices each has. */
 export const DEVICES: ReadonlyMap<string, number> = new Map([
-  ['example.com/gpu', 4],
-  ['example.com/nic', 3],
+  ['example.com/gpu', 8],
+  ['example.com/nic', 6],
 ]);
 const RESOURCES: readonly [string, ...string[]] = ['example.com/gpu', 'example.com/nic'];
 
@@ -88,7 +88,7 @@ export function drawMachineFaults(draw: Draw, { shutdown }: MachinePlan, untilMs
   const at = (): number => draw.int(0, untilMs);
   const faults: PlannedFault[] = [
     ...draw.several(0, 12, (): PlannedFault => {
-      return { at: at(), kind: 'deviceHealth', resource: draw.pick(RESOURCES), index: draw.int(0, 3), ms: draw.int(1_000, 400_000) };
+      return { at: at(), kind: 'deviceHealth', resource: draw.pick(RESOURCES), index: draw.int(0, 7), ms: draw.int(1_000, 400_000) };
     }),
     ...draw.several(0, 4, (): PlannedFault => {
       const kind = draw.pick(['devicePluginAway', 'devicePluginRolls'] as const);
@@ -121,7 +121,7 @@ export function drawMachineFaults(draw: Draw, { shutdown }: MachinePlan, untilMs
 }
 
 /** The number of pods that are added to a world with such a machine. */
-export const BOUND_PODS = 10;
+export const BOUND_PODS = 12;
 
 /** Gives a pod resources of the machine. The result depends only on the draw: an edited pod keeps them. */
 export function withMachineResources(draw: Draw, pod: Pod, { hasClaims }: { readonly hasClaims: boolean }): Pod {

@@ -130,6 +130,7 @@ export class PodRecords {
         record.phase = undefined;
         record.isEvicted = false;
         record.endReason = undefined;
+        record.placements.clear();
       }
       record.preemptedAt = undefined;
       record.reported = undefined;
