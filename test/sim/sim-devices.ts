@@ -1,10 +1,6 @@
 import { aborted } from '../../src/base/aborted.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
-import type {
-  DevicePlugin,
-  DevicePluginReceiver,
-  PluginDevice,
-} from '../../src/plugins/device/device-plugin.ts';
+import type { DevicePlugin, DevicePluginReceiver, PluginDevice } from '../../src/plugins/device/device-plugin.ts';
 import { ContainerAllocateResponse } from '../../src/plugins/generated/deviceplugin-v1beta1.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';
 import type { Draw } from './draw.ts';
@@ -34,7 +30,10 @@ interface Connection {
   plugin: SimPlugin | undefined;
 }
 
-type DeviceFault = Extract<MachineFault, { kind: 'deviceHealth' | 'devicePluginAway' | 'devicePluginRolls' | 'deviceCall' }>;
+type DeviceFault = Extract<
+  MachineFault,
+  { kind: 'deviceHealth' | 'devicePluginAway' | 'devicePluginRolls' | 'deviceCall' }
+>;
 
 /** Device plugins, which outlive the agent processes. */
 export class SimDevices {
@@ -123,7 +122,12 @@ export class SimDevices {
     const { gate, pace, receiver } = connection;
     if (gate.isClosed) return;
     if (connection.plugin) connection.plugin.isOver = true;
-    const plugin = new SimPlugin(resource, { ...this.#deps, gate, pace, takeFault: (method) => this.takeFault(method) });
+    const plugin = new SimPlugin(resource, {
+      ...this.#deps,
+      gate,
+      pace,
+      takeFault: (method) => this.takeFault(method),
+    });
     connection.plugin = plugin;
     receiver.connected(plugin);
     this.#deps.clock.schedule(reportMs + pace.int(0, 500), () => {
