@@ -35,7 +35,7 @@ const trees: Record<string, { readonly run: () => Promise<unknown>; readonly tre
   'follows calls and promises': {
     run: () =>
       begin('sync', async () => {
-        await null;
+        await Promise.resolve();
         await Promise.all([inside('a', () => inside('b')), inside('c')]);
       }),
     tree: ['sync', '  a', '    b', '  c'],
@@ -72,7 +72,7 @@ const trees: Record<string, { readonly run: () => Promise<unknown>; readonly tre
   'shows work that throws at once': {
     run: () =>
       begin('sync', async () => {
-        inside('a', () => {
+        await inside('a', () => {
           throw new Error('at once');
         });
       }).catch(() => {}),
