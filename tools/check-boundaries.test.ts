@@ -39,7 +39,14 @@ const cases: Record<string, { path: string; text: string; errors: string[] }> = 
   'keeps gRPC in cri': {
     path: 'src/kubelet/sync/x.ts',
     text: "import { Client } from '@grpc/grpc-js';\n",
-    errors: ['src/kubelet/sync/x.ts:1: @grpc/grpc-js is used only in src/cri/, src/plugins/'],
+    errors: [
+      'src/kubelet/sync/x.ts:1: @grpc/grpc-js is used only in src/cri/, src/plugins/, src/observability/tracing/',
+    ],
+  },
+  'keeps OpenTelemetry out of the agent': {
+    path: 'src/kubelet/sync/x.ts',
+    text: "import { trace } from '@opentelemetry/api';\n",
+    errors: ['src/kubelet/sync/x.ts:1: @opentelemetry/api is used only in src/observability/tracing/'],
   },
   'finds home-made randomness': {
     path: 'src/kubelet/sync/x.ts',

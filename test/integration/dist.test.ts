@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
 import { executableUnsupportedReason } from '../../tools/dist-executable.ts';
+import { startCollector } from '../traces/otlp-collector.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -71,6 +73,22 @@ suite('make dist', { timeout: 900_000 }, () => {
         { status: 0, stdout: 'tmpfs nodelet-probe, nsfs nsfs, nsfs nsfs\n', stderr: '' },
       );
       assert.deepEqual(readdirSync(elsewhere), []);
+    });
+
+    test(`${name} exports traces without the checkout`, { skip }, async () => {
+      const collector = await startCollector();
+      try {
+        const [program, ...args] = [...command('probe'), 'traces', collector.endpoint];
+        const env = { PATH: '/usr/bin:/bin' };
+        const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: elsewhere, env });
+        assert.deepEqual({ stdout, stderr }, { stdout: '', stderr: '' });
+        assert.deepEqual(
+          collector.spans.map((span) => span.name),
+          ['probe'],
+        );
+      } finally {
+        collector.close();
+      }
     });
   }
 

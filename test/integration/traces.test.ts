@@ -11,6 +11,7 @@ import { type ControlPlane, podOn } from './cluster-fixture.ts';
 import { startGoKubelet } from './go-kubelet.ts';
 import { kubeletNodeSkipReason } from './kubelet-node.ts';
 import { nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
+import { registrySkipReason, startRegistry } from './registry-fixture.ts';
 import { embeddedSkipReason, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
 import { startTestCluster } from './test-cluster.ts';
 import { until } from './until.ts';
@@ -90,7 +91,7 @@ function testNode(
     });
 
     const createPod = async (pod: string): Promise<void> => {
-      await node.plane.apply(podOn(NODE, pod, POD));
+      await node.plane.apply(podOn(NODE, pod, podSpec(BUSYBOX_IMAGE)));
       await node.plane.wait(pod, 'condition=Ready');
     };
     const spanOf = (pod: string, span: string): CollectedSpan | undefined =>
@@ -159,6 +160,28 @@ function testNode(
       );
     });
 
+    test('a pull is shown with its requests and layers', { skip: registrySkipReason() }, async () => {
+      const registry = await startRegistry();
+      try {
+        const image = await registry.push('traced');
+        await node.plane.apply(podOn(NODE, 'pulled', podSpec(image)));
+        await node.plane.wait('pulled', 'condition=Ready');
+        const pull = await until(() => collector.spans.find((span) => span.name === 'pull.Pull'));
+        const inside = collector.spans.filter(({ parentId }) => parentId === pull.spanId).map(({ name: of }) => of);
+        assert.deepEqual(pull.attributes, { 'image.ref': image });
+        assert.deepEqual([...new Set(inside)].toSorted(), [
+          'pkg.unpack.unpacker.unpackLayer',
+          'remotes.docker.resolver.HTTPRequest',
+        ]);
+        const call = collector.spans.find(({ spanId }) => spanId === pull.parentId);
+        assert.equal(call?.name, 'runtime.v1.ImageService/PullImage');
+        assert.equal(spanOf('pulled', 'syncPod')?.traceId, pull.traceId);
+        await node.plane.remove('pulled');
+      } finally {
+        await registry.stop();
+      }
+    });
+
     test('the end of a pod has the spans of kubelet', async () => {
       await node.plane.remove('web');
       for (const span of ['syncTerminatingPod', 'syncTerminatedPod'])
@@ -177,19 +200,19 @@ function testNode(
   });
 }
 
-const POD = {
+const podSpec = (image: string) => ({
   dnsPolicy: 'Default',
   terminationGracePeriodSeconds: 0,
   volumes: [{ name: 'data', emptyDir: {} }],
   containers: [
     {
       name: 'main',
-      image: BUSYBOX_IMAGE,
+      image,
       command: ['sleep', '1000'],
       volumeMounts: [{ name: 'data', mountPath: '/data' }],
     },
   ],
-};
+});
 
 /** Calls that only read. */
 function isReading({ name }: CollectedSpan): boolean {

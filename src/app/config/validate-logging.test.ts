@@ -70,6 +70,12 @@ const traces: Record<string, { tracing: TracingConfiguration | undefined; messag
   'needs no tracing': { tracing: undefined, messages: [] },
   'accepts a host and a port': { tracing: { endpoint: 'localhost:4317', samplingRatePerMillion: 100 }, messages: [] },
   'accepts a socket': { tracing: { endpoint: 'unix:///run/otel.sock' }, messages: [] },
+  'refuses what is no host and port': {
+    tracing: { endpoint: 'localhost:otlp' },
+    messages: [
+      'tracing.endpoint: Invalid value: "dns://localhost:otlp": parse "dns://localhost:otlp": invalid port ":otlp" after host',
+    ],
+  },
   'refuses other schemes': {
     tracing: { endpoint: 'http://localhost:4317' },
     messages: [

@@ -1,4 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
+import { goQuote } from '../../base/go/go-quote.ts';
+import { urlHostError } from '../../base/go/url-host-error.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { LoggingConfiguration, TracingConfiguration } from './generated/kubelet-configuration.ts';
 import type { IsOn } from './honoured-gates.ts';
@@ -49,8 +51,13 @@ export function* tracingErrors(tracing: TracingConfiguration | undefined): Gener
   const ratePath = `tracing.samplingRatePerMillion: Invalid value: ${rate}:`;
   if (rate < 0) yield `${ratePath} sampling rate must be positive`;
   if (rate > 1_000_000) yield `${ratePath} sampling rate per million must be less than or equal to one million`;
-  const scheme = endpoint?.includes('//') ? endpoint.slice(0, endpoint.indexOf(':')) : 'dns';
-  if (!SCHEMES.includes(scheme)) {
-    yield `tracing.endpoint: Invalid value: ${JSON.stringify(endpoint)}: unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md`;
+  if (endpoint === undefined) return;
+  const url = endpoint.includes('//') ? endpoint : `dns://${endpoint}`;
+  const hostError = urlHostError(url);
+  const scheme = url.slice(0, url.indexOf(':')).toLowerCase();
+  const endpointPath = `tracing.endpoint: Invalid value: ${goQuote(url)}:`;
+  if (hostError !== undefined) yield `${endpointPath} ${hostError}`;
+  else if (!SCHEMES.includes(scheme)) {
+    yield `${endpointPath} unsupported scheme: ${scheme}.  Options are none, dns, unix, or unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md`;
   }
 }

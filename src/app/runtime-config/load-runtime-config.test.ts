@@ -143,6 +143,14 @@ verbosity: 4`,
     fields: `defaultRuntimeHandler: kata\n${kata('runtimePath: /usr/bin/kata')}`,
     config: handlers(['', { program: '/usr/bin/kata' }], ['kata', { program: '/usr/bin/kata' }]),
   },
+  'tracing with the defaults of kubelet': {
+    fields: 'tracing: {}',
+    config: { tracing: { endpoint: 'localhost:4317', samplingRatePerMillion: 0 } },
+  },
+  'tracing to a collector': {
+    fields: 'tracing: {endpoint: collector:4317, samplingRatePerMillion: 5}',
+    config: { tracing: { endpoint: 'collector:4317', samplingRatePerMillion: 5 } },
+  },
   'a program of a flag, with the other settings of the file': {
     fields: `defaultRuntimeHandler: kata\n${kata('runtimePath: /gone, runtimeRoot: /run/kata')}`,
     flags: { programs: new Map([['kata', '/usr/bin/kata']]) },
@@ -252,6 +260,14 @@ const refused: Record<string, Given & { readonly errors: readonly string[] }> = 
   'a default handler that is not configured, with the closest name': {
     fields: `defaultRuntimeHandler: katta\n${kata('')}`,
     errors: [`${FILE}: defaultRuntimeHandler: no runtime handler "katta" is configured; did you mean "kata"?`],
+  },
+  'tracing with the rules of kubelet': {
+    fields: 'tracing: {endpoint: "http://localhost:4317", samplingRatePerMillion: -1, rate: 1}',
+    errors: [
+      `${FILE}:3:74: tracing.rate: unknown field "rate"`,
+      `${FILE}: tracing.samplingRatePerMillion: Invalid value: -1: sampling rate must be positive`,
+      `${FILE}: tracing.endpoint: Invalid value: "http://localhost:4317": unsupported scheme: http.  Options are none, dns, unix, or unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md`,
+    ],
   },
   'programs that are missing or not executable': {
     fields: `runtimeHandlers:\n  gone: {runtimePath: /usr/bin/gone}\n  notes: {runtimePath: /opt/notes}\n  dir: {runtimePath: /opt}`,

@@ -30,8 +30,8 @@ import { formatTraceparent, parseTraceparent } from './traceparent.ts';
 interface Surroundings {
   readonly context: SpanContext;
   readonly subject: string | undefined;
-  /** `undefined`: in another process. */
-  readonly span: Span | undefined;
+  /** `undefined`: in another process, or ended. */
+  span: Span | undefined;
   /** What is added to the monotonic clock: the spans of one trace in this process are on one clock. */
   readonly epochMs: number;
   hasEnded: boolean;
@@ -65,7 +65,9 @@ export function followWork(deps: FollowDeps): () => void {
     const ended = open.get(message);
     if (ended === undefined || ended.hasEnded) return;
     ended.hasEnded = true;
-    if (ended.span) endSpan(ended.span, message, deps.clock.nowMs(ended.epochMs));
+    const { span } = ended;
+    ended.span = undefined; // what the work left running still refers to `ended`
+    if (span) endSpan(span, message, deps.clock.nowMs(ended.epochMs));
   };
 
   const stops = [

@@ -22,7 +22,7 @@ const MILLION = 1_000_000;
 /** Exports the spans of this process to the collector of the settings. */
 export function openTracer(settings: TracingSettings, deps: TracingDeps): Tracing {
   const client = new Client(
-    settings.endpoint,
+    grpcTarget(settings.endpoint),
     settings.isSecure ? credentials.createSsl() : credentials.createInsecure(),
   );
   const exporter = new OtlpExporter({ client, resource: settings.resource, ...deps });
@@ -54,6 +54,12 @@ export function traceWith(
       await provider.shutdown();
     },
   };
+}
+
+/** grpc-js has no name for a socket in Linux's abstract namespace, but connects to its address. */
+function grpcTarget(endpoint: string): string {
+  const [, name] = /^unix-abstract:(?:\/\/)?(.*)$/.exec(endpoint) ?? [];
+  return name === undefined ? endpoint : `unix:\0${name}`;
 }
 
 /** kubelet's: the parent decides, and for a trace that begins here the ratio. */
