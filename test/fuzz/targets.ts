@@ -7,6 +7,7 @@ import * as kubernetes from './targets/kubernetes-targets.ts';
 import * as runtime from './targets/runtime-targets.ts';
 import * as spdy from './targets/spdy-targets.ts';
 import * as stream from './targets/stream-targets.ts';
+import { WEB_SOCKET_FRAMES } from './targets/web-socket-frames-target.ts';
 import { WEB_SOCKET } from './targets/web-socket-target.ts';
 
 /** Every parser of bytes from outside. A new target is one line here. */
@@ -16,6 +17,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   spdy.SPDY_HEADER_TEXT,
   spdy.SPDY_SESSION,
   WEB_SOCKET,
+  WEB_SOCKET_FRAMES,
   stream.CHANNEL_MESSAGES,
   stream.TERMINAL_SIZES,
   stream.EXEC_MESSAGES,

@@ -170,7 +170,6 @@ const EXPECTED: readonly RegExp[] = [
   /^status\.addresses\.Hostname\.address$/,
   /^status\.conditions\.\w+\.last(Heartbeat|Transition)Time$/,
   /^status\.daemonEndpoints\./,
-  /^status\.declaredFeatures\./, // only supported features are declared
 ];
 
 function nodeSettings(rootDir: string): NodeSettings {

@@ -10,22 +10,30 @@ export async function commandResult(child: ChildProcessWithoutNullStreams) {
   return { stdout, stderr, code };
 }
 
-/** Returns the local address of a forwarded pod port, for as long as it is used. */
+/** Uses the local address of a forwarded pod port. Returns what kubectl has logged. */
 export async function withForwardedPort(
   plane: ControlPlane,
   {
     pod,
     port,
     env = {},
-  }: { readonly pod: string; readonly port: number; readonly env?: Readonly<Record<string, string>> },
+    flags = [],
+  }: {
+    readonly pod: string;
+    readonly port: number;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly flags?: readonly string[];
+  },
   use: (url: string) => Promise<void>,
-): Promise<void> {
-  const forward = plane.startKubectl(['port-forward', pod, `:${port}`], env);
+): Promise<string> {
+  const forward = plane.startKubectl(['port-forward', ...flags, pod, `:${port}`], env);
+  const logged = text(forward.stderr);
   try {
     await use(`http://127.0.0.1:${await forwardedPort(forward)}/`);
   } finally {
     await end(forward, 'SIGTERM');
   }
+  return logged;
 }
 
 async function forwardedPort({ stdout }: ChildProcessWithoutNullStreams): Promise<string> {

@@ -10,7 +10,7 @@ import { shell } from './agent-fixture.ts';
 import { type ControlPlane, clusterSkipReason, podOn } from './cluster-fixture.ts';
 import { commandResult } from './cluster-server-clients.ts';
 import { type ServingNode, startServingNode } from './cluster-server-node.ts';
-import { testStreams } from './kubectl-streams.ts';
+import { testStreams, testWebSocketsWithoutFallback } from './kubectl-streams.ts';
 import {
   embeddedSkipReason,
   runtimeSkipReason,
@@ -118,6 +118,7 @@ for (const { name: runtimeName, start, skip, ...options } of RUNTIMES)
     });
 
     testStreams(() => ({ plane, createShell: create }));
+    testWebSocketsWithoutFallback(() => ({ plane, createShell: create }));
 
     test('a WebSocket to the node itself is proxied to the runtime', async () => {
       const path = '/exec/default/shell-spdy/main?command=echo&command=hello&output=1';

@@ -73,6 +73,27 @@ export function testStreams(cluster: () => StreamingCluster): void {
   }
 }
 
+/** kubectl of 1.36 uses SPDY when a WebSocket fails: then the other tests succeed all the same. Its log says so. */
+export function testWebSocketsWithoutFallback(cluster: () => StreamingCluster): void {
+  const VERBOSE = '--v=4';
+
+  test('kubectl does not fall back from WebSockets to SPDY', async () => {
+    const { plane, createShell } = cluster();
+    const pod = 'no-fallback';
+    const line = 'mkdir /www; echo served > /www/index.html; httpd -f -p 8080 -h /www';
+    await createShell(pod, line, { readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } });
+    const run = plane.startKubectl(['exec', VERBOSE, '-i', pod, '--', 'cat']);
+    run.stdin.end('in');
+    const { stdout, stderr, code } = await commandResult(run);
+    assert.deepEqual([stdout, code], ['in', 0]);
+    assert.doesNotMatch(stderr, /fallback/i);
+    const logged = await withForwardedPort(plane, { pod, port: 8080, env: {}, flags: [VERBOSE] }, async (url) => {
+      assert.equal(await (await fetch(url)).text(), 'served\n');
+    });
+    assert.doesNotMatch(logged, /fallback/i);
+  });
+}
+
 async function succeeds(child: ChildProcessWithoutNullStreams): Promise<void> {
   child.stdin.end();
   const { code, stderr } = await commandResult(child);

@@ -82,7 +82,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'On this node that usually takes 80 ms, and nine of ten times at most 200 ms.',
     ],
   },
-  'a slow step of long ago is not told': {
+  'a slow step of long ago is left out': {
     given: { report: { steps: [step('sandbox', undefined, ago(400), 4000)], startSteps } },
     says: ['hello is running and ready (for 10 min).'],
   },

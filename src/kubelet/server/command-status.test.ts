@@ -34,7 +34,7 @@ const cases: Record<string, { runtime: object | string; client: object }> = {
     runtime: { status: 'Failure', message: 'no such container', code: 500 },
     client: internalError('no such container'),
   },
-  'an exit code that is none': {
+  'an exit code that is no number': {
     runtime: exitCode('three'),
     client: internalError('error stream protocol error: invalid exit code value "three"'),
   },

@@ -39,13 +39,13 @@ interface Cause {
 }
 
 function exitCodeStatus({ causes }: RuntimeStatus): string {
-  const problem = 'error stream protocol error:';
-  if (!causes) return internalErrorStatus(`${problem} details must be set`);
+  const prefix = 'error stream protocol error:';
+  if (!causes) return internalErrorStatus(`${prefix} details must be set`);
   const cause = causes.find(({ reason }) => reason === 'ExitCode');
-  if (!cause) return internalErrorStatus(`${problem} no ExitCode cause given`);
+  if (!cause) return internalErrorStatus(`${prefix} no ExitCode cause given`);
   const code = String(cause.message ?? '');
   if (!/^\d{1,3}$/.test(code) || Number(code) > MAX_EXIT_CODE) {
-    return internalErrorStatus(`${problem} invalid exit code value ${JSON.stringify(code)}`);
+    return internalErrorStatus(`${prefix} invalid exit code value ${JSON.stringify(code)}`);
   }
   const exit = String(Number(code));
   return JSON.stringify({

@@ -17,7 +17,7 @@ const EMPTY = new Uint8Array();
 
 export interface TranslationDeps {
   readonly clock: Pick<Clock, 'deadline'>;
-  /** Opens the runtime's SPDY connection, with protocol version 4. */
+  /** Opens the runtime's SPDY connection, with protocol version 4. The signal also closes an established one. */
   readonly connect: (signal: AbortSignal) => Promise<ByteStream>;
 }
 
@@ -34,15 +34,15 @@ export interface TranslationDeps {
 export async function translateCommand(
   client: WebSocketConnection,
   wanted: StreamOptions,
-  { clock, connect }: TranslationDeps,
+  deps: TranslationDeps,
 ): Promise<void> {
-  const gone = new AbortController();
-  void client.closed.then(() => gone.abort(new Error('the client is gone')));
+  const session: Session = { over: new AbortController(), delivered: Promise.withResolvers() };
+  void endAfterClient(client, session, deps);
   try {
     // Clients wait for a first message as the sign that they are connected.
     await send(client, firstChannel(wanted), EMPTY);
-    const outcome = await relay(client, wanted, { clock, connect }, gone.signal).catch((error: unknown) => {
-      gone.signal.throwIfAborted();
+    const outcome = await relay(client, wanted, deps, session).catch((error: unknown) => {
+      session.over.signal.throwIfAborted();
       return internalErrorStatus(errorText(error));
     });
     await send(client, CHANNEL.error, Buffer.from(outcome));
@@ -53,28 +53,46 @@ export async function translateCommand(
   }
 }
 
+interface Session {
+  /** Aborts when the client is gone and its input is delivered, or could not be in time. */
+  readonly over: AbortController;
+  /** Resolves when all input of the client is delivered. */
+  readonly delivered: PromiseWithResolvers<void>;
+}
+
+async function endAfterClient(
+  { closed }: WebSocketConnection,
+  { over, delivered }: Session,
+  { clock }: TranslationDeps,
+): Promise<void> {
+  await closed;
+  await Promise.race([delivered.promise, aborted(clock.deadline(CLOSE_TIMEOUT_MS))]);
+  over.abort(new Error('the client is gone'));
+}
+
 /** Resolves to the outcome for the client, after all output was sent. */
 async function relay(
   client: WebSocketConnection,
   wanted: StreamOptions,
   { clock, connect }: TranslationDeps,
-  gone: AbortSignal,
+  { over: { signal: over }, delivered }: Session,
 ): Promise<string> {
-  const transport = await connect(gone);
+  const life = new AbortController();
+  const transport = await abortable(connect(life.signal), over).catch((error: unknown) => {
+    life.abort(error);
+    throw error;
+  });
   const session = openSpdySession(transport, 'client');
   try {
-    const streams = await openStreams(session, wanted, gone);
-    const input = forwardInput(client, streams);
+    const streams = await openStreams(session, wanted, over);
+    void forwardInput(client, streams).then(delivered.resolve);
     const output = Promise.all([
       readStatus(streams.error),
       forwardOutput(client, CHANNEL.stdout, streams.stdout),
       forwardOutput(client, CHANNEL.stderr, streams.stderr),
     ]);
     output.catch(() => undefined); // if the client is gone first
-    const [status] = await abortable(output, gone).catch(async (error: unknown) => {
-      if (gone.aborted) await Promise.race([input, aborted(clock.deadline(CLOSE_TIMEOUT_MS))]);
-      throw error;
-    });
+    const [status] = await abortable(output, over);
     return status;
   } finally {
     clock.deadline(CLOSE_TIMEOUT_MS).addEventListener('abort', () => transport.close(), { once: true });
@@ -91,8 +109,8 @@ interface RuntimeStreams {
 }
 
 /** In the order of other clients. The runtime starts the command when it has all that it expects. */
-async function openStreams(session: SpdySession, wanted: StreamOptions, gone: AbortSignal): Promise<RuntimeStreams> {
-  const open = (type: string): Promise<SpdyStream> => session.open({ streamtype: [type] }, gone);
+async function openStreams(session: SpdySession, wanted: StreamOptions, signal: AbortSignal): Promise<RuntimeStreams> {
+  const open = (type: string): Promise<SpdyStream> => session.open({ streamtype: [type] }, signal);
   const [error, stdin, stdout, stderr, resize] = await Promise.all([
     open('error'),
     wanted.stdin ? open('stdin') : undefined,

@@ -44,7 +44,7 @@ export function translateStream(
 ): Promise<StreamResponse> {
   const { streams } = session;
   return streams
-    ? commandResponse(deps, { ...session, streams }, request, signal)
+    ? commandResponse(deps, { ...session, streams }, request)
     : tunnelResponse(deps, session, request, signal);
 }
 
@@ -53,10 +53,9 @@ async function commandResponse(
   deps: ProxyDeps,
   { address, streams, onEnd }: TranslatedSession & { readonly streams: StreamOptions },
   request: Pick<TlsRequest, 'headers'>,
-  signal: AbortSignal,
 ): Promise<StreamResponse> {
-  const connect = (gone: AbortSignal): Promise<ByteStream> =>
-    connectForCommand(deps, address, AbortSignal.any([gone, signal]));
+  // Not by the request's signal: what a client has sent before it left is still delivered.
+  const connect = (signal: AbortSignal): Promise<ByteStream> => connectForCommand(deps, address, signal);
   return webSocketResponse(request, CLIENT_PROTOCOL, async (stream) => {
     const client = serveWebSocket(stream, CLIENT_PROTOCOL);
     await translateCommand(client, streams, { clock: deps.clock, connect }).finally(onEnd);

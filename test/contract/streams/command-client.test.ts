@@ -236,6 +236,22 @@ for (const [name, connect] of [
     assert.equal(process.isKilled, true);
   });
 
+  test(`${name}: input is delivered after the client has closed its connection`, async () => {
+    const process = new Scripted();
+    const reads = Promise.withResolvers<void>();
+    process.onWrite = () => reads.promise;
+    const { connection, clock } = await exec(process, ALL);
+    for (const word of ['one', 'two', 'three']) await connection.send(message(CHANNEL.stdin, word));
+    connection.close();
+    await turns(50);
+    assert.deepEqual(process.input, []);
+    reads.resolve();
+    await process.inputEnded.promise;
+    await turns(50);
+    await clock.runUntilIdle();
+    assert.deepEqual([process.input.join(''), process.isKilled], ['onetwothree', true]);
+  });
+
   test(`${name}: a command that does not read slows the client down, and loses nothing`, async () => {
     const process = new Scripted();
     const reads = Promise.withResolvers<void>();

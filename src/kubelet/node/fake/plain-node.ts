@@ -31,5 +31,10 @@ export const PLAIN_NODE: NodeSettings = {
   statusUpdateMs: 10_000,
   statusReportMs: 300_000,
   leaseSeconds: 40,
-  declaredFeatures: ['RestartAllContainersOnContainerExits'],
+  declaredFeatures: [
+    'ExtendWebSocketsToKubelet',
+    'InPlacePodLevelResourcesVerticalScaling',
+    'InPlacePodVerticalScalingInitContainers',
+    'RestartAllContainersOnContainerExits',
+  ],
 };
