@@ -34,7 +34,14 @@ const FIGURES: CgroupDetails = {
 };
 
 const VIEW: CgroupView = {
-  labels: { container: 'main', id: '/kubepods/pod1/c1', image: 'busybox', name: 'c1', namespace: 'default', pod: 'web' },
+  labels: {
+    container: 'main',
+    id: '/kubepods/pod1/c1',
+    image: 'busybox',
+    name: 'c1',
+    namespace: 'default',
+    pod: 'web',
+  },
   createdSeconds: 1_700_000_000,
   timeMs: 1_700_000_009_500,
   figures: FIGURES,
@@ -199,7 +206,9 @@ test('/metrics/cadvisor is ordered by name, then by container and cgroup', () =>
   const page = pageText(cgroupTexts([of('main', '/b'), of('', '/c'), of('main', '/a'), of('', '/')]));
   const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   assert.deepEqual(
-    lines.filter((line) => line.startsWith('container_processes')).map((line) => /container="(.*)",image/.exec(line)?.[1]),
+    lines
+      .filter((line) => line.startsWith('container_processes'))
+      .map((line) => /container="(.*)",image/.exec(line)?.[1]),
     ['",id="/', '",id="/c', 'main",id="/a', 'main",id="/b'],
   );
   const names = lines.map((line) => /^\w+/.exec(line)?.[0] ?? '');
