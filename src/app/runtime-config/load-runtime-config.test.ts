@@ -20,6 +20,7 @@ const FLAGS: RuntimeFlags = {
   cniConfDir: '/etc/cni/net.d',
   cniBinDirs: ['/opt/cni/bin'],
   nriSocket: undefined,
+  metricsListen: undefined,
   registryConfigDirs: ['/etc/containerd/certs.d'],
   cgroupDriver: 'cgroupfs',
   verbosity: 0,
