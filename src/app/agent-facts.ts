@@ -47,8 +47,8 @@ export async function readAgentFacts(parts: AgentParts, signal: AbortSignal): Pr
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
     declaredFeatures: parts.node?.declaredFeatures,
     hasApiServer: apiServer !== undefined,
-    // The pods of `nodelet run` are static: none could preempt another.
-    preempts: parts.node !== undefined,
+    // All pods of `nodelet run` are static: none could preempt another.
+    preempts: parts.node !== undefined || apiServer !== undefined,
     gates: settings,
   };
   const runtimeFeatures = new RuntimeFeatures(cri.runtime, status);

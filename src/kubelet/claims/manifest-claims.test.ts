@@ -65,7 +65,7 @@ function agent(host: MemoryHost, claims: readonly PersistentVolumeClaim[], volum
     claims: manifestClaims,
     woken,
     warnings,
-    /** Paths by volume name, or the error. */
+    /** The directories that the pod's containers get, by volume name, or the error. */
     async start(pod: Pod): Promise<Readonly<Record<string, string>> | string> {
       try {
         for (const step of steps) await step.prepare(pod, signal);
@@ -73,7 +73,9 @@ function agent(host: MemoryHost, claims: readonly PersistentVolumeClaim[], volum
         return errorText(error);
       }
       const mounted = [...podVolumes.volumes(pod.metadata.uid)];
-      return Object.fromEntries(mounted.map(([name, { path = '' }]) => [name, path]));
+      const entries = await host.mounts.list();
+      const shown = (path: string): string => entries.findLast(({ target }) => target === path)?.root ?? path;
+      return Object.fromEntries(mounted.map(([name, { path = '' }]) => [name, shown(path)]));
     },
     async end(pod: Pod): Promise<void> {
       for (const step of steps.toReversed()) await step.release(pod, signal);
@@ -212,15 +214,19 @@ test('ManifestClaims does not give the ephemeral volume of a pod to others', asy
 
 test('ManifestClaims gives the files to the fsGroup, but not again on OnRootMismatch', async () => {
   const host = createMemoryHost();
-  const { start } = agent(host, [claim()]);
-  await start(podWith('u1', [MOUNTED], { securityContext: { fsGroup: 2000 } }));
+  const { start, end } = agent(host, [claim()]);
+  const inGroup = (uid: string, fsGroupChangePolicy?: string): Pod =>
+    podWith(uid, [MOUNTED], { securityContext: { fsGroup: 2000, fsGroupChangePolicy } });
+  await start(inGroup('u1'));
   const root = await host.fs.stat('/r/volumes/default/data');
   assert.deepEqual([root?.gid, root?.mode], [2000, 0o2777]);
+  await end(inGroup('u1'));
   await host.fs.writeFile('/r/volumes/default/data/file', 'x', { mode: 0o600 });
   await host.fs.changeOwner('/r/volumes/default/data/file', 0, 0);
-  await start(podWith('u2', [MOUNTED], { securityContext: { fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' } }));
+  await start(inGroup('u2', 'OnRootMismatch'));
   assert.equal((await host.fs.stat('/r/volumes/default/data/file'))?.gid, 0);
-  await start(podWith('u3', [MOUNTED], { securityContext: { fsGroup: 2000 } }));
+  await end(inGroup('u2'));
+  await start(inGroup('u3'));
   assert.equal((await host.fs.stat('/r/volumes/default/data/file'))?.gid, 2000);
 });
 
@@ -257,6 +263,9 @@ test('ClaimStore ignores the use of a pod that no longer exists', async () => {
   const host = createMemoryHost();
   const { start, store } = agent(host, [claim()]);
   await start(podWith('u1', [MOUNTED]));
+  for (const { target } of await host.mounts.list()) {
+    if (target.startsWith(`${ROOT}/pods/u1/`)) await host.mounts.unmount(target);
+  }
   await host.fs.removeTree(`${ROOT}/pods/u1`);
   await store.remove({ namespace: 'default', name: 'data' }, signal);
   assert.deepEqual(await store.list(), []);

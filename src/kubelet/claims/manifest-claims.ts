@@ -9,13 +9,10 @@ import { type BoundClaim, LOCAL_PROVISIONER, type PodClaims, PROVISIONED_BY } fr
 import type { PodStep } from '../pod/pod-step.ts';
 import type { SourceName } from '../sources/pod-source.ts';
 import { joinObjects, type SourceObjects } from '../sources/source-objects.ts';
-import { setVolumeOwnership } from '../volumes/fs-group.ts';
 import { type Binding, bindClaim, LOCAL_CLASS, provisionedName } from './bind-claim.ts';
 import type { ClaimRecord, RecordedPod } from './claim-record.ts';
 import { type ClaimStore, podText, type RecordsOnDisk } from './claim-store.ts';
 import { requestOf } from './match-volume.ts';
-
-const KEEP_GROUP = 0o2070;
 
 export interface ManifestClaimsDeps {
   readonly store: ClaimStore;
@@ -69,8 +66,6 @@ export class ManifestClaims implements PodClaims, PodStep {
     if (!claim) throw new Error(`persistentvolumeclaim "${name}" not found`);
     const { store } = this.#deps;
     const bound = await store.exclusively((onDisk) => this.#use(pod, claim, onDisk), signal);
-    const path = bound.volume.spec.storageClassName === LOCAL_CLASS ? bound.volume.spec.hostPath?.path : undefined;
-    if (path !== undefined) await this.#giveToGroup(pod, path);
     waiting.delete(name);
     return bound;
   }
@@ -127,17 +122,6 @@ export class ManifestClaims implements PodClaims, PodStep {
     if (requestedBytes <= BigInt(availableBytes)) return;
     const facts = { claim: `${namespace}/${name}`, requestedBytes: String(requestedBytes), availableBytes };
     log.warn('the disk has less free space than a claim requests', facts);
-  }
-
-  /** As kubelet does for volumes with a file system of their own. */
-  async #giveToGroup({ spec }: Pod, path: string): Promise<void> {
-    const { fs } = this.#deps;
-    const { fsGroup, fsGroupChangePolicy } = spec.securityContext ?? {};
-    if (fsGroup === undefined) return;
-    const root = await fs.stat(path);
-    const isDone = root?.gid === fsGroup && (root.mode & KEEP_GROUP) === KEEP_GROUP;
-    if (isDone && fsGroupChangePolicy === 'OnRootMismatch') return;
-    await setVolumeOwnership(fs, path, fsGroup);
   }
 }
 
@@ -207,7 +191,7 @@ function boundClaim(claim: PersistentVolumeClaim, record: ClaimRecord, binding: 
   };
 }
 
-/** The PersistentVolume that a provisioner would create for a directory. */
+/** The PersistentVolume that a provisioner would create for a directory: a local volume, so that `fsGroup` and labels apply to it. */
 function provisionedVolume({ uid, spec, path = '', owner }: ClaimRecord): PersistentVolume {
   return {
     apiVersion: 'v1',
@@ -216,7 +200,7 @@ function provisionedVolume({ uid, spec, path = '', owner }: ClaimRecord): Persis
     spec: {
       accessModes: spec.accessModes,
       capacity: spec.resources?.requests,
-      hostPath: { path, type: 'Directory' },
+      local: { path },
       persistentVolumeReclaimPolicy: owner ? 'Delete' : 'Retain',
       storageClassName: LOCAL_CLASS,
       volumeMode: 'Filesystem',

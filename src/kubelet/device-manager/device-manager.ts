@@ -14,9 +14,9 @@ import type { DeviceCounts } from '../node/status/node-resources.ts';
 import type { ContainerRunOptions } from '../pod/container-run-options.ts';
 import type { AssignedDevices } from '../pod-resources/allocated-resources.ts';
 import type { HintProvider, HintsByResource, TopologyHint } from '../topology/hint-provider.ts';
-import { CheckpointFile } from './checkpoint-file.ts';
 import { type DeviceIds, isAligned } from './choose-devices.ts';
 import { DeviceAllocation } from './device-allocation.ts';
+import { DeviceCheckpointFile } from './device-checkpoint-file.ts';
 import { containersInOrder } from './device-demands.ts';
 import { deviceHints } from './device-hints.ts';
 import { DeviceInventory } from './device-inventory.ts';
@@ -50,7 +50,7 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
   readonly #inventory = new DeviceInventory();
   readonly #assigned = new PodDevices();
   readonly #allocation: DeviceAllocation;
-  readonly #file: CheckpointFile;
+  readonly #file: DeviceCheckpointFile;
   #hadCheckpoint = true;
   readonly #listeners = new Set<() => void>();
   #countsText = '';
@@ -61,7 +61,7 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
     const { isRunning, fs, log, folder } = deps;
     this.#allocation = new DeviceAllocation({ inventory: this.#inventory, assigned: this.#assigned, isRunning });
     const current = () => ({ entries: this.#assigned.entries(), registered: this.#inventory.registered() });
-    this.#file = new CheckpointFile({ fs, log, folder, current });
+    this.#file = new DeviceCheckpointFile({ fs, log, folder, current });
   }
 
   /** Reads the checkpoint. A file that cannot be read is logged and ignored, as kubelet does. */
@@ -174,8 +174,8 @@ export class DeviceManager implements HintProvider, DevicePluginReceiver {
    */
   async settle(pod: Pod, signal: AbortSignal): Promise<void> {
     try {
-      const isChanged = await this.#allocation.settle(pod, signal);
-      if (isChanged || this.#file.isBehind) await this.#file.save();
+      if (await this.#allocation.settle(pod, signal)) this.#file.markChanged();
+      await this.#file.save();
     } catch (error) {
       this.#allocation.cancel(pod.metadata.uid);
       signal.throwIfAborted();

@@ -342,7 +342,7 @@ test('a corrupt checkpoint stops the start with what to do', async () => {
   const it = await machine();
   await it.host.fs.writeFile(FILE, '{"Data":"x","Checksum":1}');
   await assert.rejects(it.restart(), {
-    name: 'ClaimCheckpointError',
+    name: 'CheckpointError',
     message:
       'create ResourceClaim cache: failed to get checkpoint dra_manager_state: checkpoint is corrupted; ' +
       'please drain this node and delete the DRA state file "/k/dra_manager_state" before restarting',

@@ -1,32 +1,19 @@
 import { errorText } from '../../base/error-text.ts';
-import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { CheckpointError } from '../resources/resources-file.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { CheckpointError, CheckpointFile } from '../checkpoint/checkpoint-file.ts';
 import { decodeMemory, encodeMemory } from './memory-checkpoint.ts';
 import { EMPTY_STATE, type MemoryState } from './memory-state.ts';
 
-/**
- * kubelet's `memory_manager_state`.
- *
- * 1. No other process writes the file while the agent runs: it is read once, at the start.
- * 2. It is written as a whole. At most one write is in flight; the next one contains all changes until it begins.
- * 3. A failed write rejects for all callers that wait for it; the next `flush` retries it.
- */
+/** kubelet's `memory_manager_state`. */
 export class MemoryStateFile {
-  readonly #fs: FileSystem;
-  readonly #path: string;
+  readonly #file: CheckpointFile;
   readonly #policyName: string;
-  #state: MemoryState;
-  /** `undefined`: nothing, or not the whole state. */
-  #onDisk: MemoryState | undefined;
-  #current: Promise<void> = Promise.resolve();
-  #next: Promise<void> | undefined;
+  #state: MemoryState = EMPTY_STATE;
 
-  private constructor(fs: FileSystem, path: string, policyName: string, onDisk: MemoryState | undefined) {
-    this.#fs = fs;
-    this.#path = path;
+  private constructor(fs: FileSystem, path: string, policyName: string) {
     this.#policyName = policyName;
-    this.#onDisk = onDisk;
-    this.#state = onDisk ?? EMPTY_STATE;
+    const text = (): string => encodeMemory({ policyName: this.#policyName, ...this.#state });
+    this.#file = new CheckpointFile({ fs, path, text });
   }
 
   /** Rejects with a `CheckpointError` for a file that is corrupt or of another policy: kubelet does not start then either. */
@@ -35,15 +22,11 @@ export class MemoryStateFile {
     policyName: string,
   ): Promise<MemoryStateFile> {
     const path = `${rootDir}/memory_manager_state`;
-    const text = await readIfExists(path, fs);
-    if (text === undefined) return new MemoryStateFile(fs, path, policyName, undefined);
+    const memory = new MemoryStateFile(fs, path, policyName);
+    const text = await memory.#file.read();
     try {
-      const { policyName: found, ...state } = decodeMemory(text);
-      if (found !== policyName) {
-        const policies = `configured policy "${policyName}" differs from state checkpoint policy "${found}"`;
-        throw new Error(`[memorymanager] ${policies}`);
-      }
-      return new MemoryStateFile(fs, path, policyName, state);
+      memory.set(text === undefined ? EMPTY_STATE : decodeOfPolicy(text, policyName));
+      return memory;
     } catch (error) {
       const advice = `please drain this node and delete the memory manager checkpoint file "${path}"`;
       const message = `could not restore state from checkpoint: ${errorText(error)}, ${advice} before restarting Kubelet`;
@@ -57,36 +40,18 @@ export class MemoryStateFile {
 
   set(state: MemoryState): void {
     this.#state = state;
+    this.#file.markChanged();
   }
 
   /** Resolves when all changes made so far are on disk. */
   flush(): Promise<void> {
-    if (this.#next !== undefined) return this.#next;
-    if (this.#onDisk === this.#state) return this.#current;
-    this.#next = this.#current
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = undefined;
-        this.#current = this.#write();
-        return this.#current;
-      });
-    return this.#next;
-  }
-
-  async #write(): Promise<void> {
-    const state = this.#state;
-    this.#onDisk = undefined;
-    const text = encodeMemory({ policyName: this.#policyName, ...state });
-    await this.#fs.writeAtomic(this.#path, text, { mode: 0o600 });
-    this.#onDisk = state;
+    return this.#file.save();
   }
 }
 
-async function readIfExists(path: string, fs: FileSystem): Promise<string | undefined> {
-  try {
-    return await fs.readText(path);
-  } catch (error) {
-    if (error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+function decodeOfPolicy(text: string, policyName: string): MemoryState {
+  const { policyName: found, ...state } = decodeMemory(text);
+  if (found === policyName) return state;
+  const policies = `configured policy "${policyName}" differs from state checkpoint policy "${found}"`;
+  throw new Error(`[memorymanager] ${policies}`);
 }
