@@ -77,6 +77,7 @@ export function agentSettings(
     cpuManager: cpuManagerSettings(settings),
     volumeStatsPeriodMs: parsed.ms.volumeStatsAggPeriod,
     systemCgroup: config.systemCgroups || undefined,
+    kubeletCgroup: config.kubeletCgroups || undefined,
     staticManagers: staticManagers(settings),
     shutdown: shutdownSettings(settings),
     ...gateSettings(settings),

@@ -20,7 +20,7 @@ import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
+import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
@@ -103,6 +103,8 @@ export interface AgentSettings {
   readonly volumeStatsPeriodMs?: number | undefined;
   /** kubelet's `systemCgroups`, whose usage is shown as `misc`; absent: none. */
   readonly systemCgroup?: string | undefined;
+  /** kubelet's `kubeletCgroups`, in which the agent runs; absent: the cgroup in which it was started. */
+  readonly kubeletCgroup?: string | undefined;
   /** The managers that assign resources exclusively; absent: none. */
   readonly staticManagers?: { readonly cpu: boolean; readonly memory: boolean } | undefined;
   /** How pods end before the machine shuts down; absent: shutdowns are not delayed. */
@@ -174,7 +176,7 @@ export interface Agent extends AgentView {
    */
   drain(): Promise<void>;
   /** Statistics of the node and its pods. */
-  readonly stats: StatsSource & ClaimStatsSource;
+  readonly stats: NodeStatistics;
   /**
    * Ends the pods by priority, as before a shutdown of the machine, and rejects new ones. Resolves when the API server has their
    * statuses, or after some seconds. Requires `run` to be running, and `settings.shutdown`.

@@ -1,5 +1,6 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
+import { CadvisorMetrics } from '../kubelet/cadvisor/cadvisor-metrics.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import { cgroupPath, kubepodsCgroup, podCgroupPath } from '../kubelet/resources/cgroup-names.ts';
 import { LogUsages } from '../kubelet/stats/log-usages.ts';
@@ -7,7 +8,7 @@ import { NodeReader } from '../kubelet/stats/node-reader.ts';
 import { NodeStatsSource } from '../kubelet/stats/node-stats-source.ts';
 import { RuntimeReader } from '../kubelet/stats/runtime-reader.ts';
 import { SandboxNetworks } from '../kubelet/stats/sandbox-networks.ts';
-import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
+import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
 import type { CsiDeps } from '../kubelet/volumes/csi/csi-deps.ts';
 import { csiVolumeUsage } from '../kubelet/volumes/csi/csi-volume-usage.ts';
 import type { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
@@ -31,7 +32,7 @@ export interface StatsBuildDeps {
 
 /** Statistics of the node and its pods, and the part that measures volumes. */
 export interface AgentStats {
-  readonly source: StatsSource & ClaimStatsSource;
+  readonly source: NodeStatistics;
   readonly parts: readonly Part[];
 }
 
@@ -40,9 +41,9 @@ export function buildStats(
   { facts, observed, workers, volumes, csi }: StatsBuildDeps,
   life: AbortSignal,
 ): AgentStats {
-  const { fs, clock, random, cgroups, cgroupStats } = host;
+  const { fs, clock, random, cgroups, cgroupStats, mounts } = host;
   const { rootDir, podLogsDir, cgroupDriver = 'cgroupfs', volumeStatsPeriodMs: periodMs = VOLUME_STATS_MS } = settings;
-  const { nodeName, memoryCapacityBytes, systemCgroup } = settings;
+  const { nodeName, memoryCapacityBytes, systemCgroup, kubeletCgroup } = settings;
   const usages = new VolumeUsages({
     fs,
     clock,
@@ -61,16 +62,33 @@ export function buildStats(
   const podsCgroup = cgroupPath(kubepodsCgroup(settings), settings);
   const networks = new SandboxNetworks({ fs, cgroups, clock, cgroupDriver });
   const reportsPods = facts.runtimeName === OWN_RUNTIME;
+  const reader = new RuntimeReader({
+    runtime: cri.runtime,
+    cgroupStats,
+    networks,
+    clock,
+    log,
+    cgroupDriver,
+    reportsPods,
+  });
+  const podOf = (uid: string): Pod | undefined => workers.all.get(uid)?.pod;
+  const { runtime, images } = cri;
+  const cadvisor = new CadvisorMetrics(
+    { rootDir, memoryCapacityBytes, cgroupDriver, podsCgroup, kubeletCgroup, systemCgroup },
+    { observed, podOf, cgroupOf, cgroupStats, layers: reader, images, runtime, fs, mounts, clock, log },
+    life,
+  );
   const source = new NodeStatsSource(
     {
       observed,
-      podOf: (uid) => workers.all.get(uid)?.pod,
+      podOf,
       cgroupOf,
       node: new NodeReader(
         { nodeName, rootDir, memoryCapacityBytes, podsCgroup, systemCgroup },
-        { fs, cgroupStats, images: cri.images, clock, log },
+        { fs, cgroupStats, images, clock, log },
       ),
-      reader: new RuntimeReader({ runtime: cri.runtime, cgroupStats, networks, clock, log, cgroupDriver, reportsPods }),
+      reader,
+      cadvisor,
       logs: new LogUsages({ fs, clock, rootDir, podLogsDir }, life),
       volumes: usages,
       fs,

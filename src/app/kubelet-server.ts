@@ -14,7 +14,7 @@ import { type AuthorizationSettings, createAuthorize } from '../kubelet/server/a
 import type { HealthChecks } from '../kubelet/server/healthz.ts';
 import { createKubeletApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
-import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
+import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
 import { reservationPolicy } from './agent-settings.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 
@@ -51,7 +51,7 @@ export interface KubeletServerParts {
   readonly settings: KubeletServerSettings;
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
-  readonly stats: StatsSource & ClaimStatsSource;
+  readonly stats: NodeStatistics;
   readonly certificate: ServingCertificate;
   /** Authenticates and authorizes clients; absent without an API server. */
   readonly reviews?: ApiReviews | undefined;

@@ -14,7 +14,7 @@ import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { NodeShutdown, ShutdownPods } from '../kubelet/shutdown/node-shutdown.ts';
 import type { ShutdownTimes } from '../kubelet/shutdown/shutdown-state.ts';
-import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
+import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
 import { isTerminal } from '../kubelet/status/pod-phase.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
@@ -42,7 +42,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly devices: Pick<AgentDevices, 'unhealthyReason'>;
   readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
-  readonly stats: StatsSource & ClaimStatsSource;
+  readonly stats: NodeStatistics;
   readonly podCertificates: Pick<PodCertificates, 'counts'>;
   readonly shutdown: Pick<NodeShutdown, 'times' | 'shutDown'>;
   readonly atShutdown: ShutdownPods;
@@ -68,7 +68,7 @@ export class RunningAgent implements Agent {
     return this.#parts.reports.pods();
   }
 
-  get stats(): StatsSource & ClaimStatsSource {
+  get stats(): NodeStatistics {
     return this.#parts.stats;
   }
 

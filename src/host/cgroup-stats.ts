@@ -1,6 +1,8 @@
+import type { InterfaceCounters } from './network-namespaces.ts';
+
 /**
- * Usage that control groups count. Paths are those of `Cgroups`; a path's figures include the cgroups below it. Both calls
- * take many paths at once, leave out missing ones, and yield to the event loop regularly.
+ * Usage that control groups count. Paths are those of `Cgroups`; a path's figures include the cgroups below it. Every call
+ * takes many paths or pids at once, leaves out missing ones, and yields to the event loop regularly.
  */
 export interface CgroupStats {
   readonly version: 'v1' | 'v2';
@@ -9,6 +11,23 @@ export interface CgroupStats {
 
   /** Reads more files per path: the usage and what metrics show beside it. */
   details(paths: readonly string[]): Promise<ReadonlyMap<string, CgroupDetails>>;
+
+  /** These cgroups and all below them, each once, parents first; with the wall-clock milliseconds of their creation. */
+  tree(paths: readonly string[]): Promise<ReadonlyMap<string, number>>;
+
+  /** The open files of processes. */
+  openFiles(pids: readonly number[]): Promise<ReadonlyMap<number, OpenFiles>>;
+
+  /** The interfaces that a process sees, loopback included. */
+  interfaces(pids: readonly number[]): Promise<ReadonlyMap<number, readonly InterfaceCounters[]>>;
+}
+
+export interface OpenFiles {
+  readonly descriptors: number;
+  /** Of these, sockets. */
+  readonly sockets: number;
+  /** The soft limit of `RLIMIT_NOFILE`; absent: unlimited. */
+  readonly limit?: number;
 }
 
 export interface CgroupUsage {
@@ -55,6 +74,17 @@ export interface CgroupDetails extends CgroupUsage {
     readonly periods: number;
     readonly throttledPeriods: number;
     readonly throttledNs: bigint;
+    readonly burstPeriods: number;
+    readonly burstNs: bigint;
+  };
+  /** Absent values: the cgroup has no such file, or no limit. */
+  readonly limits: {
+    /** In version 1's unit. */
+    readonly cpuShares?: number;
+    readonly cpuPeriodMicroseconds?: number;
+    readonly cpuQuotaMicroseconds?: number;
+    /** `memory.soft_limit_in_bytes`, or `memory.min`. */
+    readonly memoryReservationBytes?: number;
   };
   readonly memoryDetails: {
     readonly cacheBytes: number;

@@ -108,6 +108,7 @@ try {
   await rounds('/metrics/resource', count, pid, async () =>
     metricsText(await resourceMetrics(stats, silentLog, never)),
   );
+  await rounds('/metrics/cadvisor', count, pid, () => stats.cadvisorPage(never));
   await rounds('pods() of eviction', count, pid, () => stats.pods(never));
 } finally {
   await world.stop();

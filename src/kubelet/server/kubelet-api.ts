@@ -10,13 +10,13 @@ import type { StreamResponse, TlsHandler, TlsRequest, TlsResponse } from '../../
 import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import type { MemoryReservationPolicy } from '../resources/memory-qos.ts';
-import type { ClaimStatsSource, StatsSource } from '../stats/stats-source.ts';
+import type { NodeStatistics } from '../stats/stats-source.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
 import { memoryQosMetrics } from './memory-qos-metrics.ts';
-import { metricsResponse, startTimeSeconds } from './metrics-response.ts';
+import { metricsPage, metricsResponse, startTimeSeconds } from './metrics-response.ts';
 import { nodeGuardMetrics } from './node-guard-metrics.ts';
 import { openResponse } from './open-response.ts';
 import { podCertificateMetrics } from './pod-certificate-metrics.ts';
@@ -47,7 +47,7 @@ export interface KubeletApiDeps
   /** `enableDebuggingHandlers` */
   readonly debugging: boolean;
   readonly checks: HealthChecks;
-  readonly stats: StatsSource & ClaimStatsSource;
+  readonly stats: NodeStatistics;
   /** The content of `/configz`. */
   readonly configuration: unknown;
   readonly build: BuildInfo;
@@ -175,6 +175,8 @@ async function serveRoute(
       return metricsResponse(await metrics.collect());
     case 'resourceMetrics':
       return serveResourceMetrics(parts, signal);
+    case 'cadvisorMetrics':
+      return serveCadvisor(parts, signal);
     case 'statsSummary':
       return serveStats(stats, request);
     case 'containerLogs':
@@ -193,6 +195,11 @@ async function serveRoute(
 async function serveResourceMetrics({ stats, fs, log }: KubeletApiDeps, signal: AbortSignal): Promise<ServerResponse> {
   const [resources, own] = await Promise.all([resourceMetrics(stats, log, signal), processMetrics(fs)]);
   return metricsResponse(resources, startTimeSeconds(own));
+}
+
+async function serveCadvisor({ stats, fs }: KubeletApiDeps, signal: AbortSignal): Promise<ServerResponse> {
+  const [page, own] = await Promise.all([stats.cadvisorPage(signal), processMetrics(fs)]);
+  return metricsPage(page, startTimeSeconds(own));
 }
 
 function respond(response: ServerResponse): TlsResponse {

@@ -19,7 +19,8 @@ export interface HealthzRoute {
 
 export type GuardedRoute =
   | HealthzRoute
-  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' | 'resourceMetrics' | 'statsSummary' }
+  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'statsSummary' }
+  | { readonly kind: 'metrics' | 'resourceMetrics' | 'cadvisorMetrics' }
   | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
   | { readonly kind: 'stream'; readonly target: StreamTarget }
   | { readonly kind: 'debuggingDisabled' | 'notFound' }
@@ -73,6 +74,7 @@ function cleanedPathRoute(path: string, folders: readonly string[] = []): OpenRo
 /** Routes that accept every method. */
 function exactRoute(path: string, debugging: boolean, checks: RouteSettings['checks']): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
+  if (path === '/metrics/cadvisor') return { kind: 'cadvisorMetrics' };
   if (path === '/metrics/resource') return { kind: 'resourceMetrics' };
   if (path === '/configz' && debugging) return { kind: 'configz' };
   return healthzRoute(path, checks);

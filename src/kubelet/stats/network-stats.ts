@@ -11,10 +11,9 @@ const IGNORED = ['lo', 'veth', 'docker', 'nerdctl'];
 
 /** The interfaces of the node or of a pod. The default one is listed too. */
 export function networkStats(time: string, interfaces: readonly InterfaceCounters[]): NetworkStats {
-  const counted = interfaces.filter(({ name }) => !IGNORED.some((prefix) => name.startsWith(prefix)));
   return withDefault(
     time,
-    counted.map(({ name, received, sent }) => ({
+    countedInterfaces(interfaces).map(({ name, received, sent }) => ({
       name,
       rxBytes: Number(received.bytes),
       rxErrors: Number(received.errors),
@@ -22,6 +21,10 @@ export function networkStats(time: string, interfaces: readonly InterfaceCounter
       txErrors: Number(sent.errors),
     })),
   );
+}
+
+export function countedInterfaces(interfaces: readonly InterfaceCounters[]): readonly InterfaceCounters[] {
+  return interfaces.filter(({ name }) => !IGNORED.some((prefix) => name.toLowerCase().startsWith(prefix)));
 }
 
 /** The network of a pod as the runtime reports it. */

@@ -72,6 +72,7 @@ async function setUp(proc: Record<string, string> = PROC) {
   const source = new NodeStatsSource(
     {
       observed: { all: pods },
+      cadvisor: { page: async () => '' },
       podOf: (uid) => ({ metadata: { name: 'web', namespace: 'default', uid }, spec: { containers: [] } }),
       cgroupOf: () => '/kubepods/podu1',
       node,

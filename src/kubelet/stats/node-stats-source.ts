@@ -11,7 +11,7 @@ import type { LogTarget, LogUsages, PodFiles } from './log-usages.ts';
 import type { NodeReader } from './node-reader.ts';
 import { type PodStorage, podStats, volumeStats } from './pod-stats.ts';
 import type { LayerUsage, PodReading, RuntimeReader, StatsTarget } from './runtime-reader.ts';
-import type { ClaimStatsSource, StatsSource } from './stats-source.ts';
+import type { NodeStatistics } from './stats-source.ts';
 
 /** Summaries of one kind that are requested within this time share one reading. */
 const SHARED_MS = 1_000;
@@ -28,6 +28,7 @@ export interface StatsSourceDeps {
   readonly reader: Pick<RuntimeReader, 'read' | 'layers'>;
   readonly logs: Pick<LogUsages, 'latest' | 'measured' | 'measureNow'>;
   readonly volumes: Pick<VolumeUsages, 'latest' | 'measureNow'>;
+  readonly cadvisor: { page(signal: AbortSignal): Promise<string> };
   readonly fs: Pick<FileSystem, 'usage'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
   readonly rootDir: string;
@@ -40,17 +41,19 @@ export interface StatsSourceDeps {
  * 2. Every step has a deadline, so a reading ends even if the runtime or a disk hangs: what is missing was not read.
  * 3. A pod that ends meanwhile has the figures that were read of it, or is missing.
  */
-export class NodeStatsSource implements StatsSource, ClaimStatsSource {
+export class NodeStatsSource implements NodeStatistics {
   readonly #deps: StatsSourceDeps;
   readonly #life: AbortSignal;
   readonly #summaries: TtlCache<Summary>;
   readonly #pods: TtlCache<readonly PodStats[]>;
+  readonly #cadvisor: TtlCache<string>;
 
   constructor(deps: StatsSourceDeps, life: AbortSignal) {
     this.#deps = deps;
     this.#life = life;
     this.#summaries = new TtlCache(2, deps.clock, () => SHARED_MS);
     this.#pods = new TtlCache(1, deps.clock, () => 0);
+    this.#cadvisor = new TtlCache(1, deps.clock, () => 0);
   }
 
   async summary({ onlyCpuAndMemory }: { readonly onlyCpuAndMemory: boolean }, signal: AbortSignal): Promise<Summary> {
@@ -79,6 +82,13 @@ export class NodeStatsSource implements StatsSource, ClaimStatsSource {
     ]);
     signal.throwIfAborted();
     return this.#compose(targets, readings, await this.#storage(readings, files), undefined);
+  }
+
+  async cadvisorPage(signal: AbortSignal): Promise<string> {
+    return abortable(
+      this.#cadvisor.get('', () => this.#deps.cadvisor.page(this.#life)),
+      signal,
+    );
   }
 
   claims(): readonly VolumeStats[] {

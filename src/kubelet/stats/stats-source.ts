@@ -13,6 +13,15 @@ export interface StatsSource {
   measuredPods(signal: AbortSignal): Promise<readonly PodStats[]>;
 }
 
+/** What `/metrics/cadvisor` shows. */
+export interface CadvisorSource {
+  /** In Prometheus' text format, read when it is asked for. */
+  cadvisorPage(signal: AbortSignal): Promise<string>;
+}
+
+/** All statistics of a node. */
+export type NodeStatistics = StatsSource & ClaimStatsSource & CadvisorSource;
+
 /** The volumes of running pods that belong to claims. */
 export interface ClaimStatsSource {
   /** As of their last measurement; without those that were never measured. A claim of several pods occurs several times. */

@@ -1,6 +1,6 @@
 /** The contract of cgroup statistics; the real implementations read plain files with the kernel's content. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { CgroupDetails, CgroupStats } from '../../../src/host/cgroup-stats.ts';
@@ -14,7 +14,11 @@ const V1: Record<string, string> = {
   [`cpuacct${PATH}/cpuacct.usage`]: '18014398509481985\n',
   [`cpuacct${PATH}/cpuacct.usage_user`]: '300\n',
   [`cpuacct${PATH}/cpuacct.usage_sys`]: '200\n',
-  [`cpu${PATH}/cpu.stat`]: 'nr_periods 5\nnr_throttled 2\nthrottled_time 7000\n',
+  [`cpu${PATH}/cpu.stat`]: 'nr_periods 5\nnr_throttled 2\nthrottled_time 7000\nnr_bursts 1\nburst_time 9000\n',
+  [`cpu${PATH}/cpu.shares`]: '998\n',
+  [`cpu${PATH}/cpu.cfs_period_us`]: '100000\n',
+  [`cpu${PATH}/cpu.cfs_quota_us`]: '20000\n',
+  [`memory${PATH}/memory.soft_limit_in_bytes`]: '16\n',
   [`memory${PATH}/memory.usage_in_bytes`]: '1000\n',
   [`memory${PATH}/memory.limit_in_bytes`]: '4096\n',
   [`memory${PATH}/memory.memsw.limit_in_bytes`]: '6096\n',
@@ -38,7 +42,10 @@ const stall = (total: number) =>
 const V2: Record<string, string> = {
   'cgroup.controllers': 'cpu memory\n',
   [`${PATH}/cpu.stat`]:
-    'usage_usec 18014398509481\nuser_usec 300\nsystem_usec 200\nnr_periods 5\nnr_throttled 2\nthrottled_usec 7\n',
+    'usage_usec 18014398509481\nuser_usec 300\nsystem_usec 200\nnr_periods 5\nnr_throttled 2\nthrottled_usec 7\nnr_bursts 1\nburst_usec 9\n',
+  [`${PATH}/cpu.weight`]: '39\n',
+  [`${PATH}/cpu.max`]: '20000 100000\n',
+  [`${PATH}/memory.min`]: '16\n',
   [`${PATH}/cpu.pressure`]: stall(1),
   [`${PATH}/memory.pressure`]: stall(2),
   [`${PATH}/io.pressure`]: stall(3),
@@ -68,7 +75,21 @@ const FIGURES: CgroupDetails = {
   },
   swap: { usageBytes: 20, limitBytes: 2000 },
   threads: 6,
-  cpu: { userNs: 300n, systemNs: 200n, periods: 5, throttledPeriods: 2, throttledNs: 7000n },
+  cpu: {
+    userNs: 300n,
+    systemNs: 200n,
+    periods: 5,
+    throttledPeriods: 2,
+    throttledNs: 7000n,
+    burstPeriods: 1,
+    burstNs: 9000n,
+  },
+  limits: {
+    cpuShares: 998,
+    cpuPeriodMicroseconds: 100_000,
+    cpuQuotaMicroseconds: 20_000,
+    memoryReservationBytes: 16,
+  },
   memoryDetails: {
     cacheBytes: 700,
     kernelBytes: 64,
@@ -95,6 +116,20 @@ const V2_FIGURES: CgroupDetails = {
   pressure: { cpu: busy(1n), memory: busy(2n), io: busy(3n) },
 };
 
+/** Seconds since 1970. */
+const CREATED = 1_700_000_000;
+const NET_DEV = `Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:       7       1    0    0    0     0          0         0        7       1    0    0    0     0       0          0
+`;
+const LOOPBACK = [
+  {
+    name: 'lo',
+    received: { bytes: 7n, packets: 1n, errors: 0n, dropped: 0n },
+    sent: { bytes: 7n, packets: 1n, errors: 0n, dropped: 0n },
+  },
+];
+
 contract('linux v1', (t) => linuxWorld(t, V1), FIGURES);
 contract('linux v2', (t) => linuxWorld(t, V2), V2_FIGURES);
 contract(
@@ -102,13 +137,38 @@ contract(
   async () => {
     const stats = new MemoryCgroupStats();
     stats.set(PATH, FIGURES);
+    for (const path of ['/kubepods', '/kubepods/pod1']) stats.set(path, {});
+    stats.setCreated(PATH, CREATED * 1000);
+    stats.setProcess(41, { files: { descriptors: 3, sockets: 1, limit: 1024 }, interfaces: LOOPBACK });
+    stats.setProcess(42, { files: { descriptors: 0, sockets: 0 } });
     return stats;
   },
   FIGURES,
 );
 
 async function linuxWorld(t: TestContext, files: Record<string, string>): Promise<CgroupStats> {
-  return createLinuxCgroupStats({ root: await treeOf(t, files) });
+  const root = await treeOf(t, files);
+  const folder = join(root, 'cgroup.controllers' in files ? '' : 'memory', PATH);
+  writeFileSync(join(folder, 'cgroup.clone_children'), '0\n');
+  writeFileSync(join(folder, 'cgroup.events'), 'populated 1\n');
+  for (const name of ['cgroup.clone_children', 'cgroup.events']) utimesSync(join(folder, name), CREATED, CREATED);
+  return createLinuxCgroupStats({ root, proc: await procOf(t) });
+}
+
+/** Two processes: one with files, and one without a limit of them. */
+async function procOf(t: TestContext): Promise<string> {
+  const limits = (soft: string): string =>
+    `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${soft}                 524288               files\n`;
+  const root = await treeOf(t, {
+    '41/limits': limits('1024'),
+    '41/net/dev': NET_DEV,
+    '42/limits': limits('unlimited'),
+  });
+  for (const pid of ['41', '42']) mkdirSync(join(root, pid, 'fd'));
+  symlinkSync('/dev/null', join(root, '41/fd/0'));
+  symlinkSync('pipe:[7]', join(root, '41/fd/1'));
+  symlinkSync('socket:[8]', join(root, '41/fd/2'));
+  return root;
 }
 
 async function treeOf(t: TestContext, files: Record<string, string>): Promise<string> {
@@ -136,6 +196,25 @@ function contract(name: string, makeStats: (t: TestContext) => Promise<CgroupSta
         pressure: figures.pressure,
       },
     );
+  });
+
+  test(`${name} cgroup stats: lists cgroups with the time of their creation, parents first`, async (t) => {
+    const stats = await makeStats(t);
+    const tree = await stats.tree(['/kubepods', '/none', PATH]);
+    assert.deepEqual([...tree.keys()], ['/kubepods', '/kubepods/pod1', PATH]);
+    assert.equal(tree.get(PATH), CREATED * 1000);
+  });
+
+  test(`${name} cgroup stats: counts open files and traffic of processes, and leaves out ended ones`, async (t) => {
+    const stats = await makeStats(t);
+    assert.deepEqual(
+      [...(await stats.openFiles([41, 7, 42]))],
+      [
+        [41, { descriptors: 3, sockets: 1, limit: 1024 }],
+        [42, { descriptors: 0, sockets: 0 }],
+      ],
+    );
+    assert.deepEqual([...(await stats.interfaces([41, 7]))], [[41, LOOPBACK]]);
   });
 
   test(`${name} cgroup stats: many at once`, async (t) => {

@@ -16,6 +16,9 @@ export function cgroupStatsV1(root: string): CgroupStatsLayout {
   return cgroupStatsLayout({
     version: 'v1',
     files: (path) => filesOf(root, path),
+    // The hierarchy in which every runtime creates cgroups.
+    folder: (path) => `${root}/memory${path}`,
+    birthFile: 'cgroup.clone_children',
     stats: memoryStat,
     usage: usageOf,
     details: detailsOf,
@@ -72,7 +75,10 @@ function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetai
       periods: figure(cpu, 'nr_periods'),
       throttledPeriods: figure(cpu, 'nr_throttled'),
       throttledNs: bigFigure(cpu, 'throttled_time'),
+      burstPeriods: figure(cpu, 'nr_bursts'),
+      burstNs: bigFigure(cpu, 'burst_time'),
     },
+    limits: limitsOf(file),
     memoryDetails: {
       cacheBytes: figure(stat, 'total_cache'),
       kernelBytes: readNumber(file('memory', 'memory.kmem.usage_in_bytes')) ?? 0,
@@ -86,6 +92,20 @@ function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetai
     processes: readNumbers(file('pids', 'cgroup.procs')),
     ...(threadsLimit === undefined ? {} : { threadsLimit }),
     devices: devicesOf(file),
+  };
+}
+
+/** A quota of -1 is none. */
+function limitsOf(file: FileOf): CgroupDetails['limits'] {
+  const cpuShares = readNumber(file('cpu', 'cpu.shares'));
+  const cpuPeriodMicroseconds = readNumber(file('cpu', 'cpu.cfs_period_us'));
+  const cpuQuotaMicroseconds = readNumber(file('cpu', 'cpu.cfs_quota_us')) ?? -1;
+  const memoryReservationBytes = readNumber(file('memory', 'memory.soft_limit_in_bytes'));
+  return {
+    ...(cpuShares !== undefined && { cpuShares }),
+    ...(cpuPeriodMicroseconds !== undefined && { cpuPeriodMicroseconds }),
+    ...(cpuQuotaMicroseconds > 0 && { cpuQuotaMicroseconds }),
+    ...(memoryReservationBytes !== undefined && { memoryReservationBytes }),
   };
 }
 

@@ -18,6 +18,8 @@ export function cgroupStatsV2(root: string, meminfo = '/proc/meminfo'): CgroupSt
   return cgroupStatsLayout({
     version: 'v2',
     files: (path) => filesOf(root, path, meminfo),
+    folder: (path) => `${root}${path}`,
+    birthFile: 'cgroup.events',
     stats: statsOf,
     usage: usageOf,
     details: detailsOf,
@@ -118,7 +120,10 @@ function detailsOf(files: CgroupFiles, { cpu, memory: stat }: Stats, usage: Cgro
       periods: figure(cpu, 'nr_periods'),
       throttledPeriods: figure(cpu, 'nr_throttled'),
       throttledNs: bigFigure(cpu, 'throttled_usec') * 1000n,
+      burstPeriods: figure(cpu, 'nr_bursts'),
+      burstNs: bigFigure(cpu, 'burst_usec') * 1000n,
     },
+    limits: limitsOf(files),
     memoryDetails: {
       cacheBytes: figure(stat, 'file'),
       kernelBytes: figure(stat, 'kernel'),
@@ -132,6 +137,20 @@ function detailsOf(files: CgroupFiles, { cpu, memory: stat }: Stats, usage: Cgro
     processes: readNumbers(files.of('cgroup.procs')),
     ...(threadsLimit === undefined ? {} : { threadsLimit }),
     devices: devicesOf(readKernelFile(files.of('io.stat'))),
+  };
+}
+
+/** `cpu.max` is `max 100000` or `20000 100000`. */
+function limitsOf(files: CgroupFiles): CgroupDetails['limits'] {
+  const weight = readNumber(files.of('cpu.weight'));
+  const [quota, period] = (readKernelFile(files.of('cpu.max')) ?? '').split(' ').map(Number);
+  const memoryReservationBytes = readNumber(files.of('memory.min'));
+  return {
+    // As cAdvisor converts it.
+    ...(weight !== undefined && { cpuShares: 2 + Math.trunc(((weight - 1) * 262_142) / 9999) }),
+    ...(period !== undefined && { cpuPeriodMicroseconds: period }),
+    ...(quota !== undefined && quota > 0 && { cpuQuotaMicroseconds: quota }),
+    ...(memoryReservationBytes !== undefined && { memoryReservationBytes }),
   };
 }
 

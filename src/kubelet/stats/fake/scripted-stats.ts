@@ -1,8 +1,9 @@
 import type { PodStats, Summary, VolumeStats } from '../../../api/stats-summary.ts';
-import type { ClaimStatsSource, StatsSource } from '../stats-source.ts';
+import type { NodeStatistics } from '../stats-source.ts';
 
 /** Statistics that a test sets. */
-export class ScriptedStats implements StatsSource, ClaimStatsSource {
+export class ScriptedStats implements NodeStatistics {
+  cadvisorNow = '';
   summaryNow: Summary = { node: { nodeName: 'box', startTime: '1970-01-01T00:00:00Z' }, pods: [] };
   error: unknown;
   /** Whether each summary was one of CPU and memory only. */
@@ -21,6 +22,11 @@ export class ScriptedStats implements StatsSource, ClaimStatsSource {
 
   measuredPods(): Promise<readonly PodStats[]> {
     return this.pods();
+  }
+
+  async cadvisorPage(): Promise<string> {
+    if (this.error) throw this.error;
+    return this.cadvisorNow;
   }
 
   claims(): readonly VolumeStats[] {
