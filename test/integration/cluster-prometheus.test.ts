@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Node } from '../../src/api/generated/core-v1.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { type ControlPlane, startControlPlane } from './cluster-fixture.ts';
-import { type JudgedNode, judgedPod, NODES, nodesSkipReason, startNode } from './judged-nodes.ts';
+import { type JudgedNode, NODES, nodesSkipReason, startJudgedPods, startNode } from './judged-nodes.ts';
 import { ALERTING_RULES, QUERIES, RECORDING_RULES } from './monitoring-rules.ts';
 import { startPodInfoExporter } from './pod-info-exporter.ts';
 import { lintMetrics, type Prometheus, prometheusSkipReason, type Series, startPrometheus } from './prometheus.ts';
@@ -43,7 +43,7 @@ describe('Prometheus with nodes of kubelet and Nodelet', { skip }, () => {
     }
     running.defer(() => plane.remove('--all', '--force', '--grace-period=0').catch(() => {})); // its node may be gone
     for (const name of NODES) {
-      await judgedPod(plane, name);
+      await startJudgedPods(plane, name);
       await plane.kubectl('get', '--raw', `/api/v1/nodes/${name}/proxy/healthz`); // health checks count when they are asked
     }
     const exporter = await startPodInfoExporter(plane);

@@ -50,30 +50,35 @@ export async function startNode(plane: ControlPlane, name: NodeName): Promise<Ju
   };
 }
 
-/** Resolves when a pod `judged-…` of the node is ready: it uses CPU up to its limit, has probes and a claim. */
-export async function judgedPod(plane: ControlPlane, nodeName: NodeName): Promise<void> {
-  const name = `judged-${nodeName}`;
+/**
+ * Resolves when two pods of the node are ready: `judged-…` uses CPU up to its limit, has probes and a claim. `stateless-…`
+ * has no claim: starts of pods with one are not in the SLI.
+ */
+export async function startJudgedPods(plane: ControlPlane, nodeName: NodeName): Promise<void> {
+  const [name, stateless] = [`judged-${nodeName}`, `stateless-${nodeName}`];
   const path = join(plane.folder, name);
   mkdirSync(path);
   await bindClaim(plane, name, path, nodeName);
-  const probe = { exec: { command: ['true'] }, periodSeconds: 2 };
-  const claimed = { name: 'claimed', persistentVolumeClaim: { claimName: name } };
-  const work = 'while :; do i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; echo round > /claimed/file; done';
-  const container = (of: string, change: object) => ({
-    ...{ name: of, image: BUSYBOX_IMAGE, command: ['sh', '-c', work] },
-    ...{ resources: { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '50m', memory: '64Mi' } } },
-    ...{ livenessProbe: probe, readinessProbe: probe, volumeMounts: [{ name: 'claimed', mountPath: '/claimed' }] },
-    ...change,
-  });
+  const volumes = [
+    { name: 'claimed', persistentVolumeClaim: { claimName: name } },
+    { name: 'scratch', emptyDir: {} },
+  ];
+  const works = { ...container('main', WORK), volumeMounts: [{ name: 'claimed', mountPath: '/claimed' }] };
+  const probe = { exec: { command: ['true'] }, periodSeconds: 2, timeoutSeconds: 10 };
+  const probed = { ...container('side', 'exec sleep 100000'), livenessProbe: probe, readinessProbe: probe };
   await plane.apply(
-    podOn(nodeName, name, {
-      dnsPolicy: 'Default',
-      terminationGracePeriodSeconds: 0,
-      containers: [container('main', {}), container('side', { command: ['sleep', '100000'] })],
-      volumes: [claimed, { name: 'scratch', emptyDir: {} }],
-    }),
+    podOn(nodeName, name, { ...POD, volumes, containers: [works, probed] }),
+    podOn(nodeName, stateless, { ...POD, containers: [container('main', 'exec sleep 100000')] }),
   );
-  await plane.wait(name, 'condition=Ready');
+  for (const pod of [name, stateless]) await plane.wait(pod, 'condition=Ready');
+}
+
+const POD = { dnsPolicy: 'Default', terminationGracePeriodSeconds: 0 };
+const WORK = 'while :; do i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; echo round > /claimed/file; done';
+const RESOURCES = { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '50m', memory: '64Mi' } };
+
+function container(name: string, line: string): object {
+  return { name, image: BUSYBOX_IMAGE, command: ['sh', '-c', line], resources: RESOURCES };
 }
 
 async function bindClaim(plane: ControlPlane, name: string, path: string, nodeName: string): Promise<void> {
