@@ -49,19 +49,11 @@ export async function startEmbeddedNode(
   nodeName: string,
   { apiServerFlags = [], config = {} }: EmbeddedNodeOptions = {},
 ): Promise<EmbeddedNode> {
-  const startAgent = async (plane: ControlPlane, machine: Machine) => {
-    const { logPath, flags } = await prepareNode({
-      ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
-      // Features that this machine may not have room for.
-      config: { evictionHard: { 'memory.available': '1Mi' }, ...config },
-    });
-    const agent = agentOn(machine, flags, logPath);
-    await agent.start();
-    await plane.kubectl('wait', `node/${nodeName}`, '--for=create', '--timeout=60s');
-    await plane.kubectl('wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s');
-    return agent;
-  };
-  const { plane, runtime, agent, stop } = await startTestCluster(startMachine, startAgent, apiServerFlags);
+  const { plane, runtime, agent, stop } = await startTestCluster(
+    startMachine,
+    (plane, machine) => startEmbeddedAgent(plane, machine, nodeName, config),
+    apiServerFlags,
+  );
   const rootDir = join(plane.folder, nodeName, 'root');
   const cdiDir = join(runtime.folder, 'cdi');
   return {
@@ -73,6 +65,34 @@ export async function startEmbeddedNode(
     remainingResources: () => runtime.traces(),
     stop,
   };
+}
+
+/** Adds such a node, with additional configuration, to a cluster. */
+export async function addEmbeddedNode(
+  plane: ControlPlane,
+  nodeName: string,
+  config: object = {},
+): Promise<Pick<EmbeddedNode, 'kill' | 'stop'>> {
+  await using undo = new AsyncDisposableStack();
+  const machine = await startMachine();
+  undo.defer(() => machine.stop());
+  const agent = await startEmbeddedAgent(plane, machine, nodeName, config);
+  undo.defer(() => agent.stop());
+  const standing = undo.move();
+  return { kill: agent.kill, stop: () => standing.disposeAsync() };
+}
+
+async function startEmbeddedAgent(plane: ControlPlane, machine: Machine, nodeName: string, config: object = {}) {
+  const { logPath, flags } = await prepareNode({
+    ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
+    // Features that this machine may not have room for.
+    config: { evictionHard: { 'memory.available': '1Mi' }, ...config },
+  });
+  const agent = agentOn(machine, flags, logPath);
+  await agent.start();
+  await plane.kubectl('wait', `node/${nodeName}`, '--for=create', '--timeout=60s');
+  await plane.kubectl('wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s');
+  return agent;
 }
 
 /** A private mount namespace for `nodelet kubelet`, whose directories are fixed. */
