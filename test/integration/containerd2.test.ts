@@ -79,6 +79,7 @@ suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), tim
       it.report('survives').status.containerStatuses?.find((container) => container.name === name);
     const [stays, pid] = [statusOf('stays'), await inside.pid('survives', 'leaves')];
 
+    const brokenMs = performance.now();
     const restarting = it.runtime.restart();
     process.kill(pid, 'SIGKILL');
     await restarting;
@@ -88,6 +89,10 @@ suite('the agent on containerd 2', { skip: runtimeSkipReason('containerd2'), tim
     // containerd may report 255: it does not always find the exit code of a container that exited meanwhile.
     assert.notEqual(statusOf('leaves')?.lastState?.terminated?.exitCode ?? 0, 0);
 
+    // The new stream is followed by a relist, which may be later than the restart of the container.
+    const listed = (method: string) =>
+      it.calls.all.some((call) => call.method === method && isRelist(call) && call.result && call.startMs > brokenMs);
+    await until(() => listed('ListPodSandbox') && listed('ListContainers'));
     // The stream that showed that events are served, and the one that broke; a stream of containerd's own is no call of CRI.
     assert.ok(it.calls.all.filter(({ method }) => method === 'GetContainerEvents').length >= 2);
 
