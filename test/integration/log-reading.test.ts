@@ -93,7 +93,8 @@ for (const [shape, pieceBytes] of Object.entries(shapes)) {
     assert.ok(end.endsWith('xxx\nafter\n'));
     const grown = (most - before) / MEGABYTE;
     t.diagnostic(`memory grew by ${grown.toFixed(1)} MB, both ends of the socket in one process`);
-    assert.ok(grown < 150, `memory grew by ${grown} MB`);
+    // A line that is held as a whole takes 300 MB at least; buffers that are not collected yet take up to 150.
+    assert.ok(grown < 240, `memory grew by ${grown} MB`);
 
     const tail = await client.logs({ ...query, tailLines: 1, timestamps: true }, t.signal);
     const shown = Buffer.concat(await Array.fromAsync(tail.text)).toString();
