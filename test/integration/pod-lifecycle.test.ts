@@ -55,6 +55,7 @@ suite('the containers of a pod', { skip: runtimeSkipReason(), timeout: 900_000 }
       }),
     );
     await ready;
+    await it.listening('order', 'main', 'more', 'proxy', 'log');
     remember('order');
     const starts = namesOf('StartContainer', from);
     assert.deepEqual(starts.slice(0, 4), ['first', 'proxy', 'log', 'second']);
