@@ -16,6 +16,7 @@ import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeEvent } from '../kubelet/node/node-event.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
+import type { ObservedPod } from '../kubelet/pod/observed-pod.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
@@ -162,7 +163,16 @@ export interface AgentParts {
 }
 
 /** A node agent. */
+/** State of the agent that only its metrics show. */
+export interface AgentReadings {
+  /** The pod as PLEG observed it last. */
+  observed(uid: string): ObservedPod | undefined;
+  /** The number of mirror pods at the API server. */
+  mirrorPods(): number;
+}
+
 export interface Agent extends AgentView {
+  readonly readings: AgentReadings;
   /**
    * Runs until the signal aborts, then stops and leaves the containers running. A part that fails is restarted; rejects only
    * with a broken invariant.

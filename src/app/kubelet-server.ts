@@ -1,4 +1,3 @@
-import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
 import type { RuntimeService } from '../cri/services.ts';
@@ -7,15 +6,13 @@ import type { TlsVersion } from '../host/tls-server.ts';
 import type { ApiReviews } from '../kubelet/api-client/api-reviews.ts';
 import type { ServingCertificate } from '../kubelet/certificates/serving-certificate.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
-import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
-import type { MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
 import { type AuthenticationSettings, createAuthenticate } from '../kubelet/server/authenticate.ts';
 import { type AuthorizationSettings, createAuthorize } from '../kubelet/server/authorize.ts';
 import type { HealthChecks } from '../kubelet/server/healthz.ts';
 import { createKubeletApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
+import type { ServedMetrics } from '../kubelet/server/served-metrics.ts';
 import type { ClaimStatsSource, StatsSource } from '../kubelet/stats/stats-source.ts';
-import { reservationPolicy } from './agent-settings.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 
 const CONFIGURATION_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -38,20 +35,19 @@ export interface KubeletServerSettings {
   /** The feature gate ExtendWebSocketsToKubelet. */
   readonly tunnels: boolean;
   readonly debugging: boolean;
-  /** Absent: the feature gate MemoryQoS is off. */
-  readonly memoryReservation?: MemoryReservationPolicy | undefined;
   /** The content of `/configz`. */
   readonly configuration: unknown;
 }
 
 export interface KubeletServerParts {
-  readonly host: Pick<Host, 'network' | 'fs' | 'clock' | 'cgroups'>;
+  readonly host: Pick<Host, 'network' | 'fs' | 'clock'>;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
   readonly settings: KubeletServerSettings;
   readonly view: AgentView;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
   readonly stats: StatsSource & ClaimStatsSource;
+  readonly metrics: ServedMetrics;
   readonly certificate: ServingCertificate;
   /** Authenticates and authorizes clients; absent without an API server. */
   readonly reviews?: ApiReviews | undefined;
@@ -91,7 +87,6 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
     splitStreams: featureGates.get('PodLogsQuerySplitStreams') ?? false,
     tunnels: featureGates.get('ExtendWebSocketsToKubelet') ?? true,
     debugging: config.enableDebuggingHandlers,
-    memoryReservation: featureGates.get('MemoryQoS') ? reservationPolicy(config) : undefined,
     configuration: { kind: 'KubeletConfiguration', apiVersion: CONFIGURATION_VERSION, ...config },
   };
 }
@@ -101,7 +96,6 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
   const { host, log, unhandled, settings, view, runtime, stats, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
-  const isV1 = host.cgroups.version === 'v1';
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
     ['ping', healthy],
@@ -119,14 +113,12 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     clock,
     network,
     log,
-    unhandled,
+    metrics: parts.metrics,
     splitStreams,
     tunnels,
     debugging,
     configuration,
-    memoryReservation: settings.memoryReservation && isV1 ? 'None' : settings.memoryReservation,
     checks,
-    build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
     authenticate: createAuthenticate(authentication, reviewDeps),
     authorize: createAuthorize(authorization, { ...reviewDeps, nodeName: view.nodeName }),
   });

@@ -19,7 +19,7 @@ import { isTerminal } from '../kubelet/status/pod-phase.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
-import type { Agent, AgentParts } from './agent.ts';
+import type { Agent, AgentParts, AgentReadings } from './agent.ts';
 import type { AgentDevices } from './build-device-manager.ts';
 
 /** The delay before the first relist is retried: 100 ms, doubled up to 5 s, as in kubelet. */
@@ -70,6 +70,11 @@ export class RunningAgent implements Agent {
 
   get stats(): StatsSource & ClaimStatsSource {
     return this.#parts.stats;
+  }
+
+  get readings(): AgentReadings {
+    const { observed, loop } = this.#parts;
+    return { observed: (uid) => observed.get(uid), mirrorPods: () => loop.index.mirrorPods.length };
   }
 
   manuallyStopped(): readonly Pod[] {

@@ -12,7 +12,14 @@ import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } f
 export interface NodeApiParts
   extends Pick<
     KubeletServerParts,
-    'log' | 'unhandled' | 'view' | 'runtime' | 'stats' | 'syncLoopUnhealthyReason' | 'devicePluginUnhealthyReason'
+    | 'log'
+    | 'unhandled'
+    | 'metrics'
+    | 'view'
+    | 'runtime'
+    | 'stats'
+    | 'syncLoopUnhealthyReason'
+    | 'devicePluginUnhealthyReason'
   > {
   readonly host: Host;
   /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
@@ -52,7 +59,7 @@ async function serveOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, log, unhandled, view, runtime, stats, cluster, ownNode } = parts;
+  const { host, log, unhandled, metrics, view, runtime, stats, cluster, ownNode } = parts;
   const { syncLoopUnhealthyReason, devicePluginUnhealthyReason } = parts;
   const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
@@ -74,6 +81,7 @@ async function serveOnce(
     host,
     log,
     unhandled,
+    metrics,
     view,
     runtime,
     stats,

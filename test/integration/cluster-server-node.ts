@@ -9,6 +9,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { emptyMetrics } from '../../src/kubelet/server/served-metrics.fixture.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
@@ -49,6 +50,7 @@ export async function startServingNode(
     log,
     unhandled: new UnhandledErrors({ clock: host.clock, log }),
     settings: serverSettings(plane),
+    metrics: emptyMetrics(),
     view: agent,
     runtime: cri.runtime,
     stats: agent.stats,

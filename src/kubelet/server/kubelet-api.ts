@@ -1,37 +1,28 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
-import { MetricRegistry } from '../../base/metrics/metric-registry.ts';
-import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
 import type { StreamResponse, TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
 import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import type { AgentView } from '../explain/agent-view.ts';
-import type { MemoryReservationPolicy } from '../resources/memory-qos.ts';
 import type { ClaimStatsSource, StatsSource } from '../stats/stats-source.ts';
-import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
-import { memoryQosMetrics } from './memory-qos-metrics.ts';
-import { metricsResponse, startTimeSeconds } from './metrics-response.ts';
-import { nodeGuardMetrics } from './node-guard-metrics.ts';
+import { encodedMetrics, startTimeSeconds } from './metrics-response.ts';
 import { openResponse } from './open-response.ts';
-import { podCertificateMetrics } from './pod-certificate-metrics.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { processMetrics } from './process-metrics.ts';
 import { proxyStream } from './proxy-stream.ts';
-import { RequestCounts } from './request-counts.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './responses.ts';
 import { findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { serveStats } from './serve-stats.ts';
+import type { ServedMetrics } from './served-metrics.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
-import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
-import { volumeStatsMetrics } from './volume-stats-metrics.ts';
 
 export interface KubeletApiDeps
   extends Omit<ContainerLogsDeps, 'view' | 'fs' | 'clock'>,
@@ -41,7 +32,7 @@ export interface KubeletApiDeps
   readonly network: Pick<Network, 'upgrade' | 'lookup'>;
   readonly clock: Pick<Clock, 'deadline' | 'now'>;
   readonly log: Log;
-  readonly unhandled: UnhandledErrors;
+  readonly metrics: ServedMetrics;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   /** `enableDebuggingHandlers` */
@@ -50,9 +41,6 @@ export interface KubeletApiDeps
   readonly stats: StatsSource & ClaimStatsSource;
   /** The content of `/configz`. */
   readonly configuration: unknown;
-  readonly build: BuildInfo;
-  /** Absent: the feature gate MemoryQoS is off. */
-  readonly memoryReservation?: MemoryReservationPolicy | undefined;
   /** How many streaming sessions may be open at the same time. */
   readonly sessionsPerPod?: number;
   readonly sessionsPerUser?: number;
@@ -68,33 +56,23 @@ const SESSIONS_PER_USER = 1024;
  * is read; unknown paths are answered without authentication.
  */
 export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
-  const metrics = createMetrics(parts);
-  const counts = new RequestCounts(metrics);
   const sessions = new SessionLimits();
   return async (request) => {
-    counts.add(request.method, request.path);
+    const onEnd = parts.metrics.requests.begin(request.method, request.path);
     try {
       const route = findRoute(request.method, request.path, parts);
       if (isOpen(route)) return respond(openResponse(route, request));
       const user = await admit(parts, request);
-      if (route.kind !== 'stream') return respond(await serveRoute(parts, metrics, route, request));
+      if (route.kind !== 'stream') return respond(await serveRoute(parts, route, request));
+      if (request.upgrade.toLowerCase() === 'websocket')
+        parts.metrics.requests.onWebSocket(subresourceOf(route.target));
       return { kind: 'stream', stream: await openStream(parts, sessions, { user, target: route.target }, request) };
     } catch (error) {
       return respond(errorResponse(error));
+    } finally {
+      onEnd();
     }
   };
-}
-
-function createMetrics({ view, build, memoryReservation, fs, unhandled, stats }: KubeletApiDeps): MetricRegistry {
-  const metrics = new MetricRegistry();
-  metrics.source(() => agentMetrics(view, build));
-  metrics.source(() => memoryQosMetrics(view, memoryReservation));
-  metrics.source(() => podCertificateMetrics(view));
-  metrics.source(() => volumeStatsMetrics(stats));
-  metrics.source(() => nodeGuardMetrics(view));
-  metrics.source(() => processMetrics(fs));
-  metrics.source(() => unhandledErrorMetrics(unhandled));
-  return metrics;
 }
 
 function isOpen(route: Route): route is OpenRoute {
@@ -156,12 +134,11 @@ async function admit(parts: KubeletApiDeps, request: TlsRequest): Promise<User> 
 
 async function serveRoute(
   parts: KubeletApiDeps,
-  metrics: MetricRegistry,
   route: Exclude<GuardedRoute, { kind: 'stream' }>,
   request: TlsRequest,
 ): Promise<ServerResponse> {
-  const { view, checks, configuration, stats } = parts;
-  const { query, signal } = request;
+  const { view, checks, configuration, stats, metrics } = parts;
+  const { query, signal, headers } = request;
   switch (route.kind) {
     case 'healthz':
       return healthResponse(checks, route.check, query);
@@ -172,9 +149,13 @@ async function serveRoute(
     case 'configz':
       return json({ kubeletconfig: configuration }, NO_SNIFFING);
     case 'metrics':
-      return metricsResponse(await metrics.collect());
+      return encodedMetrics(await metrics.main.collect(), headers);
+    case 'probeMetrics':
+      return encodedMetrics(await metrics.probes.collect(), headers);
+    case 'sliMetrics':
+      return encodedMetrics(await metrics.slis.collect(), headers);
     case 'resourceMetrics':
-      return serveResourceMetrics(parts, signal);
+      return serveResourceMetrics(parts, headers, signal);
     case 'statsSummary':
       return serveStats(stats, request);
     case 'containerLogs':
@@ -190,9 +171,18 @@ async function serveRoute(
   }
 }
 
-async function serveResourceMetrics({ stats, fs, log }: KubeletApiDeps, signal: AbortSignal): Promise<ServerResponse> {
+async function serveResourceMetrics(
+  { stats, fs, log }: KubeletApiDeps,
+  headers: TlsRequest['headers'],
+  signal: AbortSignal,
+): Promise<ServerResponse> {
   const [resources, own] = await Promise.all([resourceMetrics(stats, log, signal), processMetrics(fs)]);
-  return metricsResponse(resources, startTimeSeconds(own));
+  return encodedMetrics(resources, headers, startTimeSeconds(own));
+}
+
+/** As kubelet labels it. */
+function subresourceOf({ verb }: StreamTarget): 'exec' | 'attach' | 'portforward' {
+  return verb === 'portForward' ? 'portforward' : verb;
 }
 
 function respond(response: ServerResponse): TlsResponse {

@@ -19,7 +19,17 @@ export interface HealthzRoute {
 
 export type GuardedRoute =
   | HealthzRoute
-  | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' | 'resourceMetrics' | 'statsSummary' }
+  | {
+      readonly kind:
+        | 'pods'
+        | 'runningPods'
+        | 'configz'
+        | 'metrics'
+        | 'probeMetrics'
+        | 'resourceMetrics'
+        | 'sliMetrics'
+        | 'statsSummary';
+    }
   | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
   | { readonly kind: 'stream'; readonly target: StreamTarget }
   | { readonly kind: 'debuggingDisabled' | 'notFound' }
@@ -73,7 +83,9 @@ function cleanedPathRoute(path: string, folders: readonly string[] = []): OpenRo
 /** Routes that accept every method. */
 function exactRoute(path: string, debugging: boolean, checks: RouteSettings['checks']): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
+  if (path === '/metrics/probes') return { kind: 'probeMetrics' };
   if (path === '/metrics/resource') return { kind: 'resourceMetrics' };
+  if (path === '/metrics/slis') return { kind: 'sliMetrics' };
   if (path === '/configz' && debugging) return { kind: 'configz' };
   return healthzRoute(path, checks);
 }

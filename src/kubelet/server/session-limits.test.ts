@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
-import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { eventLoopTurn } from '../../host/linux/process/event-loop-turn.ts';
@@ -17,6 +16,7 @@ import {
 } from '../local-api/fake/scripted-view.ts';
 import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
+import { emptyMetrics } from './served-metrics.fixture.ts';
 
 const never = new AbortController().signal;
 const IDENTITY = { certificate: 'NODE', key: 'KEY' };
@@ -45,13 +45,12 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
   };
   const api = createKubeletApi({
     ...{ view, fs, network, clock, log: silentLog, ...limits },
-    unhandled: new UnhandledErrors({ clock, log: silentLog }),
+    metrics: emptyMetrics(),
     runtime: { exec: give, attach: give, portForward: give },
     stats: new ScriptedStats(),
     authenticate: async ({ headers }) => ({ name: headers['x-user'] ?? 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
     ...{ splitStreams: true, tunnels: true, debugging: true, checks: new Map(), configuration: {} },
-    build: { kubernetesVersion: 'v1.36.4', platform: 'linux/amd64' },
   });
   const server = await network.serveTls({ host: '127.0.0.1', port: 10250 }, { identity: IDENTITY }, api);
   const target = { host: '127.0.0.1', port: server.port };
