@@ -6,7 +6,7 @@ import { AgentReports, type AgentReportsDeps } from '../kubelet/explain/agent-re
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
-import type { Agent, AgentParts } from './agent.ts';
+import type { Agent, AgentParts, AgentReadings } from './agent.ts';
 import { readAgentFacts } from './agent-facts.ts';
 import { buildAgentNode } from './build-agent-node.ts';
 import {
@@ -78,7 +78,15 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const own = { host, log, settings, unhandled, life, background, observed, health, devices, reports, shutdown };
   const { images } = housekeeping;
   const { podCertificates } = cluster;
-  return new RunningAgent({ ...pods, ...own, images, podCertificates, stats: stats.source });
+  const readings: AgentReadings = {
+    observed: (uid) => observed.get(uid),
+    mirrorPods: () => loop.index.mirrorPods.length,
+    cpuUsage: () => resourceManagers.cpuUsage(),
+    pullRecords: () => imagePulls.recordCounts(),
+    claimDrivers: () => dra?.claimDrivers(),
+    volumes: () => volumes.counts(),
+  };
+  return new RunningAgent({ ...pods, ...own, images, podCertificates, readings, stats: stats.source });
 }
 
 interface ReportDeps extends Omit<AgentReportsDeps, 'pending' | 'rejected'> {

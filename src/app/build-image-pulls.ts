@@ -4,6 +4,7 @@ import { CredentialProvider } from '../kubelet/images/credential-provider.ts';
 import type { ImageDeps } from '../kubelet/images/ensure-image.ts';
 import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import { type NodeLoginSettings, NodeLogins } from '../kubelet/images/node-logins.ts';
+import type { PullRecordCounts } from '../kubelet/metrics/pull-record-metrics.ts';
 import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
 import { pullCredentials } from '../kubelet/images/pull-credentials.ts';
 import type { PulledImage } from '../kubelet/images/pull-image.ts';
@@ -32,6 +33,8 @@ export interface ImagePulls {
   /** Prunes the pull records of removed images; `imageIds` are those that are left. Never rejects. */
   readonly onImagesCollected: (imageIds: readonly string[], beganMs: number) => Promise<void>;
   onPodGone(uid: string): void;
+  /** The number of records on disk; `undefined` if they cannot be read. */
+  recordCounts(): Promise<PullRecordCounts | undefined>;
 }
 
 /** Rejects with a `ProviderConfigError`. */
@@ -58,6 +61,7 @@ export async function buildImagePulls(parts: AgentParts, tokens: PodTokens, life
     },
     onImagesCollected: (imageIds, beganMs) => (policy ? records.prune(new Set(imageIds), beganMs) : Promise.resolve()),
     onPodGone: (uid) => backoff.forget(uid),
+    recordCounts: () => records.counts(),
   };
 }
 

@@ -1,23 +1,31 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
 import { MetricRegistry } from '../base/metrics/metric-registry.ts';
+import { observeApiClient } from '../kubelet/metrics/api-client-metrics.ts';
+import { CLAIM_DECLARATIONS, claimMetrics, observeDra } from '../kubelet/metrics/dra-metrics.ts';
 import { observeEvictions } from '../kubelet/metrics/eviction-metrics.ts';
 import { observeHealth } from '../kubelet/metrics/health-metrics.ts';
+import { observeCgroups, observeHooks } from '../kubelet/metrics/host-metrics.ts';
 import { observeImages } from '../kubelet/metrics/image-metrics.ts';
 import { type FeatureState, NODE_DECLARATIONS, nodeMetrics } from '../kubelet/metrics/node-metrics.ts';
+import { observeNodeStartup } from '../kubelet/metrics/node-startup-metrics.ts';
 import { observePleg } from '../kubelet/metrics/pleg-metrics.ts';
+import { observePlugins } from '../kubelet/metrics/plugin-metrics.ts';
 import { POD_COUNT_DECLARATIONS, podCountMetrics } from '../kubelet/metrics/pod-count-metrics.ts';
 import { observePodStarts } from '../kubelet/metrics/pod-start-metrics.ts';
 import { observePodWorkers } from '../kubelet/metrics/pod-worker-metrics.ts';
 import { observeProbes } from '../kubelet/metrics/probe-metrics.ts';
+import { PULL_RECORD_DECLARATIONS, pullRecordMetrics } from '../kubelet/metrics/pull-record-metrics.ts';
 import { observeRejections } from '../kubelet/metrics/rejection-metrics.ts';
+import { CPU_DECLARATIONS, cpuMetrics, observePlacements } from '../kubelet/metrics/resource-manager-metrics.ts';
 import { observeRuntime } from '../kubelet/metrics/runtime-metrics.ts';
 import { observeStarts } from '../kubelet/metrics/start-metrics.ts';
 import { observeStatuses } from '../kubelet/metrics/status-metrics.ts';
+import { observeVolumes, VOLUME_DECLARATIONS, volumeCountMetrics } from '../kubelet/metrics/volume-metrics.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
 import { memoryQosMetrics } from '../kubelet/server/memory-qos-metrics.ts';
 import { nodeGuardMetrics } from '../kubelet/server/node-guard-metrics.ts';
 import { podCertificateMetrics } from '../kubelet/server/pod-certificate-metrics.ts';
-import { processMetrics, processStart } from '../kubelet/server/process-metrics.ts';
+import { bootTimeMs, processMetrics, processStart } from '../kubelet/server/process-metrics.ts';
 import { RequestMetrics } from '../kubelet/server/request-metrics.ts';
 import type { ServedMetrics } from '../kubelet/server/served-metrics.ts';
 import { unhandledErrorMetrics } from '../kubelet/server/unhandled-error-metrics.ts';
@@ -64,7 +72,7 @@ export function buildMetrics(
   };
 }
 
-function observeParts(main: MetricRegistry, { host: { clock } }: Pick<AgentProcess, 'host'>): (() => void)[] {
+function observeParts(main: MetricRegistry, { host: { clock, fs } }: Pick<AgentProcess, 'host'>): (() => void)[] {
   return [
     observeRuntime(main, clock),
     observePleg(main, clock),
@@ -73,6 +81,14 @@ function observeParts(main: MetricRegistry, { host: { clock } }: Pick<AgentProce
     observeRejections(main),
     observeImages(main),
     observeEvictions(main),
+    observeApiClient(main),
+    observePlugins(main),
+    observeDra(main),
+    observePlacements(main),
+    observeVolumes(main),
+    observeCgroups(main),
+    observeHooks(main),
+    observeNodeStartup(main, { clock, bootMs: () => bootTimeMs(fs) }),
   ];
 }
 
@@ -103,6 +119,10 @@ function followAgent(
   const memoryReservation = policy && cgroups.version === 'v1' ? 'None' : policy;
   const { readings } = agent;
   main.source(() => podCountMetrics(agent, readings.mirrorPods()), POD_COUNT_DECLARATIONS);
+  main.source(() => cpuMetrics(readings.cpuUsage()), CPU_DECLARATIONS);
+  main.source(async () => pullRecordMetrics(await readings.pullRecords()), PULL_RECORD_DECLARATIONS);
+  main.source(() => claimMetrics(readings.claimDrivers()), CLAIM_DECLARATIONS);
+  main.source(() => volumeCountMetrics(readings.volumes()), VOLUME_DECLARATIONS);
   main.source(() => memoryQosMetrics(agent, memoryReservation));
   main.source(() => podCertificateMetrics(agent));
   main.source(() => volumeStatsMetrics(agent.stats));

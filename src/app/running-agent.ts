@@ -47,6 +47,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly shutdown: Pick<NodeShutdown, 'times' | 'shutDown'>;
   readonly atShutdown: ShutdownPods;
   readonly preemptions: AgentView['preemptions'];
+  readonly readings: AgentReadings;
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -73,8 +74,7 @@ export class RunningAgent implements Agent {
   }
 
   get readings(): AgentReadings {
-    const { observed, loop } = this.#parts;
-    return { observed: (uid) => observed.get(uid), mirrorPods: () => loop.index.mirrorPods.length };
+    return this.#parts.readings;
   }
 
   manuallyStopped(): readonly Pod[] {

@@ -1,9 +1,8 @@
 import { typedChannel } from '../../base/typed-channel.ts';
 
-/** What the eviction manager did. */
-export type EvictionMessage =
-  | { readonly kind: 'evicted'; readonly signal: string }
-  /** Pods are ranked by readings of this age. */
-  | { readonly kind: 'ranked'; readonly signal: string; readonly ageMs: number };
+/** The eviction manager evicted a pod for this signal. */
+export interface EvictionMessage {
+  readonly signal: string;
+}
 
 export const evictionChannel = typedChannel<EvictionMessage>('nodelet.eviction');

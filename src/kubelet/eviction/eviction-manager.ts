@@ -164,7 +164,7 @@ export class EvictionManager {
         const cause: EvictionCause = { kind: 'storageLimitExceeded', violation };
         const eviction = { pod, graceSeconds: IMMEDIATE_GRACE_SECONDS, failure, cause, annotations: {} };
         if (!(await this.#evictPod(eviction, signal))) return [];
-        evictionChannel.publish({ kind: 'evicted', signal: STORAGE_SIGNALS[violation.kind] });
+        evictionChannel.publish({ signal: STORAGE_SIGNALS[violation.kind] });
         return [pod];
       }),
     );
@@ -190,7 +190,7 @@ export class EvictionManager {
       const graceSeconds = isHard(threshold) ? IMMEDIATE_GRACE_SECONDS : this.#softGrace(pod);
       const cause: EvictionCause = { kind: 'nodeLow', resource: resourceName, signal: threshold.signal, crossed };
       if (!(await this.#evictPod({ pod, graceSeconds, failure, annotations, cause }, signal))) continue;
-      evictionChannel.publish({ kind: 'evicted', signal: threshold.signal });
+      evictionChannel.publish({ signal: threshold.signal });
       return [pod];
     }
     log.info('Eviction manager: unable to evict any pods from the node');

@@ -14,6 +14,10 @@ export type ImageMessage =
       readonly kind: 'accessChecked';
       readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'error';
     }
+  /** An unused image was removed: it was too old, or space was short. */
+  | { readonly kind: 'collected'; readonly reason: 'age' | 'space' }
+  /** A credential provider plugin ran. */
+  | { readonly kind: 'providerRan'; readonly provider: string; readonly tookMs: number; readonly isError: boolean }
   | { readonly kind: 'pulling'; readonly podUid: string }
   /** `bytes`: 0 if the runtime does not say. */
   | { readonly kind: 'pulled'; readonly podUid: string; readonly tookMs: number; readonly bytes: number };

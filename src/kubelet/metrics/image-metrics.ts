@@ -18,6 +18,23 @@ const ACCESS_CHECKS = counter(
   { labels: ['result'] },
 );
 
+const COLLECTED = counter(
+  'kubelet_image_garbage_collected_total',
+  'Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
+  { labels: ['reason'] },
+);
+
+const PROVIDER_ERRORS = counter(
+  'kubelet_credential_provider_plugin_errors_total',
+  'Number of errors from credential provider plugin',
+  { labels: ['plugin_name'] },
+);
+const PROVIDER_DURATION = histogram(
+  'kubelet_credential_provider_plugin_duration',
+  'Duration of execution in seconds for credential provider plugin',
+  { labels: ['plugin_name'] },
+);
+
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 /** Labels of sizes, each above its lower bound. */
@@ -45,6 +62,9 @@ export function observeImages(registry: MetricRegistry): () => void {
   const pullDuration = registry.histogram(PULL_DURATION);
   const requests = registry.counter(REQUESTS);
   const accessChecks = registry.counter(ACCESS_CHECKS);
+  const providerDuration = registry.histogram(PROVIDER_DURATION);
+  const providerErrors = registry.counter(PROVIDER_ERRORS);
+  const collected = registry.counter(COLLECTED);
   return imageChannel.subscribe((message) => {
     switch (message.kind) {
       case 'requested': {
@@ -57,6 +77,12 @@ export function observeImages(registry: MetricRegistry): () => void {
       }
       case 'accessChecked':
         return accessChecks.increment({ result: message.result });
+      case 'providerRan':
+        providerDuration.observe(message.tookMs / 1000, { plugin_name: message.provider });
+        if (message.isError) providerErrors.increment({ plugin_name: message.provider });
+        return;
+      case 'collected':
+        return collected.increment({ reason: message.reason });
       case 'pulling':
         return;
       case 'pulled':

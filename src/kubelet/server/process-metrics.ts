@@ -14,6 +14,12 @@ export async function processStart(fs: Files): Promise<readonly Metric[]> {
   return metric ? [{ ...metric, help: `[ALPHA] ${metric.help}` }] : [];
 }
 
+/** Wall-clock milliseconds of the start of the machine; `undefined` if the kernel does not say. */
+export async function bootTimeMs(fs: Pick<FileSystem, 'readText'>): Promise<number | undefined> {
+  const seconds = numberIn(/^btime (\d+)/m, await fs.readText('/proc/stat').catch(() => ''));
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
 /** Metrics of this process from `/proc`. Values that the kernel does not report are left out. */
 export async function processMetrics(fs: Files): Promise<readonly Metric[]> {
   const [stat, status, limits, machine, netstat, open] = await Promise.all([

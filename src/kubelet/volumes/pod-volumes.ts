@@ -19,11 +19,14 @@ import type {
   HostDevice,
   MountedVolume,
   RefreshableContent,
+  VolumePlugin,
   VolumePluginDeps,
 } from './volume-plugin.ts';
+import { volumeChannel } from './volume-channel.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
 import { resolveVolume, type VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
 import type { MeasurableVolume } from './volume-usage.ts';
+import { measuredPlugin, qualifiedName } from './measured-plugin.ts';
 import { VolumeWaits } from './volume-waits.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
 import { waitForClaim } from './wait-for-claim.ts';
@@ -167,30 +170,56 @@ export class PodVolumes implements PodStep {
     mountPoints: readonly string[],
     signal: AbortSignal,
   ): Promise<PodVolume> {
+    const beganMs = this.#deps.clock.monotonic();
     const isSetUp = this.#of(pod.metadata.uid).has(volume.name);
     const spec = await this.#resolve(pod, { name: volume.name, volume, use }, isSetUp, signal);
     const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
     checkNodeAffinity(spec, this.#deps.nodeLabels());
     const setup = { pod, volume: spec, mountPoints };
+    const called = measuredPlugin(qualifiedName(plugin.name, spec), this.#deps.clock);
     const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec) };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);
       try {
-        const device = await plugin.mapDevice(setup, deps, signal);
+        const { mapDevice } = plugin;
+        const device = await called('map_volume', () => mapDevice.call(plugin, setup, deps, signal));
         if (!isSetUp) this.#recordMapped(pod, spec, device);
+        this.#publishSetUp('overall_volume_map', plugin, spec, beganMs);
         return { spec, kind: 'block', device };
       } catch (error) {
         throw signal.aborted ? error : mountError(spec, error);
       }
     }
     try {
-      const mounted = await plugin.setUp(setup, deps, signal);
+      const mounted = await called('volume_mount', () => plugin.setUp(setup, deps, signal));
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
+      this.#publishSetUp('overall_volume_mount', plugin, spec, beganMs);
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled, specName: spec.name }, isStale: false };
     } catch (error) {
       throw signal.aborted ? error : mountError(spec, error);
     }
+  }
+
+  #publishSetUp(
+    operation: 'overall_volume_mount' | 'overall_volume_map',
+    { name }: Pick<VolumePlugin, 'name'>,
+    spec: VolumeSpec,
+    beganMs: number,
+  ): void {
+    const tookMs = this.#deps.clock.monotonic() - beganMs;
+    volumeChannel.publish({ kind: 'setUp', operation, plugin: qualifiedName(name, spec), tookMs });
+  }
+
+  /** The number of volumes that are set up, by plugin. */
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { spec } of [...this.#ready.values()].flatMap((volumes) => [...volumes.values()])) {
+      const plugin = findVolumePlugin(spec, this.#deps.plugins);
+      const name = plugin ? qualifiedName(plugin.name, spec) : 'N/A';
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    return counts;
   }
 
   #recordMapped(pod: Pod, { name }: VolumeSpec, { path, globalMapPath }: HostDevice): void {
