@@ -6,16 +6,19 @@ import type { Cri } from '../cri/services.ts';
 import type { CgroupDriver } from '../host/cgroups.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/api-client/api-server.ts';
+import type { CpuUsage } from '../kubelet/cpu-manager/cpu-manager.ts';
 import type { CpuManagerSettings } from '../kubelet/cpu-manager/cpu-manager-settings.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
 import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
 import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { MemoryManagerSettings } from '../kubelet/memory-manager/reserved-memory.ts';
+import type { PullRecordCounts } from '../kubelet/metrics/pull-record-metrics.ts';
 import type { NodeCache } from '../kubelet/node/node-cache.ts';
 import type { NodeEvent } from '../kubelet/node/node-event.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
+import type { ObservedPod } from '../kubelet/pod/observed-pod.ts';
 import type { MemoryQos } from '../kubelet/resources/memory-qos.ts';
 import type { QosReserved } from '../kubelet/resources/qos-reserved.ts';
 import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
@@ -167,7 +170,24 @@ export interface AgentParts {
 }
 
 /** A node agent. */
+/** State of the agent that only its metrics show. */
+export interface AgentReadings {
+  /** The pod as PLEG observed it last. */
+  observed(uid: string): ObservedPod | undefined;
+  /** The number of mirror pods at the API server. */
+  mirrorPods(): number;
+  /** `undefined` without the static policy of the CPU manager. */
+  cpuUsage(): CpuUsage | undefined;
+  /** The number of records of image pulls on disk. */
+  pullRecords(): Promise<PullRecordCounts | undefined>;
+  /** The drivers of each claim that pods on this node use; `undefined` without an API server. */
+  claimDrivers(): readonly (readonly string[])[] | undefined;
+  /** The number of volumes that are set up, by plugin. */
+  volumes(): ReadonlyMap<string, number>;
+}
+
 export interface Agent extends AgentView {
+  readonly readings: AgentReadings;
   /**
    * Runs until the signal aborts, then stops and leaves the containers running. A part that fails is restarted; rejects only
    * with a broken invariant.

@@ -7,7 +7,7 @@ import { AgentReports, type AgentReportsDeps } from '../kubelet/explain/agent-re
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
 import { removeOrphanVolumes } from '../kubelet/volumes/remove-orphan-volumes.ts';
-import type { Agent, AgentParts } from './agent.ts';
+import type { Agent, AgentParts, AgentReadings } from './agent.ts';
 import { readAgentFacts } from './agent-facts.ts';
 import { buildAgentNode } from './build-agent-node.ts';
 import {
@@ -24,8 +24,8 @@ import { buildHousekeeping, type Housekeeping } from './build-housekeeping.ts';
 import { buildImagePulls, type ImagePulls } from './build-image-pulls.ts';
 import { buildPodResources } from './build-pod-resources.ts';
 import { type AgentPods, buildPods } from './build-pods.ts';
-import { buildResourceManagers } from './build-resource-managers.ts';
-import { buildRuntime } from './build-runtime.ts';
+import { buildResourceManagers, type ResourceManagers } from './build-resource-managers.ts';
+import { type AgentRuntime, buildRuntime } from './build-runtime.ts';
 import { buildStats } from './build-stats.ts';
 import { inModule } from './in-module.ts';
 import { PodSignals } from './pod-signals.ts';
@@ -99,7 +99,27 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   };
   const { images } = housekeeping;
   const { podCertificates } = cluster;
-  return new RunningAgent({ ...pods, ...own, images, podCertificates, stats: stats.source });
+  const readings = buildReadings({ observed, pods, resourceManagers, imagePulls, dra });
+  return new RunningAgent({ ...pods, ...own, images, podCertificates, readings, stats: stats.source });
+}
+
+interface ReadingDeps {
+  readonly observed: AgentRuntime['observed'];
+  readonly pods: Pick<AgentPods, 'loop' | 'volumes'>;
+  readonly resourceManagers: ResourceManagers;
+  readonly imagePulls: ImagePulls;
+  readonly dra: AgentDra | undefined;
+}
+
+function buildReadings({ observed, pods, resourceManagers, imagePulls, dra }: ReadingDeps): AgentReadings {
+  return {
+    observed: (uid) => observed.get(uid),
+    mirrorPods: () => pods.loop.index.mirrorPods.length,
+    cpuUsage: () => resourceManagers.cpuUsage(),
+    pullRecords: () => imagePulls.recordCounts(),
+    claimDrivers: () => dra?.claimDrivers(),
+    volumes: () => pods.volumes.counts(),
+  };
 }
 
 interface ReportDeps extends Omit<AgentReportsDeps, 'pending' | 'rejected'> {

@@ -2,7 +2,7 @@ import type { Part } from '../base/supervise.ts';
 import { UpdateContainerResourcesRequest } from '../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../cri/services.ts';
 import type { ContainerOwner } from '../kubelet/cpu-manager/cpu-checkpoint.ts';
-import { CpuManager } from '../kubelet/cpu-manager/cpu-manager.ts';
+import { CpuManager, type CpuUsage } from '../kubelet/cpu-manager/cpu-manager.ts';
 import type { ContainerCpusets } from '../kubelet/cpu-manager/cpuset-updates.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import { runningContainers } from '../kubelet/pod/observed-pod.ts';
@@ -17,6 +17,8 @@ export interface AgentCpuManager {
   readonly provider: HintProvider;
   readonly runOptions: RunOptionsOf;
   readonly parts: readonly Part[];
+  /** How many CPUs are shared and exclusive. */
+  usage(): CpuUsage | undefined;
   /** What the pod resources API shows. */
   readonly allocated: Pick<AllocatedResources, 'cpus'> & { readonly allocatableCpus: readonly number[] };
 }
@@ -54,6 +56,7 @@ export async function buildCpuManager(
   return {
     provider: manager,
     runOptions: async (pod, container) => manager.runOptions(pod, container),
+    usage: () => manager.usage,
     parts: isStatic ? [{ name: 'cpu manager', run: (until) => manager.run(until), isEndless: true }] : [],
     allocated: {
       cpus: (uid, container) => manager.cpus(uid, container),

@@ -31,6 +31,8 @@ export interface AgentDra {
   parts(pods: KnownPods): readonly Part[];
   /** A source has reported its pods. */
   onSourceReported(): void;
+  /** The drivers of each claim that pods on this node use. */
+  claimDrivers(): readonly (readonly string[])[];
 }
 
 export interface DraBuildDeps {
@@ -65,7 +67,7 @@ export async function buildDra(
   const onUsable = (driver: string, isUsable: boolean): void => slices.setUsable(driver, isUsable);
   const registration = new DraRegistration({ clock, log, health, onUsable });
   const drivers = agent.draDrivers ?? registration;
-  const manager = new DraManager({ api, drivers, cache, gates });
+  const manager = new DraManager({ api, drivers, cache, gates, clock });
   const ended = new EndedPods({ manager, cache, clock, log });
   drivers.subscribe((driver) => {
     wake(manager.takeWaiting(driver));
@@ -88,6 +90,7 @@ export async function buildDra(
       ...(agent.node ? [{ name: 'resource slices', run: (signal: AbortSignal) => slices.wipeAll(signal) }] : []),
     ],
     onSourceReported: () => ended.retry(),
+    claimDrivers: () => cache.all.map(({ devices }) => [...devices.keys()]),
   };
 }
 

@@ -10,6 +10,7 @@ import type { PulledImage } from '../kubelet/images/pull-image.ts';
 import { PullRateLimiter } from '../kubelet/images/pull-rate.ts';
 import { PullRecords } from '../kubelet/images/pull-records.ts';
 import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
+import type { PullRecordCounts } from '../kubelet/metrics/pull-record-metrics.ts';
 import type { PodTokens } from '../kubelet/tokens/pod-tokens.ts';
 import type { AgentParts } from './agent.ts';
 import { type ProviderPaths, readCredentialProviders } from './config/credential-provider-config.ts';
@@ -32,6 +33,8 @@ export interface ImagePulls {
   /** Prunes the pull records of removed images; `imageIds` are those that are left. Never rejects. */
   readonly onImagesCollected: (imageIds: readonly string[], beganMs: number) => Promise<void>;
   onPodGone(uid: string): void;
+  /** The number of records on disk; `undefined` if they cannot be read. */
+  recordCounts(): Promise<PullRecordCounts | undefined>;
 }
 
 /** Rejects with a `ProviderConfigError`. */
@@ -58,6 +61,7 @@ export async function buildImagePulls(parts: AgentParts, tokens: PodTokens, life
     },
     onImagesCollected: (imageIds, beganMs) => (policy ? records.prune(new Set(imageIds), beganMs) : Promise.resolve()),
     onPodGone: (uid) => backoff.forget(uid),
+    recordCounts: () => records.counts(),
   };
 }
 

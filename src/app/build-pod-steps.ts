@@ -4,6 +4,7 @@ import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import { LogLinks } from '../kubelet/logs/log-links.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
+import { measuredCgroups } from '../kubelet/resources/measured-cgroups.ts';
 import { actualPod } from '../kubelet/resources/pod-allocation.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
@@ -58,7 +59,7 @@ export function buildPodSteps(
   const directories = new PodDirectories({ fs, settings });
   const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
   const cgroups = new PodCgroups({
-    cgroups: cgroupsOfDriver(settings, host),
+    cgroups: measuredCgroups(cgroupsOfDriver(settings, host), clock),
     processes,
     cgroupStats: host.cgroupStats,
     settings,

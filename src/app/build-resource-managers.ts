@@ -1,5 +1,6 @@
 import type { Container, Pod, ResourceStatus } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
+import type { CpuUsage } from '../kubelet/cpu-manager/cpu-manager.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import type { AllocatedResources } from '../kubelet/pod-resources/allocated-resources.ts';
@@ -36,6 +37,8 @@ export interface ResourceManagers {
   resourceHealth(pod: Pod, container: string): readonly ResourceStatus[];
   /** The number of devices in use by resource; `undefined` for a pod that has none. */
   devicesInUse(uid: string): ReadonlyMap<string, number> | undefined;
+  /** `undefined` without the static policy of the CPU manager. */
+  cpuUsage(): CpuUsage | undefined;
   readonly parts: readonly Part[];
 }
 
@@ -86,7 +89,7 @@ export async function buildResourceManagers(
     ...(memory ? [memory.runOptions.bind(memory)] : []),
     ...(dra ? [dra.runOptions] : []),
   ];
-  const placement = new PodPlacement({ providers, policy, scope: topologyManager.scope });
+  const placement = new PodPlacement({ providers, policy, scope: topologyManager.scope, clock: parts.host.clock });
   const allocated = composeAllocated([
     {
       devices: (uid, container) => devices.devices(uid, container),
@@ -112,6 +115,7 @@ export async function buildResourceManagers(
       ...(dra?.containers.resourceHealth(pod, container) ?? []),
     ],
     devicesInUse: (uid) => devices.inUseFor(uid),
+    cpuUsage: () => cpu?.usage(),
     parts: [...(cpu?.parts ?? []), ...deviceParts],
   };
 }

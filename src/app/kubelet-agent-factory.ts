@@ -21,6 +21,7 @@ import { servePodResources } from '../plugins/pod-resources/serve-pod-resources.
 import type { AgentProcess } from './agent-process.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
+import { buildMetrics, type KubeletMetrics } from './build-metrics.ts';
 import { chooseCgroupDriver, configuredCgroupDriver } from './cgroup-driver.ts';
 import { clientCertificateSettings } from './cluster/cluster-certificates.ts';
 import { connectCluster, type NodeCluster } from './cluster/connect-cluster.ts';
@@ -80,25 +81,30 @@ async function buildKubeletAgent(
   const { fs, mounts, clock } = process.host;
   await shareRootDir(flags.rootDir, { fs, mounts, log });
   const { runtimeRequestTimeout: runtimeRequestTimeoutMs } = parsed.ms;
+  const metrics = buildMetrics(settings, process);
   const connection = await connectPrepared(runtime, { clock, runtimeRequestTimeoutMs }, signal);
   try {
     const cgroupDriver = await chooseCgroupDriver(config.cgroupDriver, connection.runtime, log, signal);
-    const connected = { connection, cgroupDriver, onNetworkChange: runtime.onNetworkChange };
-    return await buildOnConnection(connected, settings, process, log, signal);
+    const connected = { connection, cgroupDriver, metrics, onNetworkChange: runtime.onNetworkChange };
+    const built = await buildOnConnection(connected, settings, process, log, signal);
+    metrics.follow(built.agent);
+    return built;
   } catch (error) {
     connection.close();
+    metrics.close();
     throw error;
   }
 }
 
 interface Connected {
+  readonly metrics: KubeletMetrics;
   readonly connection: RuntimeConnection;
   readonly cgroupDriver: CgroupDriver;
   readonly onNetworkChange: StartedRuntime['onNetworkChange'];
 }
 
 async function buildOnConnection(
-  { connection, cgroupDriver, onNetworkChange }: Connected,
+  { connection, cgroupDriver, metrics, onNetworkChange }: Connected,
   settings: KubeletSettings,
   process: AgentProcess,
   log: Log,
@@ -143,7 +149,7 @@ async function buildOnConnection(
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
   const served = { view: agent, runtime: cri, stats, ...healthReasons };
-  const nodeApi = { host, log, unhandled, process, ...served, cluster, ownNode };
+  const nodeApi = { host, log, unhandled, metrics, process, ...served, cluster, ownNode };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },
@@ -162,6 +168,7 @@ async function buildOnConnection(
         until,
       ),
     close() {
+      metrics.close();
       built.close();
       cluster?.close();
     },

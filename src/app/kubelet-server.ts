@@ -1,4 +1,3 @@
-import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
 import { runAllOrAbort } from '../base/run-all-or-abort.ts';
 import type { UnhandledErrors } from '../base/unhandled-errors.ts';
@@ -10,15 +9,14 @@ import type { ApiReviews } from '../kubelet/api-client/api-reviews.ts';
 import type { ServingCertificate } from '../kubelet/certificates/serving-certificate.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
-import type { MemoryReservationPolicy } from '../kubelet/resources/memory-qos.ts';
 import { type AuthenticationSettings, createAuthenticate } from '../kubelet/server/authenticate.ts';
 import { type AuthorizationSettings, createAuthorize } from '../kubelet/server/authorize.ts';
 import type { HealthChecks } from '../kubelet/server/healthz.ts';
-import { createApiMetrics, createKubeletApi, createReadOnlyApi } from '../kubelet/server/kubelet-api.ts';
+import { createKubeletApi, createReadOnlyApi } from '../kubelet/server/kubelet-api.ts';
 import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
 import { serveReadOnlyApi } from '../kubelet/server/serve-read-only.ts';
+import type { ServedMetrics } from '../kubelet/server/served-metrics.ts';
 import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
-import { reservationPolicy } from './agent-settings.ts';
 import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { type DebuggedProcess, type DebugSettings, debugDeps, debugSettings } from './debug-handlers.ts';
@@ -48,14 +46,12 @@ export interface KubeletServerSettings {
   /** The runtime may speak only SPDY; the embedded one speaks all protocols. */
   readonly translatesStreams: boolean;
   readonly debug: DebugSettings;
-  /** Absent: the feature gate MemoryQoS is off. */
-  readonly memoryReservation?: MemoryReservationPolicy | undefined;
   /** The content of `/configz`. */
   readonly configuration: unknown;
 }
 
 export interface KubeletServerParts {
-  readonly host: Pick<Host, 'network' | 'fs' | 'clock' | 'cgroups' | 'processes' | 'profiler'>;
+  readonly host: Pick<Host, 'network' | 'fs' | 'clock' | 'processes' | 'profiler'>;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
   readonly settings: KubeletServerSettings;
@@ -63,6 +59,7 @@ export interface KubeletServerParts {
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward' | 'execSync' | 'checkpointContainer'>;
   readonly process: DebuggedProcess;
   readonly stats: NodeStatistics;
+  readonly metrics: ServedMetrics;
   /** Absent: only the read-only API is served. */
   readonly certificate?: ServingCertificate | undefined;
   /** Authenticates and authorizes clients; absent without an API server. */
@@ -108,7 +105,6 @@ export function kubeletServerSettings(settings: KubeletSettings): KubeletServerS
     tunnels: featureGates.get('ExtendWebSocketsToKubelet') ?? true,
     translatesStreams: config.containerRuntimeEndpoint !== EMBEDDED,
     debug: debugSettings(settings),
-    memoryReservation: featureGates.get('MemoryQoS') ? reservationPolicy(config) : undefined,
     configuration: { kind: 'KubeletConfiguration', apiVersion: CONFIGURATION_VERSION, ...config },
   };
 }
@@ -118,7 +114,6 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
   const { host, log, unhandled, settings, view, runtime, stats, reviews, certificate, onListening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, translatesStreams, debug, configuration } = settings;
-  const isV1 = host.cgroups.version === 'v1';
   const reviewDeps = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
     ['ping', healthy],
@@ -136,28 +131,25 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     clock,
     network,
     log,
-    unhandled,
+    metrics: parts.metrics,
     splitStreams,
     tunnels,
     translatesStreams,
     debugging: debug.handlers,
     debug: debugDeps(debug, { ...parts, kubernetesVersion: KUBERNETES_VERSION }),
     configuration,
-    memoryReservation: settings.memoryReservation && isV1 ? 'None' : settings.memoryReservation,
     checks,
-    build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
     authenticate: createAuthenticate(authentication, reviewDeps),
     authorize: createAuthorize(authorization, { ...reviewDeps, nodeName: view.nodeName }),
   };
-  const shared = createApiMetrics(api);
   const { address, readOnly } = settings;
   const serveTls = async (signal: AbortSignal): Promise<void> => {
     if (!address || !certificate) return;
     const serving = { network, fs, log, certificate, ...(onListening && { onListening }) };
-    await serveKubeletApi(address, createKubeletApi(api, shared), serving, signal);
+    await serveKubeletApi(address, createKubeletApi(api), serving, signal);
   };
   const serveReadOnly = async (signal: AbortSignal): Promise<void> => {
-    if (readOnly) await serveReadOnlyApi(readOnly, createReadOnlyApi(api, shared), { network, log }, signal);
+    if (readOnly) await serveReadOnlyApi(readOnly, createReadOnlyApi(api), { network, log }, signal);
   };
   return {
     run: async (signal) => {

@@ -20,7 +20,7 @@ import { isTerminal } from '../kubelet/status/pod-phase.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
-import type { Agent, AgentParts } from './agent.ts';
+import type { Agent, AgentParts, AgentReadings } from './agent.ts';
 import type { AgentDevices } from './build-device-manager.ts';
 
 /** The delay before the first relist is retried: 100 ms, doubled up to 5 s, as in kubelet. */
@@ -49,6 +49,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly atShutdown: ShutdownPods;
   readonly preemptions: AgentView['preemptions'];
   readonly startSteps: Pick<StartSteps, 'all'>;
+  readonly readings: AgentReadings;
   readonly unhandled: UnhandledErrors;
   /** Run beside the sync loop, started in this order, each restarted when it fails. */
   readonly background: readonly Part[];
@@ -72,6 +73,10 @@ export class RunningAgent implements Agent {
 
   get stats(): NodeStatistics {
     return this.#parts.stats;
+  }
+
+  get readings(): AgentReadings {
+    return this.#parts.readings;
   }
 
   manuallyStopped(): readonly Pod[] {

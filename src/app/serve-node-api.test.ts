@@ -6,6 +6,7 @@ import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
 import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
 import { NodeCache } from '../kubelet/node/node-cache.ts';
+import { emptyMetrics } from '../kubelet/server/served-metrics.fixture.ts';
 import { ScriptedStats } from '../kubelet/stats/fake/scripted-stats.ts';
 import { loadKubeletConfig } from './config/load-config.ts';
 import { serveNodeApi } from './serve-node-api.ts';
@@ -23,7 +24,8 @@ async function setUp(...flags: readonly string[]) {
   const devicePluginUnhealthyReason = () => undefined;
   const health = { syncLoopUnhealthyReason, devicePluginUnhealthyReason };
   const process = { version: '0' };
-  const parts = { host, view, runtime, process, stats: new ScriptedStats(), ...health, cluster: undefined };
+  const metrics = emptyMetrics();
+  const parts = { host, view, runtime, process, metrics, stats: new ScriptedStats(), ...health, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   let nextError: Error | undefined;
   const fail = (): void => {

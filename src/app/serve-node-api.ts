@@ -14,6 +14,7 @@ export interface NodeApiParts
     KubeletServerParts,
     | 'log'
     | 'unhandled'
+    | 'metrics'
     | 'view'
     | 'runtime'
     | 'stats'

@@ -3,6 +3,7 @@ import { connectSocket } from '../cri/client.ts';
 import { CriError } from '../cri/cri-error.ts';
 import { callStream, callUnary } from '../cri/grpc-call.ts';
 import type { Clock } from '../host/clock.ts';
+import { pluginChannel } from './plugin-channel.ts';
 import { PluginError } from './plugin-error.ts';
 
 /** Encodes and decodes one message of a generated protocol. */
@@ -40,14 +41,16 @@ export class PluginConnection {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #metadata = new Metadata();
+  readonly #plugin: string;
   #isClosed = false;
 
-  /** Throws for a path that is not absolute. */
-  constructor(socketPath: string, clock: Clock) {
+  /** `plugin`: its driver or resource, by which its calls are counted. Throws for a path that is not absolute. */
+  constructor(socketPath: string, clock: Clock, plugin: string) {
     if (!socketPath.startsWith('/'))
       throw new Error(`cannot use plugin endpoint "${socketPath}": not an absolute path`);
     this.#client = connectSocket(socketPath);
     this.#clock = clock;
+    this.#plugin = plugin;
   }
 
   /** Rejects with a `PluginError` (`DeadlineExceeded` after `timeoutMs`), or with the signal's reason after an abort. */
@@ -60,6 +63,8 @@ export class PluginConnection {
     signal.throwIfAborted();
     if (this.#isClosed) throw new PluginError('Canceled', 'grpc: the client connection is closing', rpc.name);
     const [client, clock, metadata] = [this.#client, this.#clock, this.#metadata];
+    const beganMs = clock.monotonic();
+    let code = 'OK';
     try {
       const response = await callUnary(
         { client, clock, method: erased(rpc), metadata, deadlineMs: timeoutMs },
@@ -68,7 +73,11 @@ export class PluginConnection {
       );
       return response as Response; // decoded by the codec of this RPC
     } catch (error) {
+      code = error instanceof CriError ? error.code : 'Canceled';
       throw toPluginError(error, rpc.name);
+    } finally {
+      const tookMs = clock.monotonic() - beganMs;
+      pluginChannel.publish({ kind: 'called', plugin: this.#plugin, path: rpc.path, code, tookMs });
     }
   }
 

@@ -10,6 +10,7 @@ import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { ALL_HANDLERS } from '../../src/kubelet/server/debug-deps.fixture.ts';
+import { emptyMetrics } from '../../src/kubelet/server/served-metrics.fixture.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
@@ -56,6 +57,7 @@ export async function startServingNode(
     log,
     unhandled: new UnhandledErrors({ clock: host.clock, log }),
     settings: serverSettings(plane, translatesStreams),
+    metrics: emptyMetrics(),
     view: agent,
     runtime: cri.runtime,
     process: { version: '0' },

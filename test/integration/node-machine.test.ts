@@ -151,7 +151,7 @@ test('nodelet kubelet sets up its machine as kubelet does', { skip: embeddedSkip
   await t.test('pods are listed by the pod resources API', async () => {
     const socket = join(folder, 'root/pod-resources/kubelet.sock');
     await until(() => existsSync(socket));
-    const connection = new PluginConnection(socket, host.clock);
+    const connection = new PluginConnection(socket, host.clock, 'kubelet');
     t.after(() => connection.close());
     const [pod] = await until(async () => {
       const { podResources } = await connection.call(LIST, {}, 5_000, t.signal);

@@ -1,3 +1,6 @@
+import type { Declaration } from './declaration.ts';
+import { CounterFamily, GaugeFamily, HistogramFamily } from './metric-family.ts';
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** A metric as one scrape finds it. */
@@ -32,85 +35,80 @@ export interface HistogramSeries {
   readonly count: number;
 }
 
-export interface Counter {
-  increment(labels?: Labels, by?: number): void;
-}
-
-export interface Gauge {
-  set(value: number, labels?: Labels): void;
-}
-
-export interface Histogram {
-  observe(value: number, labels?: Labels): void;
-}
-
 /** Reads metrics that other components keep, at each scrape. */
 export type MetricSource = () => readonly Metric[] | Promise<readonly Metric[]>;
 
+export interface RegistryOptions {
+  /** The Kubernetes version of this program, `v1.36.4`. */
+  readonly version?: string;
+  /** A previous minor version whose deprecated metrics are shown, `1.35`; absent: none. */
+  readonly showHiddenFor?: string | undefined;
+}
+
 /**
- * All metrics of the agent. A metric is one declaration: `registry.counter(…)`, `gauge(…)` or `histogram(…)` returns
- * what its component updates; `source(…)` adds metrics that are computed at a scrape.
+ * All metrics of one endpoint. A metric is one declaration: `counter`, `gauge` and `histogram` return what is updated;
+ * `source` adds metrics that are computed at a scrape. A metric that a previous minor version deprecated is hidden: it can
+ * be updated, and is not shown.
  */
 export class MetricRegistry {
   readonly #sources: MetricSource[] = [];
+  readonly #declared: Declaration[] = [];
+  readonly #options: RegistryOptions;
 
-  counter(name: string, help: string): Counter {
-    const values = new SeriesMap<number>();
-    this.source(() => [{ type: 'counter', name, help, samples: values.samples() }]);
-    return { increment: (labels = {}, by = 1) => values.update(labels, (value = 0) => value + by) };
+  constructor(options: RegistryOptions = {}) {
+    this.#options = options;
   }
 
-  gauge(name: string, help: string): Gauge {
-    const values = new SeriesMap<number>();
-    this.source(() => [{ type: 'gauge', name, help, samples: values.samples() }]);
-    return { set: (value, labels = {}) => values.update(labels, () => value) };
+  counter<Label extends string>(declaration: Declaration<'counter', Label>): CounterFamily<Label> {
+    return this.#add(declaration, new CounterFamily(declaration));
   }
 
-  /** `buckets`: the upper bounds in ascending order, without `+Inf`. */
-  histogram(name: string, help: string, buckets: readonly number[]): Histogram {
-    const series = new SeriesMap<Omit<HistogramSeries, 'labels'>>();
-    const empty = { buckets: buckets.map((bound) => [bound, 0] as const), sum: 0, count: 0 };
-    this.source(() => [
-      { type: 'histogram', name, help, series: series.entries().map(([labels, value]) => ({ labels, ...value })) },
-    ]);
-    return {
-      observe: (value, labels = {}) =>
-        series.update(labels, (before = empty) => ({
-          buckets: before.buckets.map(([bound, count]) => [bound, value <= bound ? count + 1 : count] as const),
-          sum: before.sum + value,
-          count: before.count + 1,
-        })),
-    };
+  gauge<Label extends string>(declaration: Declaration<'gauge', Label>): GaugeFamily<Label> {
+    return this.#add(declaration, new GaugeFamily(declaration));
   }
 
-  source(source: MetricSource): void {
+  histogram<Label extends string>(declaration: Declaration<'histogram', Label>): HistogramFamily<Label> {
+    return this.#add(declaration, new HistogramFamily(declaration));
+  }
+
+  /** `declarations`: the metrics that the source returns. */
+  source(source: MetricSource, declarations: readonly Declaration[] = []): void {
+    this.#declared.push(...declarations);
     this.#sources.push(source);
+  }
+
+  get declared(): readonly Declaration[] {
+    return this.#declared;
+  }
+
+  /** Declared metrics that are not shown. */
+  get hidden(): readonly Declaration[] {
+    return this.#declared.filter((declaration) => isHidden(declaration, this.#options));
   }
 
   async collect(): Promise<readonly Metric[]> {
     return (await Promise.all(this.#sources.map(async (source) => source()))).flat();
   }
+
+  #add<F extends { collect(): Metric }>(declaration: Declaration, family: F): F {
+    this.#declared.push(declaration);
+    if (!isHidden(declaration, this.#options)) this.#sources.push(() => [family.collect()]);
+    return family;
+  }
+}
+
+/** A deprecated metric is hidden from the minor version after the one that deprecated it. */
+function isHidden({ deprecatedVersion }: Declaration, { version, showHiddenFor }: RegistryOptions): boolean {
+  if (deprecatedVersion === undefined || version === undefined) return false;
+  const age = minorOf(version) - minorOf(deprecatedVersion);
+  return age > 0 && !(age === 1 && showHiddenFor !== undefined && minorOf(showHiddenFor) === minorOf(version) - 1);
+}
+
+function minorOf(version: string): number {
+  return Number(/^v?\d+\.(\d+)/.exec(version)?.[1] ?? 0);
 }
 
 /** Bucket bounds of which each is `factor` times the one before, as client-go's `ExponentialBuckets`. */
 export function exponentialBuckets(start: number, factor: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => start * factor ** index);
-}
-
-/** One value per set of labels. */
-class SeriesMap<V> {
-  readonly #series = new Map<string, readonly [labels: Labels, value: V]>();
-
-  update(labels: Labels, next: (before: V | undefined) => V): void {
-    const key = JSON.stringify(Object.entries(labels));
-    this.#series.set(key, [labels, next(this.#series.get(key)?.[1])]);
-  }
-
-  entries(): ReadonlyArray<readonly [labels: Labels, value: V]> {
-    return [...this.#series.values()];
-  }
-
-  samples(this: SeriesMap<number>): readonly Sample[] {
-    return this.entries().map(([labels, value]) => ({ labels, value }));
-  }
 }

@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { counter, type Declaration, gauge, histogram } from './declaration.ts';
 import { exponentialBuckets, MetricRegistry } from './metric-registry.ts';
 import { metricsText } from './metrics-text.ts';
 
+/** The metric without a stability level. */
+function plain<D extends Declaration>({ stability: _, ...declaration }: D): Omit<D, 'stability'> {
+  return declaration;
+}
+
+const PULLS = plain(counter('pulls_total', 'Pulls.', { labels: ['result'] }));
+
 const cases: Record<string, { declare: (metrics: MetricRegistry) => void; text: readonly string[] }> = {
-  'a metric without values': { declare: (metrics) => metrics.counter('pulls_total', 'Pulls.'), text: [] },
+  'a metric without values': { declare: (metrics) => metrics.counter(PULLS), text: [] },
   'a counter with labels, in the order of the labels': {
     declare: (metrics) => {
-      const pulls = metrics.counter('pulls_total', 'Pulls.');
+      const pulls = metrics.counter(PULLS);
       pulls.increment({ result: 'ok' });
-      pulls.increment({ result: 'a "bad"\n\\one' }, 2);
+      pulls.add(2, { result: 'a "bad"\n\\one' });
       pulls.increment({ result: 'ok' });
     },
     text: [
@@ -21,7 +29,7 @@ const cases: Record<string, { declare: (metrics: MetricRegistry) => void; text: 
   },
   'a gauge with its last value': {
     declare: (metrics) => {
-      const pods = metrics.gauge('pods', 'Pods.');
+      const pods = metrics.gauge(plain(gauge('pods', 'Pods.')));
       pods.set(3);
       pods.set(1.5);
     },
@@ -29,7 +37,7 @@ const cases: Record<string, { declare: (metrics: MetricRegistry) => void; text: 
   },
   'a histogram with cumulative buckets in ascending order': {
     declare: (metrics) => {
-      const starts = metrics.histogram('start_seconds', 'Starts.', [0.005, 0.5, 5, 10]);
+      const starts = metrics.histogram(plain(histogram('start_seconds', 'Starts.', { buckets: [0.005, 0.5, 5, 10] })));
       for (const seconds of [0.005, 0.25, 7, 60]) starts.observe(seconds);
     },
     text: [
@@ -46,7 +54,7 @@ const cases: Record<string, { declare: (metrics: MetricRegistry) => void; text: 
   },
   'a histogram with labels, one series after the other': {
     declare: (metrics) => {
-      const sizes = metrics.histogram('size_bytes', 'Sizes.', [1000]);
+      const sizes = metrics.histogram(plain(histogram('size_bytes', 'Sizes.', { labels: ['kind'], buckets: [1000] })));
       sizes.observe(2000, { kind: 'pull' });
       sizes.observe(1, { kind: 'exec' });
     },
@@ -64,7 +72,10 @@ const cases: Record<string, { declare: (metrics: MetricRegistry) => void; text: 
     ],
   },
   'bounds as Go writes them': {
-    declare: (metrics) => metrics.histogram('h', 'H.', [0.00001, 0.0001, 100_000, 1_000_000, 2.5e6]).observe(0),
+    declare: (metrics) =>
+      metrics
+        .histogram(plain(histogram('h', 'H.', { buckets: [0.00001, 0.0001, 100_000, 1_000_000, 2.5e6] })))
+        .observe(0),
     text: [
       '# HELP h H.',
       '# TYPE h histogram',
@@ -80,7 +91,7 @@ const cases: Record<string, { declare: (metrics: MetricRegistry) => void; text: 
   },
   'metrics in the order of their names': {
     declare: (metrics) => {
-      metrics.gauge('b', 'B.').set(1);
+      metrics.gauge(plain(gauge('b', 'B.'))).set(1);
       metrics.source(async () => [{ type: 'gauge', name: 'a', help: 'A.', samples: [{ value: 2 }] }]);
     },
     text: ['# HELP a A.', '# TYPE a gauge', 'a 2', '# HELP b B.', '# TYPE b gauge', 'b 1'],

@@ -7,6 +7,14 @@ import { ScriptedStats } from '../../kubelet/stats/fake/scripted-stats.ts';
 /** An agent that does nothing by itself, and the runtime below it. */
 export class ScriptedAgent extends ScriptedView implements Agent {
   readonly stats = new ScriptedStats();
+  readonly readings: Agent['readings'] = {
+    observed: () => undefined,
+    mirrorPods: () => 0,
+    cpuUsage: () => undefined,
+    pullRecords: async () => ({ intents: 0, pulled: 0 }),
+    claimDrivers: () => undefined,
+    volumes: () => new Map(),
+  };
   /** What happened, in order. */
   readonly happened: string[] = [];
   /** Ends the agent's work from within. */

@@ -5,6 +5,7 @@ import type { PodEvents } from '../events/pod-events.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
 import { type AdmissionDecision, admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
+import { rejectionChannel } from './rejection-channel.ts';
 
 /** The node as admission sees it, without the other pods. */
 export type NodeFacts = Omit<AdmissionView, 'otherPods' | keyof NodeState>;
@@ -47,6 +48,7 @@ export interface RejectionDeps {
 
 /** Reports a rejected pod as kubelet does: with an event and with the pod's status. */
 export function rejectPod(pod: Pod, rejection: PodFailure, { events, publisher }: RejectionDeps): void {
+  rejectionChannel.publish({ reason: rejection.reason });
   events.recordFailure(pod, 'Warning', rejection);
   publisher.publish(pod, 'terminated', { ...rejection, message: rejectedStatusMessage(rejection.message) });
 }

@@ -12,9 +12,10 @@ import {
   type TopologyHint,
 } from '../topology/hint-provider.ts';
 import type { MachineTopology } from '../topology/machine-topology.ts';
+import { placementChannel } from '../topology/placement-channel.ts';
 import type { ContainerOwner } from './cpu-checkpoint.ts';
 import { type CpuManagerSettings, createPolicy } from './cpu-manager-settings.ts';
-import { assign, assignedCpus, type CpuState, release } from './cpu-state.ts';
+import { allAssignedCpus, assign, assignedCpus, type CpuState, release } from './cpu-state.ts';
 import { CpuStateFile } from './cpu-state-file.ts';
 import { type ContainerCpusets, CpusetUpdates } from './cpuset-updates.ts';
 import { exclusiveCpus, runsToCompletion } from './requested-cpus.ts';
@@ -32,6 +33,16 @@ export interface CpuManagerDeps {
   readonly containers: ContainerCpusets;
   /** The containers of the runtime by id; only needed for a checkpoint of kubelet 1.17 or before. */
   readonly listOwners: () => Promise<ReadonlyMap<string, ContainerOwner>>;
+}
+
+/** How the CPUs of the machine are used. */
+export interface CpuUsage {
+  /** Those that containers without CPUs of their own run on, without the reserved ones. */
+  readonly shared: number;
+  readonly exclusive: number;
+  /** Exclusive CPUs by NUMA node. */
+  readonly byNumaNode: ReadonlyMap<number, number>;
+  readonly takesWholeCores: boolean;
 }
 
 const RESOURCE = 'cpu';
@@ -99,10 +110,11 @@ export class CpuManager implements HintProvider {
     const count = exclusiveCpus(pod, container);
     if (policy === undefined || count === 0) return;
     const { uid } = pod.metadata;
+    placementChannel.publish({ kind: 'cpusRequested' });
     await this.#mutex.run('', async () => {
       // Unlike kubelet, which checks first whether as many whole cores were free again.
       const present = assignedCpus(this.#state, uid, container.name);
-      const cpus = present ?? this.#choose(policy, pod, count, hint);
+      const cpus = present ?? this.#chooseOrPublish(policy, pod, count, hint);
       if (present === undefined) await this.#change(assign(this.#state, uid, container.name, cpus));
       this.#setReusable(pod, container, cpus);
     });
@@ -134,6 +146,18 @@ export class CpuManager implements HintProvider {
     return assignedCpus(this.#state, uid, container)?.list ?? [];
   }
 
+  /** How many CPUs are shared and exclusive, for metrics; `undefined` with the none policy. */
+  get usage(): CpuUsage | undefined {
+    const policy = this.#policy;
+    if (policy === undefined) return undefined;
+    return {
+      shared: policy.available(this.#state).size,
+      exclusive: allAssignedCpus(this.#state).size,
+      byNumaNode: policy.exclusiveByNumaNode(this.#state),
+      takesWholeCores: policy.takesWholeCores,
+    };
+  }
+
   /** The CPUs that exclusive containers could get at all. */
   get allocatableCpus(): readonly number[] {
     return this.#policy?.allocatable.list ?? [];
@@ -147,6 +171,18 @@ export class CpuManager implements HintProvider {
   /** Keeps the CPUs of running containers up to date until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#policy !== undefined) await this.#updates.run(signal);
+  }
+
+  #chooseOrPublish(policy: StaticPolicy, pod: Pod, count: number, hint: TopologyHint): CpuSet {
+    try {
+      const cpus = this.#choose(policy, pod, count, hint);
+      if (policy.takesWholeCores) placementChannel.publish({ kind: 'alignedToCores', isAligned: true });
+      return cpus;
+    } catch (error) {
+      placementChannel.publish({ kind: 'cpusFailed' });
+      if (policy.takesWholeCores) placementChannel.publish({ kind: 'alignedToCores', isAligned: false });
+      throw error;
+    }
   }
 
   #choose(policy: StaticPolicy, pod: Pod, count: number, hint: TopologyHint): CpuSet {

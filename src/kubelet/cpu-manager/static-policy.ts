@@ -48,6 +48,23 @@ export class StaticPolicy {
     return this.#topology.allCpus.difference(this.reserved);
   }
 
+  /** The CPUs of the shared pool that could be assigned exclusively. */
+  available({ shared }: CpuState): CpuSet {
+    return shared.difference(this.reserved);
+  }
+
+  get takesWholeCores(): boolean {
+    return this.#options.fullPhysicalCpusOnly;
+  }
+
+  /** The number of exclusive CPUs of each NUMA node. */
+  exclusiveByNumaNode(state: CpuState): ReadonlyMap<number, number> {
+    const { details } = this.#topology;
+    const exclusive = allAssignedCpus(state);
+    const nodes = this.#topology.numaNodes.list;
+    return new Map(nodes.map((id) => [id, exclusive.intersection(details.cpusIn('numaNodeId', [id])).size]));
+  }
+
   /** Checks the state of a previous process, or fills an empty one. Throws a `CpuManagerError`. */
   start(state: CpuState): CpuState {
     const { strictCpuReservation } = this.#options;
@@ -92,7 +109,7 @@ export class StaticPolicy {
     const requested = exclusiveCpus(pod, container);
     if (requested === 0) return undefined;
     const allocated = assignedCpus(state, pod.metadata.uid, container.name);
-    if (allocated === undefined) return this.#hints(this.#available(state), reusable, requested);
+    if (allocated === undefined) return this.#hints(this.available(state), reusable, requested);
     return allocated.size === requested ? this.#hints(allocated, CpuSet.EMPTY, requested) : [];
   }
 
@@ -108,12 +125,12 @@ export class StaticPolicy {
       assigned = assigned.union(allocated);
     }
     if (assigned.size === requested) return this.#hints(assigned, CpuSet.EMPTY, requested);
-    return this.#hints(this.#available(state), reusable.union(assigned), requested);
+    return this.#hints(this.available(state), reusable.union(assigned), requested);
   }
 
   /** The CPUs for `count` exclusive ones. Throws an `AllocationError` or a `NotEnoughCpusError`. */
   choose(state: CpuState, count: number, { affinity }: TopologyHint, reusable: CpuSet): CpuSet {
-    const allocatable = this.#available(state).union(reusable);
+    const allocatable = this.available(state).union(reusable);
     const take = (from: CpuSet, size: number): CpuSet => takeCpus(this.#topology, from, size, this.#options);
     const aligned = affinity === undefined ? CpuSet.EMPTY : this.#alignedCpus(numaNodesOf(affinity), allocatable);
     const first = take(aligned, Math.min(count, aligned.size));
@@ -133,10 +150,6 @@ export class StaticPolicy {
         `not enough free physical CPUs: available physical CPUs = ${available}, requested CPUs = ${count}, CPUs per core = ${cpusPerCore}`,
       );
     }
-  }
-
-  #available({ shared }: CpuState): CpuSet {
-    return shared.difference(this.reserved);
   }
 
   #alignedCpus(numaNodes: readonly number[], allocatable: CpuSet): CpuSet {

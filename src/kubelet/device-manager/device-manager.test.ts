@@ -46,7 +46,7 @@ async function newNode(host: MemoryHost = createMemoryHost()) {
   });
   manager.setNumaNodes([0, 1]);
   const policy = topologyPolicy({ policy: 'none', options: {} }, { numaNodes: [] });
-  const step = new PodPlacement({ providers: [manager], policy, scope: 'container' });
+  const step = new PodPlacement({ clock: { monotonic: () => 0 }, providers: [manager], policy, scope: 'container' });
   const register = (...devices: string[]) => registerWith({}, ...devices);
   const registerWith = (options: FakeDevicePluginOptions, ...devices: string[]): FakeDevicePlugin => {
     const plugin = new FakeDevicePlugin(options);

@@ -37,7 +37,7 @@ async function machine() {
   const gates = { extendedResources: true };
   const start = async () => {
     const cache = await ClaimCache.read(ROOT, fs);
-    return { cache, manager: new DraManager({ api, drivers, cache, gates }) };
+    return { cache, manager: new DraManager({ clock: { monotonic: () => 0 }, api, drivers, cache, gates }) };
   };
   return {
     ...(await start()),

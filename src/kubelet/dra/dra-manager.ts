@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Clock } from '../../host/clock.ts';
 import { type DraDriver, DraDriverNotRegisteredError, type DraDrivers } from '../../plugins/dra/dra-drivers.ts';
 import type { Claim } from '../../plugins/generated/dra-v1.ts';
 import { goErrorText } from '../../plugins/plugin-error.ts';
@@ -10,6 +11,7 @@ import { CausedError, podCauseOf } from '../pod/pod-cause.ts';
 import { checkClaim } from './check-claim.ts';
 import type { ClaimCache } from './claim-cache.ts';
 import { type ClaimInfo, claimKey, withDevices, withoutPod, withPod } from './claim-info.ts';
+import { draChannel } from './dra-channel.ts';
 import { checkPrepared, checkUnprepared } from './driver-answers.ts';
 import { type ClaimGates, podClaims } from './pod-claims.ts';
 
@@ -18,6 +20,7 @@ export interface DraManagerDeps {
   readonly drivers: DraDrivers;
   readonly cache: ClaimCache;
   readonly gates: ClaimGates;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
@@ -60,7 +63,7 @@ export class DraManager {
   /** Idempotent. Rejects with kubelet's messages. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
-    await this.#explained('prepare dynamic resources', uid, signal, async () => {
+    await this.#published('PrepareResources', 'prepare dynamic resources', uid, signal, async () => {
       const wanted = await this.#findClaims(pod, signal);
       if (wanted.length === 0) return;
       const turn = this.#inTurn(wanted.map(claimKey), () => this.#prepare(uid, wanted, signal));
@@ -72,12 +75,30 @@ export class DraManager {
   async unprepare(podUid: string, signal: AbortSignal): Promise<void> {
     const keys = this.#deps.cache.ofPod(podUid);
     if (keys.length === 0) return;
-    await this.#explained('unprepare dynamic resources', podUid, signal, () =>
+    await this.#published('UnprepareResources', 'unprepare dynamic resources', podUid, signal, () =>
       abortable(
         this.#inTurn(keys, () => this.#unprepare(podUid, signal)),
         signal,
       ),
     );
+  }
+
+  async #published(
+    operation: 'PrepareResources' | 'UnprepareResources',
+    what: string,
+    uid: string,
+    signal: AbortSignal,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    const { clock } = this.#deps;
+    const beganMs = clock.monotonic();
+    let isError = true;
+    try {
+      await this.#explained(what, uid, signal, work);
+      isError = false;
+    } finally {
+      draChannel.publish({ operation, isError, tookMs: clock.monotonic() - beganMs });
+    }
   }
 
   /** Changes nothing: a pod that fails here does not depend on its drivers. */

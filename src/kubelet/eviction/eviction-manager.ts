@@ -12,6 +12,7 @@ import { isCriticalPod } from '../resources/critical-pod.ts';
 import type { StatsSource } from '../stats/stats-source.ts';
 import { CHECK_PERIOD_MS, checkPeriodMs } from './check-period.ts';
 import { isHard } from './effective-thresholds.ts';
+import { evictionChannel } from './eviction-channel.ts';
 import { evictionMessage } from './eviction-message.ts';
 import { limitsLocalStorage, storageViolation, violationMessage } from './local-storage.ts';
 import { MemoryWatch } from './memory-watch.ts';
@@ -27,6 +28,13 @@ const CLEANUP_TIMEOUT_MS = 30_000;
 const MIN_KILL_TIMEOUT_SECONDS = 10;
 /** Reports of the kernel may come in bursts. */
 const MIN_PAUSE_MS = 100;
+
+/** The labels of evictions for a limit of local storage, as in kubelet. */
+const STORAGE_SIGNALS = {
+  emptyDir: 'emptydirfs.limit',
+  pod: 'ephemeralpodfs.limit',
+  container: 'ephemeralcontainerfs.limit',
+} as const;
 
 export interface EvictionSettings {
   /** The longest grace period of pods that a soft threshold evicts. */
@@ -155,7 +163,9 @@ export class EvictionManager {
         const failure: PodFailure = { phase: 'Failed', reason: 'Evicted', message: violationMessage(violation) };
         const cause: EvictionCause = { kind: 'storageLimitExceeded', violation };
         const eviction = { pod, graceSeconds: IMMEDIATE_GRACE_SECONDS, failure, cause, annotations: {} };
-        return (await this.#evictPod(eviction, signal)) ? [pod] : [];
+        if (!(await this.#evictPod(eviction, signal))) return [];
+        evictionChannel.publish({ signal: STORAGE_SIGNALS[violation.kind] });
+        return [pod];
       }),
     );
     return evicted.flat();
@@ -179,7 +189,9 @@ export class EvictionManager {
       const failure: PodFailure = { phase: 'Failed', reason: 'Evicted', message, disruption: true };
       const graceSeconds = isHard(threshold) ? IMMEDIATE_GRACE_SECONDS : this.#softGrace(pod);
       const cause: EvictionCause = { kind: 'nodeLow', resource: resourceName, signal: threshold.signal, crossed };
-      if (await this.#evictPod({ pod, graceSeconds, failure, annotations, cause }, signal)) return [pod];
+      if (!(await this.#evictPod({ pod, graceSeconds, failure, annotations, cause }, signal))) continue;
+      evictionChannel.publish({ signal: threshold.signal });
+      return [pod];
     }
     log.info('Eviction manager: unable to evict any pods from the node');
     return [];

@@ -8,6 +8,7 @@ import type { Cri } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
 import { IMAGES_SCOPE } from '../events/trace-names.ts';
+import { imageChannel } from '../images/image-channel.ts';
 import {
   checkDisk,
   diskCheckError,
@@ -135,7 +136,7 @@ export class ImageCollector {
     const { policy } = this.#deps;
     const failures: unknown[] = [];
     for (const image of unused.filter((each) => isTooOld(each, policy, beganMs, nowMs))) {
-      await this.#remove(image, signal).catch((error: unknown) => failures.push(error));
+      await this.#remove(image, 'age', signal).catch((error: unknown) => failures.push(error));
     }
     if (failures.length === 0) return;
     const age = formatDurationMs(policy.maximumAgeMs);
@@ -153,7 +154,7 @@ export class ImageCollector {
       if (freed >= bytes) break;
       if (!this.#records.has(image.id) || !isOldEnough(image, policy, nowMs)) continue;
       try {
-        await this.#remove(image, signal);
+        await this.#remove(image, 'space', signal);
         freed += image.sizeBytes;
       } catch (error) {
         failures.push(error);
@@ -167,10 +168,15 @@ export class ImageCollector {
     return freed;
   }
 
-  async #remove({ id: imageID, sizeBytes: size }: ImageRecord, signal: AbortSignal): Promise<void> {
+  async #remove(
+    { id: imageID, sizeBytes: size }: ImageRecord,
+    reason: 'age' | 'space',
+    signal: AbortSignal,
+  ): Promise<void> {
     this.#deps.log.info('Removing image to free bytes', { imageID, size });
     const image = ImageSpec.create({ image: imageID });
     await this.#deps.cri.images.removeImage({ image }, signal);
+    imageChannel.publish({ kind: 'collected', reason });
     const left = new Map(this.#records);
     left.delete(imageID);
     this.#records = left;

@@ -10,6 +10,7 @@ import type { PodEvents } from '../events/pod-events.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
 import { MAX_OUTPUT_BYTES } from '../probes/probe-handler.ts';
 import { formatHandler } from './format-handler.ts';
+import { hookChannel } from './hook-channel.ts';
 import { runHttpHook } from './http-hook.ts';
 
 /** The container whose hook runs. */
@@ -41,7 +42,10 @@ export async function runHook(
   if (exec) return runExec(exec, subject, deps, signal);
   if (httpGet) return runHttp(httpGet, subject, deps, signal);
   if (sleep) {
-    await deps.clock.sleep(sleep.seconds * 1000, signal);
+    await deps.clock.sleep(sleep.seconds * 1000, signal).catch((error: unknown) => {
+      hookChannel.publish({ kind: 'sleepEndedEarly' });
+      throw error;
+    });
     return { kind: 'done' };
   }
   return failed(`Cannot run handler: invalid handler: ${formatHandler(handler)}`);
@@ -80,6 +84,7 @@ async function runHttp(
     );
   }
   if (outcome.httpFallback !== undefined) {
+    hookChannel.publish({ kind: 'httpFallback' });
     const message = `request to HTTPS lifecycle hook ${outcome.httpFallback} got HTTP response, retry with HTTP succeeded`;
     events.record(pod, 'Warning', 'LifecycleHTTPFallback', message);
   }

@@ -4,6 +4,7 @@ import { errorText } from '../../base/error-text.ts';
 import type { Log, LogFields } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
+import { imageChannel } from './image-channel.ts';
 import { type AccountLookup, lookUpPodAccount, type PodAccountDeps, type TokenAttributes } from './pod-account.ts';
 import { ProviderError, type ProviderResponse, parseProviderResponse, providerRequest } from './provider-exchange.ts';
 import { type AccountScope, cacheKey, inFlightKey } from './provider-keys.ts';
@@ -165,6 +166,8 @@ export class CredentialProvider {
     const { processes, clock } = this.#deps;
     const deadline = clock.deadline(EXEC_MS);
     const input = providerRequest(apiVersion, repository, scope?.account);
+    const beganMs = clock.monotonic();
+    let isError = true;
     const fail = (why: string, cause?: unknown): ProviderError =>
       new ProviderError(`error execing credential provider plugin ${name} for image ${repository}: ${why}`, { cause });
     try {
@@ -173,10 +176,14 @@ export class CredentialProvider {
       const { exitCode, stdout, stderr } = await processes.run(command, limit);
       const stderrText = new TextDecoder().decode(stderr).slice(0, MAX_STDERR_CHARS);
       if (exitCode !== 0) throw fail(`exit status ${exitCode}: ${stderrText}`);
+      isError = false;
       return new TextDecoder().decode(stdout);
     } catch (error) {
       if (error instanceof ProviderError) throw error;
       throw fail(deadline.aborted ? 'context deadline exceeded' : errorText(error), error);
+    } finally {
+      const tookMs = clock.monotonic() - beganMs;
+      imageChannel.publish({ kind: 'providerRan', provider: name, tookMs, isError });
     }
   }
 

@@ -3,7 +3,8 @@ import { repositoryOf, withDefaultTag } from '../../base/image-name.ts';
 import { type Image, ImageSpec, ImageStatusRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageUser } from '../sync/config/security-context.ts';
-import { decideImageAccess, matchPodCredentials } from './image-access.ts';
+import { accessResult, decideImageAccess, matchPodCredentials } from './image-access.ts';
+import { imageChannel } from './image-channel.ts';
 import { recordImageError } from './image-error.ts';
 import type { ImageRequest } from './image-request.ts';
 import { type PullDeps, pulledFor, pullImage } from './pull-image.ts';
@@ -30,6 +31,26 @@ export interface PresentImage {
  * events about the image are already recorded, its own is not. Its `retryAfterMs` is the back-off.
  */
 export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal: AbortSignal): Promise<PresentImage> {
+  const found: Found = { isPresent: undefined, mustPull: undefined };
+  try {
+    return await ensureUsable(request, found, deps, signal);
+  } finally {
+    imageChannel.publish({ kind: 'requested', pullPolicy: request.pullPolicy, ...found });
+  }
+}
+
+/** What became known about a requested image. */
+interface Found {
+  isPresent: boolean | undefined;
+  mustPull: boolean | undefined;
+}
+
+async function ensureUsable(
+  request: ImageRequest,
+  found: Found,
+  deps: ImageDeps,
+  signal: AbortSignal,
+): Promise<PresentImage> {
   const { image, pullPolicy } = request;
   const spec = imageSpec(request);
   let known: Promise<readonly PullCredential[]> | undefined;
@@ -37,8 +58,10 @@ export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal
 
   for (;;) {
     const { completed } = deps.pulls;
-    const present = pullPolicy === 'Always' ? undefined : await usableImage(spec, request, credentials, deps, signal);
+    const present =
+      pullPolicy === 'Always' ? undefined : await usableImage(spec, { request, found }, credentials, deps, signal);
     if (present) return { ref: present.id, user: imageUser(present) };
+    found.mustPull = true;
     const toTry = pullPolicy === 'Never' ? undefined : await credentials();
     // A pull that has completed meanwhile may have been of this image: check again.
     if (pullPolicy !== 'Always' && completed !== deps.pulls.completed) continue;
@@ -67,14 +90,16 @@ function imageSpec(request: ImageRequest): ImageSpec {
 /** The image, if it is present and the pod may use it. */
 async function usableImage(
   spec: ImageSpec,
-  request: ImageRequest,
+  { request, found }: { readonly request: ImageRequest; readonly found: Found },
   credentials: Credentials,
   deps: ImageDeps,
   signal: AbortSignal,
 ): Promise<Image | undefined> {
   const { image, record } = request;
   const present = await imageStatus(spec, request, deps, signal);
+  found.isPresent = present !== undefined;
   if (!present || !(await mayUse(image, present.id, credentials, deps))) return undefined;
+  found.mustPull = false;
   const access = deps.verification ? ' and can be accessed by the pod' : '';
   const message = `Container image "${image}" already present on machine${access}`;
   record('Normal', 'Pulled', message, { kind: 'imagePresent', image });
@@ -111,9 +136,15 @@ async function mayUse(
 ): Promise<boolean> {
   if (!verification) return true;
   const { policy, records } = verification;
-  const decision = decideImageAccess(image, await records.evidence(image, imageRef), policy);
-  if (decision.kind !== 'compare') return decision.kind === 'use';
+  const evidence = await records.evidence(image, imageRef);
+  const decision = decideImageAccess(image, evidence, policy);
+  if (decision.kind !== 'compare') {
+    imageChannel.publish({ kind: 'accessChecked', result: accessResult(evidence, decision, image, policy) });
+    return decision.kind === 'use';
+  }
   const match = matchPodCredentials(decision.known, (await credentials()).map(pulledFor));
+  const isKnown = match.kind !== 'pull';
+  imageChannel.publish({ kind: 'accessChecked', result: isKnown ? 'credentialRecordFound' : 'mustAuthenticate' });
   if (match.kind === 'useAndRemember') await records.recordAccess(image, imageRef, { ...match, kind: 'secret' });
   return match.kind !== 'pull';
 }

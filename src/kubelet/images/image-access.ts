@@ -50,6 +50,18 @@ export function decideImageAccess(
   return isProven ? { kind: 'compare', known } : { kind: 'pull' };
 }
 
+/** The label of a decision that needed no credentials of the pod, as in kubelet. */
+export function accessResult(
+  { kind: evidence }: PullEvidence,
+  { kind: decision }: ImageAccessDecision,
+  image: string,
+  policy: VerificationPolicy,
+): 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'error' {
+  if (evidence === 'unreadable') return 'error';
+  if (decision !== 'use') return 'mustAuthenticate';
+  return mustVerify(image, evidence !== 'none', policy) ? 'credentialRecordFound' : 'credentialPolicyAllowed';
+}
+
 function mustVerify(image: string, isPulledByKubelet: boolean, policy: VerificationPolicy): boolean {
   switch (policy.kind) {
     case 'NeverVerify':

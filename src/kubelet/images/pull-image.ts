@@ -6,6 +6,7 @@ import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import { PodError } from '../pod/pod-error.ts';
+import { imageChannel } from './image-channel.ts';
 import { classifyPullError, recordImageError } from './image-error.ts';
 import type { ImageRequest, Verification } from './image-request.ts';
 import type { PulledFor } from './merge-pull-record.ts';
@@ -53,13 +54,17 @@ export async function pullImage(
     const retryAfterMs = waiting.remainingMs;
     throw recordImageError(request, 'ImagePullBackOff', `${message}: ${waiting.error}`, { retryAfterMs });
   }
+  const podUid = pod.metadata.uid;
+  imageChannel.publish({ kind: 'pulling', podUid });
   record('Normal', 'Pulling', `Pulling image "${image}"`, { kind: 'imagePulling', image });
   const began = clock.monotonic();
   // The name as in the manifest, because the records on disk are by that name.
   const key = JSON.stringify([image, ...credentials.map(({ hash }) => hash)]);
   try {
     const pulled = await pulls.pull(key, (own) => pullOnce(spec, request, credentials, deps, own), signal);
-    const times = `${wholeMs(pulled.tookMs)} (${wholeMs(clock.monotonic() - began)} including waiting)`;
+    const tookMs = Math.trunc(clock.monotonic() - began);
+    imageChannel.publish({ kind: 'pulled', podUid, tookMs, bytes: Number(pulled.status?.size ?? 0n) });
+    const times = `${wholeMs(pulled.tookMs)} (${wholeMs(tookMs)} including waiting)`;
     const size = `Image size: ${pulled.status?.size ?? 0n} bytes.`;
     record('Normal', 'Pulled', `Successfully pulled image "${image}" in ${times}. ${size}`);
     await deps.verification?.records.recordAccess(image, pulled.ref, pulledForCredential(credentials, pulled));

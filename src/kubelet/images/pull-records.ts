@@ -109,6 +109,13 @@ export class PullRecords {
     }).catch((error: unknown) => this.#deps.log.error('cannot remove the records of image pulls', { error }));
   }
 
+  /** The number of files; `undefined` if they cannot be read. */
+  counts(): Promise<{ readonly intents: number; readonly pulled: number } | undefined> {
+    return this.#serialize(async ({ intents, pulled }) => ({ intents: intents.size, pulled: pulled.size })).catch(
+      () => undefined,
+    );
+  }
+
   async #add(found: StoredRecords, image: string, imageRef: string, pulledFor: PulledFor | undefined): Promise<void> {
     const file = recordFileName(imageRef);
     const known = found.pulled.get(file);

@@ -175,7 +175,7 @@ test('no node is over-assigned, assignments survive restarts, and all memory com
         const policy = topologyPolicy({ policy: name, options: {} }, machineOf(nodes));
         let manager = await start(host, nodes);
         const empty = await host.fs.readText(FILE);
-        let placement = new PodPlacement({ providers: [manager], policy, scope });
+        let placement = new PodPlacement({ clock: { monotonic: () => 0 }, providers: [manager], policy, scope });
         const running: Pod[] = [];
         for (const [index, each] of operations.entries()) {
           const pod = 'at' in each ? running[each.at] : undefined;
@@ -193,7 +193,7 @@ test('no node is over-assigned, assignments survive restarts, and all memory com
           } else if (each.kind === 'restart') {
             const before = await host.fs.readText(FILE);
             manager = await start(host, nodes);
-            placement = new PodPlacement({ providers: [manager], policy, scope });
+            placement = new PodPlacement({ clock: { monotonic: () => 0 }, providers: [manager], policy, scope });
             for (const again of running) await placement.prepare(again, FOREVER);
             assert.equal(await host.fs.readText(FILE), before);
           } else if (pod && each.kind === 'start')

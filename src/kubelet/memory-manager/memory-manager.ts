@@ -4,6 +4,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { ContainerRunOptions } from '../pod/container-run-options.ts';
 import type { MemoryBlock } from '../pod-resources/allocated-resources.ts';
 import type { HintProvider, HintsByResource, TopologyHint } from '../topology/hint-provider.ts';
+import { placementChannel } from '../topology/placement-channel.ts';
 import { assignMemory, hasEnded } from './assign-memory.ts';
 import { stateError } from './machine-memory.ts';
 import { assignedHints, hintsForAll, possibleHints } from './memory-hints.ts';
@@ -74,10 +75,21 @@ export class MemoryManager implements HintProvider {
   }
 
   async allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
-    const { state, reuse } = assignMemory({ state: this.#state, reuse: this.#reuse }, pod, container, hint);
+    const isPinned = getsMemory(pod);
+    if (isPinned) placementChannel.publish({ kind: 'memoryRequested' });
+    const { state, reuse } = this.#assigned(pod, container, hint, isPinned);
     this.#reuse = reuse;
     this.#file.set(state);
     await this.#file.flush();
+  }
+
+  #assigned(pod: Pod, container: Container, hint: TopologyHint, isPinned: boolean): ReturnType<typeof assignMemory> {
+    try {
+      return assignMemory({ state: this.#state, reuse: this.#reuse }, pod, container, hint);
+    } catch (error) {
+      if (isPinned) placementChannel.publish({ kind: 'memoryFailed' });
+      throw error;
+    }
   }
 
   async release(uid: string): Promise<void> {

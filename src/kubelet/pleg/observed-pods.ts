@@ -5,6 +5,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import { type InspectDeps, inspectPod } from './inspect-pod.ts';
 import { type ListedPod, listPod, listPods } from './list-pods.ts';
+import { plegChannel } from './pleg-channel.ts';
 
 /** Maximum number of stop events that are kept for containers not observed yet. */
 const EARLY_STOPS = 1000;
@@ -59,16 +60,24 @@ export class ObservedPods {
 
   /** Lists all pods and inspects those that changed. */
   async relist(signal: AbortSignal): Promise<void> {
+    const beganMs = this.#deps.clock.monotonic();
     const changed = await this.#listChanged(signal);
     await Promise.all(changed.map((uid) => this.refresh(uid, signal)));
+    this.#publishRelist(beganMs);
   }
 
   /** Lists all pods and starts to inspect those that changed, without waiting for the inspections. */
   async beginRelist(signal: AbortSignal): Promise<void> {
+    const beganMs = this.#deps.clock.monotonic();
     for (const uid of await this.#listChanged(signal)) {
       // An error is ignored: the pod is marked stale, and its worker inspects it again.
       this.refresh(uid, signal).catch(() => undefined);
     }
+    this.#publishRelist(beganMs);
+  }
+
+  #publishRelist(beganMs: number): void {
+    plegChannel.publish({ kind: 'relisted', tookMs: this.#deps.clock.monotonic() - beganMs });
   }
 
   async #listChanged(signal: AbortSignal): Promise<string[]> {
@@ -112,7 +121,10 @@ export class ObservedPods {
     const inspection: Inspection = { done: promise, next: undefined };
     this.#inspections.set(uid, inspection);
     try {
-      return await this.#inspectOnce(uid, this.#life);
+      const beganMs = this.#deps.clock.monotonic();
+      const found = await this.#inspectOnce(uid, this.#life);
+      plegChannel.publish({ kind: 'inspected', tookMs: this.#deps.clock.monotonic() - beganMs });
+      return found;
     } catch (error) {
       this.#stale.add(uid);
       throw error;

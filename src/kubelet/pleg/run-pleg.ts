@@ -3,6 +3,7 @@ import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
 import type { RuntimeEvents } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from './observed-pods.ts';
+import { plegChannel } from './pleg-channel.ts';
 import type { RuntimeHealth } from './runtime-health.ts';
 
 /** Safety net beside events: kubelet's evented PLEG relist period. */
@@ -54,6 +55,9 @@ async function followEvents(deps: PlegDeps, events: RuntimeEvents, signal: Abort
       for await (const event of events.watch(signal)) {
         failures = 0;
         deps.health.recordSuccess();
+        plegChannel.publish(
+          event.kind === 'subscribed' ? { kind: 'connected' } : { kind: 'event', delayMs: undefined },
+        );
         // Not awaited: a slow inspection must not delay events of other pods.
         deps.observed.handleEvent(event, signal).catch((error: unknown) => {
           if (!signal.aborted) deps.log.warn('cannot inspect a pod after a runtime event', { error });
@@ -62,6 +66,7 @@ async function followEvents(deps: PlegDeps, events: RuntimeEvents, signal: Abort
     } catch (error) {
       if (signal.aborted) return;
       deps.health.recordFailure(error);
+      plegChannel.publish({ kind: 'connectionFailed' });
       deps.log.warn('the event stream of the runtime broke, subscribing again', { error });
     }
   }

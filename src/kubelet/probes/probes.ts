@@ -8,6 +8,7 @@ import { currentSandbox, newestContainer, type ObservedContainer, type ObservedP
 import { isSidecar } from '../pod/restart-rules.ts';
 import { checkProbe } from './check-probe.ts';
 import { ContainerProbes, type ContainerProbesDeps, type ProbedContainer } from './container-probes.ts';
+import { probeChannel } from './probe-channel.ts';
 import type { CheckDeps, CheckOutcome } from './probe-handler.ts';
 import type { ProbeKind, ProbeResult, ProbeResults } from './probe-results.ts';
 import { probeSpec } from './probe-state.ts';
@@ -78,8 +79,12 @@ export class Probes implements ProbeResults {
   }
 
   forget(uid: string): void {
-    for (const probes of this.#pods.get(uid)?.containers.values() ?? []) this.#drop(probes);
+    const followed = this.#pods.get(uid);
+    if (!followed) return;
+    for (const probes of followed.containers.values()) this.#drop(probes);
     this.#pods.delete(uid);
+    const { namespace, name } = followed.pod.metadata;
+    probeChannel.publish({ kind: 'forgotten', of: { namespace, pod: name, uid } });
   }
 
   /** Ends every loop; resolves when none is left. */
@@ -150,11 +155,18 @@ export class Probes implements ProbeResults {
     signal: AbortSignal,
   ): Promise<CheckOutcome> {
     const { timeoutMs } = probeSpec(kind, probe);
+    const { clock } = this.#deps;
+    const beganMs = clock.monotonic();
     for (let attempt = 1; ; attempt++) {
       const target = { container, containerId: id, podIP: followed.podIP };
       const outcome = await checkProbe(probe, target, timeoutMs, this.#deps, signal);
       signal.throwIfAborted();
-      if (outcome.kind !== 'error' || attempt === ATTEMPTS) return outcome;
+      if (outcome.kind === 'error' && attempt < ATTEMPTS) continue;
+      const { namespace, name, uid } = followed.pod.metadata;
+      const of = { namespace, pod: name, uid, container: container.name };
+      const tookMs = clock.monotonic() - beganMs;
+      probeChannel.publish({ kind: 'checked', of, probe: kind, result: probeResult(outcome), tookMs });
+      return outcome;
     }
   }
 
@@ -195,6 +207,18 @@ const KIND_TEXTS: Readonly<Record<ProbeKind, string>> = {
   readiness: 'Readiness',
   liveness: 'Liveness',
 };
+
+function probeResult(outcome: CheckOutcome): 'successful' | 'failed' | 'unknown' {
+  switch (outcome.kind) {
+    case 'success':
+    case 'warning':
+      return 'successful';
+    case 'failure':
+      return 'failed';
+    case 'error':
+      return outcome.state === 'failure' ? 'failed' : 'unknown';
+  }
+}
 
 interface ProbeEvent extends Pick<PodEvent, 'message' | 'cause'> {
   readonly reason: EventReason;

@@ -1,5 +1,6 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { ServerResponse } from '../../host/network.ts';
+import { healthChannel } from './health-channel.ts';
 import { errorLine, LINE_HEADERS, plainText } from './responses.ts';
 
 /** A check returns its error, or `undefined`. */
@@ -21,6 +22,7 @@ function allHealth(checks: HealthChecks, query: URLSearchParams): ServerResponse
   let isHealthy = true;
   for (const [name, check] of checks) {
     const isOk = check() === undefined;
+    if (!excluded.has(name) && !OWN_CHECKS.has(name)) healthChannel.publish({ name, isHealthy: isOk });
     if (isOk && OWN_CHECKS.has(name)) continue;
     if (excluded.has(name)) lines.push(`[+]${name} excluded: ok`);
     else if (isOk) lines.push(`[+]${name} ok`);

@@ -1,8 +1,9 @@
 /** What the server of a node answers, in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { silentLog } from '../../base/log.ts';
-import { UnhandledErrors } from '../../base/unhandled-errors.ts';
+import { gauge } from '../../base/metrics/declaration.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { IncomingUpgrade } from '../../host/network.ts';
@@ -18,6 +19,7 @@ import {
 import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
 import { ALL_HANDLERS, debugDepsOf } from './debug-deps.fixture.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
+import { emptyMetrics } from './served-metrics.fixture.ts';
 import { streamAddress } from './stream-address.ts';
 
 const never = new AbortController().signal;
@@ -53,7 +55,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     return { url };
   };
   const api = createKubeletApi({
-    ...{ view, fs, network, clock, log: silentLog, unhandled: new UnhandledErrors({ clock, log: silentLog }) },
+    ...{ view, fs, network, clock, log: silentLog, metrics: emptyMetrics() },
     runtime: { exec: give, attach: give, portForward: give },
     stats: new ScriptedStats(),
     authenticate: async () => ({ name: 'jane', groups: [] }),
@@ -65,15 +67,22 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
     debug: debugDepsOf({ host, view }),
     checks: new Map([['ping', () => undefined]]),
     configuration: { maxPods: 110 },
-    build: { kubernetesVersion: 'v1.36.4', platform: 'linux/amd64' },
     ...more,
   });
   const server = await network.serveTls({ host: '127.0.0.1', port: 10250 }, { identity: IDENTITY }, api);
   const target = { host: '127.0.0.1', port: server.port };
   const tls = { authorities: [IDENTITY.certificate] };
-  const get = async (path: string, method: 'GET' | 'POST' = 'GET') => {
-    const { status, body, headers } = await network.request({ target, scheme: 'https', tls, method, path }, never);
-    return { status, body: Buffer.concat(await Array.fromAsync(body)).toString(), headers };
+  const get = async (
+    path: string,
+    method: 'GET' | 'POST' = 'GET',
+    asked: readonly (readonly [string, string])[] = [],
+  ) => {
+    const { status, body, headers } = await network.request(
+      { target, scheme: 'https', tls, method, path, headers: asked },
+      never,
+    );
+    const bytes = Buffer.concat(await Array.fromAsync(body));
+    return { status, bytes, body: bytes.toString(), headers };
   };
   const upgrade = (path: string, signal = never) =>
     network.upgrade(
@@ -201,41 +210,27 @@ test('/configz shows the configuration', async () => {
   assert.deepEqual(JSON.parse((await get('/configz')).body), { kubeletconfig: { maxPods: 110 } });
 });
 
-test('/metrics has the existing metrics', async () => {
-  const unhandled = new UnhandledErrors({ clock: { monotonic: () => 0 }, log: silentLog });
-  unhandled.report('pleg', new Error('a bug'));
-  unhandled.partRestarted('pleg');
-  const { view, fs, get } = await setUp({ unhandled });
-  view.show(running());
-  await fs.makeDirectory('/proc/self/fd', 0o755);
-  await fs.writeFile('/proc/self/fd/0', '');
-  await fs.writeFile('/proc/self/stat', `7 (a) b) S 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 300 0 0`);
-  await fs.writeFile('/proc/self/status', 'VmSize:\t  20 kB\nVmRSS:\t  10 kB\n');
-  await fs.writeFile(
-    '/proc/self/limits',
-    'Max open files            1024                 4096                 files\n',
-  );
-  await fs.writeFile('/proc/stat', 'cpu 0\nbtime 1000\n');
+test('/metrics, /metrics/probes and /metrics/slis show their registries, compressed when asked', async () => {
+  const metrics = emptyMetrics();
+  metrics.main.gauge(gauge('process_start_time_seconds', 'Start.')).set(1003.5);
+  const { get } = await setUp({ metrics });
   const { body, headers } = await get('/metrics');
   assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
   assert.equal(headers['process-start-time-unix'], '1003');
-  const figures = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  assert.deepEqual(figures, [
-    'kubelet_http_requests_total{long_running="false",method="GET",path="metrics",server_type="readwrite"} 1',
-    'kubelet_node_name{node="box"} 1',
-    'kubelet_running_containers{container_state="exited"} 1',
-    'kubelet_running_containers{container_state="running"} 1',
-    'kubelet_running_pods 1',
-    'kubernetes_build_info{git_version="v1.36.4",major="1",minor="36",platform="linux/amd64"} 1',
-    'nodelet_part_restarts_total{part="pleg"} 1',
-    'nodelet_unhandled_errors_total{part="pleg"} 1',
-    'process_cpu_seconds_total 2',
-    'process_max_fds 1024',
-    'process_open_fds 1',
-    'process_resident_memory_bytes 10240',
-    'process_start_time_seconds 1003',
-    'process_virtual_memory_bytes 20480',
-  ]);
+  const labels = '{long_running="false",method="GET",path="metrics",server_type="readwrite"}';
+  assert.deepEqual(
+    body.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+    [
+      `kubelet_http_inflight_requests${labels} 1`,
+      `kubelet_http_requests_total${labels} 1`,
+      'process_start_time_seconds 1003.5',
+    ],
+  );
+  const packed = await get('/metrics', 'GET', [['Accept-Encoding', 'gzip']]);
+  assert.equal(packed.headers['content-encoding'], 'gzip');
+  assert.match(gunzipSync(packed.bytes).toString(), /^process_start_time_seconds 1003.5$/m);
+  for (const path of ['/metrics/probes', '/metrics/slis'])
+    assert.deepEqual([(await get(path)).status, (await get(path)).body], [200, '']);
 });
 
 const LOGS = '/containerLogs/default/hello-box/web';

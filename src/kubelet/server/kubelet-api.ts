@@ -1,41 +1,32 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { Log } from '../../base/log.ts';
-import { MetricRegistry } from '../../base/metrics/metric-registry.ts';
-import type { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
 import type { StreamResponse, TlsHandler, TlsRequest, TlsResponse } from '../../host/tls-server.ts';
 import { SessionLimitError, SessionLimits, type SessionScope } from '../../streams/session-limits.ts';
 import type { AgentView } from '../explain/agent-view.ts';
-import type { MemoryReservationPolicy } from '../resources/memory-qos.ts';
 import type { NodeStatistics } from '../stats/stats-source.ts';
-import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
-import { memoryQosMetrics } from './memory-qos-metrics.ts';
-import { metricsPage, metricsResponse, startTimeSeconds } from './metrics-response.ts';
-import { nodeGuardMetrics } from './node-guard-metrics.ts';
+import { encodedMetrics, encodedPage, startTimeSeconds } from './metrics-response.ts';
 import { openResponse } from './open-response.ts';
-import { podCertificateMetrics } from './pod-certificate-metrics.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { processMetrics } from './process-metrics.ts';
 import { proxyStream } from './proxy-stream.ts';
-import { RequestCounts } from './request-counts.ts';
+import type { ServerType } from './request-metrics.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { errorLine, HttpError, json, jsonLine, NO_SNIFFING, plainText } from './responses.ts';
 import { type DebugHandlers, findRoute, type GuardedRoute, type OpenRoute, type Route } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { type DebugDeps, serveDebugRoute } from './serve-debug-route.ts';
 import { serveStats } from './serve-stats.ts';
-import { startStepMetrics } from './start-step-metrics.ts';
+import type { ServedMetrics } from './served-metrics.ts';
 import { type StreamAddressDeps, type StreamTarget, streamAddress } from './stream-address.ts';
 import { traceRequest } from './trace-request.ts';
 import { needsTranslation, translateStream } from './translate-stream.ts';
-import { unhandledErrorMetrics } from './unhandled-error-metrics.ts';
-import { volumeStatsMetrics } from './volume-stats-metrics.ts';
 
 export interface KubeletApiDeps
   extends Omit<ContainerLogsDeps, 'view' | 'fs' | 'clock'>,
@@ -45,7 +36,7 @@ export interface KubeletApiDeps
   readonly network: Pick<Network, 'upgrade' | 'lookup'>;
   readonly clock: Pick<Clock, 'deadline' | 'now'>;
   readonly log: Log;
-  readonly unhandled: UnhandledErrors;
+  readonly metrics: ServedMetrics;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   /** Absent: `enableDebuggingHandlers` is off. */
@@ -55,9 +46,6 @@ export interface KubeletApiDeps
   readonly stats: NodeStatistics;
   /** The content of `/configz`. */
   readonly configuration: unknown;
-  readonly build: BuildInfo;
-  /** Absent: the feature gate MemoryQoS is off. */
-  readonly memoryReservation?: MemoryReservationPolicy | undefined;
   /** The runtime may speak only SPDY and older protocols of WebSockets: the gate's protocols are translated. */
   readonly translatesStreams: boolean;
   /** How many streaming sessions may be open at the same time. */
@@ -76,61 +64,37 @@ const ANYONE: User = { name: 'system:anonymous', groups: [] };
  * The HTTPS API of the node on :10250, as in kubelet. Clients are authenticated and authorized before any data of the node
  * is read; unknown paths are answered without authentication.
  */
-export function createKubeletApi(parts: KubeletApiDeps, shared = createApiMetrics(parts)): TlsHandler {
-  return createHandler(parts, shared, 'readwrite');
+export function createKubeletApi(parts: KubeletApiDeps): TlsHandler {
+  return createHandler(parts, 'readwrite');
 }
 
 /** The API of `readOnlyPort`: every client may read what is served without debugging handlers. */
-export function createReadOnlyApi(parts: KubeletApiDeps, shared: ApiMetrics): TlsHandler {
+export function createReadOnlyApi(parts: KubeletApiDeps): TlsHandler {
   const open = { authenticate: async () => ANYONE, authorize: async () => ({ kind: 'allowed' }) as const };
-  return createHandler({ ...parts, ...open, debugging: undefined }, shared, 'readonly');
+  return createHandler({ ...parts, ...open, debugging: undefined }, 'readonly');
 }
 
-/** What all servers of a node count together. */
-export interface ApiMetrics {
-  readonly metrics: MetricRegistry;
-  readonly counts: RequestCounts;
-}
-
-export function createApiMetrics(parts: KubeletApiDeps): ApiMetrics {
-  const metrics = createMetrics(parts);
-  return { metrics, counts: new RequestCounts(metrics) };
-}
-
-function createHandler(
-  parts: KubeletApiDeps,
-  { metrics, counts }: ApiMetrics,
-  serverType: 'readonly' | 'readwrite',
-): TlsHandler {
+function createHandler(parts: KubeletApiDeps, serverType: ServerType): TlsHandler {
   const sessions = new SessionLimits();
+  const { requests } = parts.metrics;
   return async (request) => {
-    counts.add(request.method, request.path, serverType);
+    const onEnd = requests.begin(request.method, request.path, serverType);
     try {
       const route = findRoute(request.method, request.path, parts);
       if (isOpen(route)) return respond(openResponse(route, request));
       const user = await admit(parts, request);
       const serve = async (): Promise<TlsResponse> => {
-        if (route.kind !== 'stream') return respond(await serveRoute(parts, metrics, route, request));
+        if (route.kind !== 'stream') return respond(await serveRoute(parts, route, request));
+        if (request.upgrade.toLowerCase() === 'websocket') requests.onWebSocket(subresourceOf(route.target));
         return { kind: 'stream', stream: await openStream(parts, sessions, { user, target: route.target }, request) };
       };
       return await traceRequest(request, route, () => serve().catch(respondError));
     } catch (error) {
       return respondError(error);
+    } finally {
+      onEnd();
     }
   };
-}
-
-function createMetrics({ view, build, memoryReservation, fs, unhandled, stats }: KubeletApiDeps): MetricRegistry {
-  const metrics = new MetricRegistry();
-  metrics.source(() => agentMetrics(view, build));
-  metrics.source(() => memoryQosMetrics(view, memoryReservation));
-  metrics.source(() => podCertificateMetrics(view));
-  metrics.source(() => volumeStatsMetrics(stats));
-  metrics.source(() => nodeGuardMetrics(view));
-  metrics.source(() => startStepMetrics(view));
-  metrics.source(() => processMetrics(fs));
-  metrics.source(() => unhandledErrorMetrics(unhandled));
-  return metrics;
 }
 
 function isOpen(route: Route): route is OpenRoute {
@@ -196,12 +160,11 @@ async function admit(parts: KubeletApiDeps, request: TlsRequest): Promise<User> 
 
 async function serveRoute(
   parts: KubeletApiDeps,
-  metrics: MetricRegistry,
   route: Exclude<GuardedRoute, { kind: 'stream' }>,
   request: TlsRequest,
 ): Promise<ServerResponse> {
-  const { view, checks, configuration, stats } = parts;
-  const { query, signal } = request;
+  const { view, checks, configuration, stats, metrics } = parts;
+  const { query, signal, headers } = request;
   switch (route.kind) {
     case 'healthz':
       return healthResponse(checks, route.check, query);
@@ -212,11 +175,15 @@ async function serveRoute(
     case 'configz':
       return json({ kubeletconfig: configuration }, NO_SNIFFING);
     case 'metrics':
-      return metricsResponse(await metrics.collect());
+      return encodedMetrics(await metrics.main.collect(), headers);
+    case 'probeMetrics':
+      return encodedMetrics(await metrics.probes.collect(), headers);
+    case 'sliMetrics':
+      return encodedMetrics(await metrics.slis.collect(), headers);
     case 'resourceMetrics':
-      return serveResourceMetrics(parts, signal);
+      return serveResourceMetrics(parts, headers, signal);
     case 'cadvisorMetrics':
-      return serveCadvisor(parts, signal);
+      return serveCadvisor(parts, headers, signal);
     case 'statsSummary':
       return serveStats(stats, request);
     case 'containerLogs':
@@ -232,14 +199,27 @@ async function serveRoute(
   }
 }
 
-async function serveResourceMetrics({ stats, fs, log }: KubeletApiDeps, signal: AbortSignal): Promise<ServerResponse> {
+async function serveResourceMetrics(
+  { stats, fs, log }: KubeletApiDeps,
+  headers: TlsRequest['headers'],
+  signal: AbortSignal,
+): Promise<ServerResponse> {
   const [resources, own] = await Promise.all([resourceMetrics(stats, log, signal), processMetrics(fs)]);
-  return metricsResponse(resources, startTimeSeconds(own));
+  return encodedMetrics(resources, headers, startTimeSeconds(own));
 }
 
-async function serveCadvisor({ stats, fs }: KubeletApiDeps, signal: AbortSignal): Promise<ServerResponse> {
+/** As kubelet labels it. */
+function subresourceOf({ verb }: StreamTarget): 'exec' | 'attach' | 'portforward' {
+  return verb === 'portForward' ? 'portforward' : verb;
+}
+
+async function serveCadvisor(
+  { stats, fs }: KubeletApiDeps,
+  headers: TlsRequest['headers'],
+  signal: AbortSignal,
+): Promise<ServerResponse> {
   const [page, own] = await Promise.all([stats.cadvisorPage(signal), processMetrics(fs)]);
-  return metricsPage(page, startTimeSeconds(own));
+  return encodedPage(page, headers, startTimeSeconds(own));
 }
 
 function respond(response: ServerResponse): TlsResponse {

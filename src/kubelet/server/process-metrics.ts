@@ -3,14 +3,31 @@ import type { FileSystem } from '../../host/file-system.ts';
 
 /** `USER_HZ`: Linux reports process times in hundredths of a second, independent of its own clock. */
 const TICKS_PER_SECOND = 100;
+/** The kernel's value for no limit, as the Prometheus client shows it. */
+const UNLIMITED = 2 ** 64;
+
+type Files = Pick<FileSystem, 'readText' | 'readDirectory'>;
+
+/** The only metric of the process beside those of `/metrics/probes` and `/metrics/slis`. */
+export async function processStart(fs: Files): Promise<readonly Metric[]> {
+  const [metric] = (await processMetrics(fs)).filter(({ name }) => name === 'process_start_time_seconds');
+  return metric ? [{ ...metric, help: `[ALPHA] ${metric.help}` }] : [];
+}
+
+/** Wall-clock milliseconds of the start of the machine; `undefined` if the kernel does not say. */
+export async function bootTimeMs(fs: Pick<FileSystem, 'readText'>): Promise<number | undefined> {
+  const seconds = numberIn(/^btime (\d+)/m, await fs.readText('/proc/stat').catch(() => ''));
+  return seconds === undefined ? undefined : seconds * 1000;
+}
 
 /** Metrics of this process from `/proc`. Values that the kernel does not report are left out. */
-export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDirectory'>): Promise<readonly Metric[]> {
-  const [stat, status, limits, machine, open] = await Promise.all([
+export async function processMetrics(fs: Files): Promise<readonly Metric[]> {
+  const [stat, status, limits, machine, netstat, open] = await Promise.all([
     fs.readText('/proc/self/stat'),
     fs.readText('/proc/self/status'),
     fs.readText('/proc/self/limits'),
     fs.readText('/proc/stat'),
+    fs.readText('/proc/self/net/netstat'),
     fs.readDirectory('/proc/self/fd'),
   ]);
   // The command name before it may contain spaces and brackets.
@@ -19,6 +36,7 @@ export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDire
     .split(' ')
     .map(Number);
   const [userTicks, systemTicks, startTicks] = [fields[11], fields[12], fields[19]];
+  const network = ipCounters(netstat);
   const bootSeconds = numberIn(/^btime (\d+)/m, machine);
   return [
     counter(
@@ -27,6 +45,16 @@ export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDire
       seconds(userTicks, systemTicks),
     ),
     gauge('process_max_fds', 'Maximum number of open file descriptors.', numberIn(/^Max open files +(\d+)/m, limits)),
+    counter(
+      'process_network_receive_bytes_total',
+      'Number of bytes received by the process over the network.',
+      network.get('InOctets'),
+    ),
+    counter(
+      'process_network_transmit_bytes_total',
+      'Number of bytes sent by the process over the network.',
+      network.get('OutOctets'),
+    ),
     gauge('process_open_fds', 'Number of open file descriptors.', open.length),
     gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', kilobytes(/^VmRSS:\s+(\d+) kB/m, status)),
     gauge(
@@ -35,7 +63,24 @@ export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDire
       seconds(startTicks, bootSeconds === undefined ? undefined : bootSeconds * TICKS_PER_SECOND),
     ),
     gauge('process_virtual_memory_bytes', 'Virtual memory size in bytes.', kilobytes(/^VmSize:\s+(\d+) kB/m, status)),
+    gauge(
+      'process_virtual_memory_max_bytes',
+      'Maximum amount of virtual memory available in bytes.',
+      /^Max address space +unlimited/m.test(limits) ? UNLIMITED : numberIn(/^Max address space +(\d+)/m, limits),
+    ),
   ];
+}
+
+/** The counters of IP of the network namespace: a line of names, then a line of values. */
+function ipCounters(netstat: string): ReadonlyMap<string, number> {
+  const [names = '', values = ''] = netstat.split('\n').filter((line) => line.startsWith('IpExt:'));
+  const figures = values.split(' ');
+  return new Map(
+    names
+      .split(' ')
+      .map((name, index) => [name, Number(figures[index])] as const)
+      .slice(1),
+  );
 }
 
 function counter(name: string, help: string, value: number | undefined): Metric {

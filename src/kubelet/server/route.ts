@@ -20,7 +20,7 @@ export interface HealthzRoute {
 export type GuardedRoute =
   | HealthzRoute
   | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'statsSummary' }
-  | { readonly kind: 'metrics' | 'resourceMetrics' | 'cadvisorMetrics' }
+  | { readonly kind: 'metrics' | 'cadvisorMetrics' | 'probeMetrics' | 'resourceMetrics' | 'sliMetrics' }
   | { readonly kind: 'containerLogs'; readonly target: ContainerTarget }
   | { readonly kind: 'stream'; readonly target: StreamTarget }
   | DebugRoute
@@ -119,7 +119,9 @@ function exactRoute(
 ): GuardedRoute | undefined {
   if (path === '/metrics') return { kind: 'metrics' };
   if (path === '/metrics/cadvisor') return { kind: 'cadvisorMetrics' };
+  if (path === '/metrics/probes') return { kind: 'probeMetrics' };
   if (path === '/metrics/resource') return { kind: 'resourceMetrics' };
+  if (path === '/metrics/slis') return { kind: 'sliMetrics' };
   return (debugging && exactDebugRoute(path, debugging)) ?? healthzRoute(path, checks);
 }
 

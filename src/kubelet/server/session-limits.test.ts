@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
-import { UnhandledErrors } from '../../base/unhandled-errors.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { eventLoopTurn } from '../../host/linux/process/event-loop-turn.ts';
@@ -18,6 +17,7 @@ import {
 import { ScriptedStats } from '../stats/fake/scripted-stats.ts';
 import { ALL_HANDLERS, debugDepsOf } from './debug-deps.fixture.ts';
 import { createKubeletApi, type KubeletApiDeps } from './kubelet-api.ts';
+import { emptyMetrics } from './served-metrics.fixture.ts';
 
 const never = new AbortController().signal;
 const IDENTITY = { certificate: 'NODE', key: 'KEY' };
@@ -46,7 +46,7 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
   };
   const api = createKubeletApi({
     ...{ view, fs, network, clock, log: silentLog, ...limits },
-    unhandled: new UnhandledErrors({ clock, log: silentLog }),
+    metrics: emptyMetrics(),
     runtime: { exec: give, attach: give, portForward: give },
     stats: new ScriptedStats(),
     debug: debugDepsOf({ host, view }),
@@ -54,7 +54,6 @@ async function setUp(limits: Pick<KubeletApiDeps, 'sessionsPerPod' | 'sessionsPe
     authorize: async () => ({ kind: 'allowed' }),
     ...{ splitStreams: true, tunnels: true, translatesStreams: true, debugging: ALL_HANDLERS },
     ...{ checks: new Map(), configuration: {} },
-    build: { kubernetesVersion: 'v1.36.4', platform: 'linux/amd64' },
   });
   const server = await network.serveTls({ host: '127.0.0.1', port: 10250 }, { identity: IDENTITY }, api);
   const target = { host: '127.0.0.1', port: server.port };

@@ -8,6 +8,7 @@ import type { Random } from '../../host/random.ts';
 import type { ApiServer, Selection } from '../api-client/api-server.ts';
 import { type ObjectChange, runReflector } from '../api-client/reflector.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
+import { podWatchChannel } from './pod-watch-channel.ts';
 
 export interface ApiSourceOptions {
   readonly nodeName: string;
@@ -68,11 +69,16 @@ class PodFollower {
   }
 
   #list(pods: readonly Pod[]): void {
+    const left = new Set(pods.map(({ metadata }) => metadata.uid));
+    for (const pod of this.#pods.values())
+      if (!left.has(pod.metadata.uid)) podWatchChannel.publish({ kind: 'deleted', pod });
+    for (const pod of pods) podWatchChannel.publish({ kind: 'seen', pod });
     this.#pods = new Map(pods.map((pod) => [podFullName(pod), this.#annotate(pod)]));
     this.#changes.notify();
   }
 
   #apply(event: ObjectChange<Pod>): void {
+    podWatchChannel.publish({ kind: event.type === 'DELETED' ? 'deleted' : 'seen', pod: event.object });
     const pods = new Map(this.#pods);
     if (event.type === 'DELETED') pods.delete(podFullName(event.object));
     else pods.set(podFullName(event.object), this.#annotate(event.object));

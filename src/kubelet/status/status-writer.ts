@@ -10,6 +10,7 @@ import { patchShape } from '../api-client/patch-shapes.ts';
 import { strategicDiff } from '../api-client/strategic-diff.ts';
 import { mergePodStatus, statusesAgree } from './merge-pod-status.ts';
 import { isTerminal } from './pod-phase.ts';
+import { statusChannel } from './status-channel.ts';
 import type { StatusStore, VersionedStatus } from './status-store.ts';
 
 /** The longest delay is the period in which kubelet syncs all statuses. */
@@ -70,12 +71,17 @@ class Writer implements StatusWriter {
   /** Pods to check. */
   readonly #due = new Set<string>();
   readonly #busy = new Map<string, Promise<void>>();
+  /** Since when a status differs from the last one that was sent. */
+  readonly #changedMs = new Map<string, number>();
   readonly #unsubscribe: () => void;
   #life: AbortSignal | undefined;
 
   constructor(deps: StatusWriterDeps) {
     this.#deps = deps;
-    this.#unsubscribe = deps.statuses.subscribe(({ pod }) => this.reconcile(pod.metadata.uid));
+    this.#unsubscribe = deps.statuses.subscribe(({ pod: { metadata } }) => {
+      if (!this.#changedMs.has(metadata.uid)) this.#changedMs.set(metadata.uid, deps.clock.monotonic());
+      this.reconcile(metadata.uid);
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -118,6 +124,7 @@ class Writer implements StatusWriter {
     const seen = found && apiPodOf(found.pod);
     if (!found || !seen) {
       this.#counterparts.delete(uid);
+      if (!found) this.#changedMs.delete(uid);
       return;
     }
     const counterpart = mergeObserved(this.#counterparts.get(uid), seen);
@@ -127,6 +134,7 @@ class Writer implements StatusWriter {
       const pod = await this.#send(found, counterpart, signal);
       this.#counterparts.set(uid, { pod, version: found.version, isGone: false });
       const isLatest = statuses.get(uid)?.version === found.version;
+      this.#publish(pod, isLatest);
       if (!isLatest || !isToBeDeleted(pod) || !this.#deps.podCanBeDeleted(uid)) return;
       await this.#deps.api.delete(podKey(pod), { uid: pod.metadata.uid, graceSeconds: 0 }, signal);
     } catch (error) {
@@ -168,6 +176,15 @@ class Writer implements StatusWriter {
     } catch (failure) {
       return isApiError(failure, 'NotFound');
     }
+  }
+
+  #publish(pod: Pod, isLatest: boolean): void {
+    const { uid } = pod.metadata;
+    const nowMs = this.#deps.clock.monotonic();
+    const changedMs = this.#changedMs.get(uid);
+    if (isLatest) this.#changedMs.delete(uid);
+    else this.#changedMs.set(uid, nowMs);
+    statusChannel.publish({ pod, tookMs: changedMs === undefined ? undefined : nowMs - changedMs });
   }
 
   #podName(uid: string): string {

@@ -1,6 +1,7 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
+import { rejectionChannel } from '../admission/rejection-channel.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -163,6 +164,7 @@ class Syncer implements ObservingPodSyncer {
   }
 
   #reject(pod: Pod, { reason, message }: PodRejectedError): SyncOutcome {
+    rejectionChannel.publish({ reason });
     this.#deps.events.recordFailure(pod, 'Warning', { reason, message });
     return { kind: 'ended', failure: { phase: 'Failed', reason, message: rejectedStatusMessage(message) } };
   }

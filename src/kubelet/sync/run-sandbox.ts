@@ -13,6 +13,7 @@ import type { HasExclusiveCpus } from '../resources/container-resources.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 import { type DnsSettings, type DnsWarning, podDns } from './config/dns.ts';
 import { type SandboxSettings, sandboxConfig } from './config/sandbox-config.ts';
+import { startChannel } from './start-channel.ts';
 
 export interface SandboxDeps {
   readonly runtime: RuntimeService;
@@ -37,16 +38,26 @@ export interface PodUserNamespaces {
 
 /** Creates a sandbox for the pod and returns its id. Rejects with a `PodError` with the runtime's message. */
 export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, signal: AbortSignal): Promise<string> {
-  return deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, async () => {
-    const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.lookupHandler(pod, signal), signal);
-    const { config, warnings } = await podSandboxConfig(pod, { attempt, runtimeHandler }, deps, signal);
-    recordDnsWarnings(pod, warnings, deps);
-    const { podSandboxId } = await asSandboxError(
-      () => deps.runtime.runPodSandbox({ config, runtimeHandler }, signal),
-      signal,
+  startChannel.publish({ kind: 'sandboxStarting', pod });
+  try {
+    return await deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, () =>
+      createSandbox(pod, attempt, deps, signal),
     );
-    return podSandboxId;
-  });
+  } catch (error) {
+    if (!signal.aborted) startChannel.publish({ kind: 'sandboxFailed', pod });
+    throw error;
+  }
+}
+
+async function createSandbox(pod: Pod, attempt: number, deps: SandboxDeps, signal: AbortSignal): Promise<string> {
+  const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.lookupHandler(pod, signal), signal);
+  const { config, warnings } = await podSandboxConfig(pod, { attempt, runtimeHandler }, deps, signal);
+  recordDnsWarnings(pod, warnings, deps);
+  const { podSandboxId } = await asSandboxError(
+    () => deps.runtime.runPodSandbox({ config, runtimeHandler }, signal),
+    signal,
+  );
+  return podSandboxId;
 }
 
 /** The events of the node precede those of the pod, as in kubelet. */

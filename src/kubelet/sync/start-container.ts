@@ -18,6 +18,7 @@ import type { EnvironmentSources } from './config/env-sources.ts';
 import { containerEnvironment, type Environment } from './config/environment.ts';
 import { runPostStart } from './post-start.ts';
 import type { VolumeGroups } from './run-sandbox.ts';
+import { startChannel } from './start-channel.ts';
 import type { StopDeps } from './stop-pod.ts';
 
 /** Everything about the pod that a container's configuration depends on. */
@@ -109,7 +110,7 @@ export async function startContainer(
     const create = () => deps.runtime.createContainer(request, signal);
     // containerd cannot mount one image for two containers of a pod at once; kubelet creates all one after the other.
     const creating = volumeImages.size > 0 ? deps.imageVolumeCreations.run(uid, create) : create();
-    const created = await asPodError('CreateContainerError', creating, signal);
+    const created = await asPodError('CreateContainerError', publishImageVolumes(volumeImages, creating), signal);
     return { containerId: created.containerId, logPath: config.logPath };
   });
   deps.events.record(pod, 'Normal', 'Created', 'Container created', fieldPath);
@@ -122,6 +123,25 @@ export async function startContainer(
   await checkStopSignal(pod, container.name, containerId, deps, signal);
   await deps.onContainerStarted(pod, container.name, containerId, logPath);
   await runPostStart({ pod, container, containerId }, deps, signal);
+}
+
+/** Publishes whether the runtime mounted the images that the container mounts. */
+async function publishImageVolumes<T>({ size: count }: VolumeImages, creating: Promise<T>): Promise<T> {
+  if (count === 0) return creating;
+  startChannel.publish({ kind: 'imageVolumesRequested', count });
+  try {
+    const created = await creating;
+    startChannel.publish({ kind: 'imageVolumesMounted', count });
+    return created;
+  } catch (error) {
+    if (isImageVolumeError(error)) startChannel.publish({ kind: 'imageVolumesFailed', count });
+    throw error;
+  }
+}
+
+/** The runtime's error begins with this text, as CRI defines it. */
+function isImageVolumeError(error: unknown): boolean {
+  return error instanceof CriError && error.message.startsWith('ImageVolumeMountFailed');
 }
 
 async function buildConfig(

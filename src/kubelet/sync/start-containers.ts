@@ -9,6 +9,7 @@ import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
 import type { ContainerStart } from './pod-plan.ts';
+import { startChannel } from './start-channel.ts';
 import { type ContainerStartContext, type StartDeps, startContainer } from './start-container.ts';
 import { waitForAll } from './wait-for-all.ts';
 
@@ -73,11 +74,20 @@ async function tryStart(
 ): Promise<PodError | undefined> {
   try {
     checkCrashBackoff(context, container, deps);
+  } catch (error) {
+    if (!(error instanceof PodError)) throw error;
+    recordErrorEvent(context.pod, container, error, deps);
+    return error;
+  }
+  const of = { pod: context.pod, container: container.name };
+  startChannel.publish({ kind: 'containerStarting', ...of });
+  try {
     await startContainer(context, container, deps, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PodError)) throw error;
+    startChannel.publish({ kind: 'containerFailed', ...of, code: error.reason });
     recordErrorEvent(context.pod, container, error, deps);
     return error;
   }

@@ -1,10 +1,12 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import { Semaphore } from '../../base/semaphore.ts';
+import type { Clock } from '../../host/clock.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import { PodRejectedError } from '../pod/pod-rejected-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { AllocationError, type HintProvider, type TopologyHint } from './hint-provider.ts';
+import { placementChannel } from './placement-channel.ts';
 import type { TopologyScope } from './topology-options.ts';
 import type { TopologyPolicy } from './topology-policy.ts';
 
@@ -15,6 +17,7 @@ export interface PodPlacementDeps {
   readonly providers: readonly HintProvider[];
   readonly policy: TopologyPolicy;
   readonly scope: TopologyScope;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
@@ -33,9 +36,13 @@ export class PodPlacement implements PodStep {
   readonly #scope: TopologyScope;
   readonly #lock = new Semaphore(1);
   /** The hints of the containers of placed pods, by UID and name. */
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** Pods whose admission was published. */
+  readonly #counted = new Set<string>();
   readonly #placed = new Map<string, ReadonlyMap<string, TopologyHint>>();
 
-  constructor({ providers, policy, scope }: PodPlacementDeps) {
+  constructor({ providers, policy, scope, clock }: PodPlacementDeps) {
+    this.#clock = clock;
     this.#providers = providers;
     this.#policy = policy;
     this.#scope = scope;
@@ -44,7 +51,25 @@ export class PodPlacement implements PodStep {
   /** Rejects with a `PodRejectedError`. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
-    if (this.#placed.has(uid) || !this.#providers.some((each) => each.concerns?.(pod) ?? true)) return;
+    if (this.#placed.has(uid)) return;
+    const beganMs = this.#clock.monotonic();
+    let isRejected = false;
+    try {
+      await this.#placeAndSettle(pod, signal);
+    } catch (error) {
+      isRejected = error instanceof PodRejectedError;
+      throw error;
+    } finally {
+      if (isRejected || !this.#counted.has(uid)) {
+        placementChannel.publish({ kind: 'placed', isRejected, tookMs: this.#clock.monotonic() - beganMs });
+      }
+      this.#counted.add(uid);
+    }
+  }
+
+  async #placeAndSettle(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { uid } = pod.metadata;
+    if (!this.#providers.some((each) => each.concerns?.(pod) ?? true)) return;
     const hints = await this.#lock.run(() => this.#place(pod, signal), signal);
     for (const provider of this.#providers) {
       if (provider.settle) await asRejection(provider.settle(pod, signal), signal);
@@ -77,6 +102,7 @@ export class PodPlacement implements PodStep {
   async #release(uid: string): Promise<void> {
     for (const provider of this.#providers) await provider.release(uid);
     this.#placed.delete(uid);
+    this.#counted.delete(uid);
   }
 
   async #place(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, TopologyHint>> {
@@ -97,6 +123,9 @@ export class PodPlacement implements PodStep {
   #merge(hintsOf: (provider: HintProvider) => ReturnType<HintProvider['podHints']>): TopologyHint {
     if (this.#policy.name === 'none') return ANY_NODE;
     const { hint, isAdmitted } = this.#policy.merge(this.#providers.map(hintsOf));
+    if (this.#policy.name === 'single-numa-node') {
+      placementChannel.publish({ kind: 'alignedToNumaNode', scope: this.#scope, isAligned: isAdmitted });
+    }
     if (isAdmitted) return hint;
     throw new PodRejectedError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
   }

@@ -9,6 +9,7 @@ import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
+import { measuredPlugin, qualifiedName } from './measured-plugin.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { isFilesystemMismatch } from './mount-helper/format-and-mount.ts';
 import { mountPointsBelow } from './mount-points.ts';
@@ -16,11 +17,13 @@ import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import { asPodError, settleVolumes } from './settle-volumes.ts';
+import { volumeChannel } from './volume-channel.ts';
 import type {
   ContainerVolume,
   HostDevice,
   MountedVolume,
   RefreshableContent,
+  VolumePlugin,
   VolumePluginDeps,
 } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
@@ -169,26 +172,31 @@ export class PodVolumes implements PodStep {
     mountPoints: readonly string[],
     signal: AbortSignal,
   ): Promise<PodVolume> {
+    const beganMs = this.#deps.clock.monotonic();
     const isSetUp = this.#of(pod.metadata.uid).has(volume.name);
     const spec = await this.#resolve(pod, { name: volume.name, volume, use }, isSetUp, signal);
     const plugin = findVolumePlugin(spec, this.#deps.plugins);
     if (!plugin) throw unsupportedVolume(spec);
     checkNodeAffinity(spec, this.#deps.nodeLabels());
     const setup = { pod, volume: spec, mountPoints };
+    const called = measuredPlugin(qualifiedName(plugin.name, spec), this.#deps.clock);
     const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec) };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);
       try {
-        const device = await plugin.mapDevice(setup, deps, signal);
+        const { mapDevice } = plugin;
+        const device = await called('map_volume', () => mapDevice.call(plugin, setup, deps, signal));
         if (!isSetUp) this.#recordMapped(pod, spec, device);
+        this.#publishSetUp('overall_volume_map', plugin, spec, beganMs);
         return { spec, kind: 'block', device };
       } catch (error) {
         throw signal.aborted ? error : mountError(spec, error);
       }
     }
     try {
-      const mounted = await plugin.setUp(setup, deps, signal);
+      const mounted = await called('volume_mount', () => plugin.setUp(setup, deps, signal));
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
+      this.#publishSetUp('overall_volume_mount', plugin, spec, beganMs);
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled, specName: spec.name }, isStale: false };
     } catch (error) {
       this.#recordMismatch(spec, error);
@@ -202,6 +210,27 @@ export class PodVolumes implements PodStep {
     const message = `MountVolume failed for volume "${name}" ${errorText(error)}`;
     const object = volumeReference(bound.volume);
     this.#deps.events.recordOf(object, 'Warning', 'FailedMountOnFilesystemMismatch', message);
+  }
+
+  #publishSetUp(
+    operation: 'overall_volume_mount' | 'overall_volume_map',
+    { name }: Pick<VolumePlugin, 'name'>,
+    spec: VolumeSpec,
+    beganMs: number,
+  ): void {
+    const tookMs = this.#deps.clock.monotonic() - beganMs;
+    volumeChannel.publish({ kind: 'setUp', operation, plugin: qualifiedName(name, spec), tookMs });
+  }
+
+  /** The number of volumes that are set up, by plugin. */
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { spec } of [...this.#ready.values()].flatMap((volumes) => [...volumes.values()])) {
+      const plugin = findVolumePlugin(spec, this.#deps.plugins);
+      const name = plugin ? qualifiedName(plugin.name, spec) : 'N/A';
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    return counts;
   }
 
   #recordMapped(pod: Pod, { name }: VolumeSpec, { path, globalMapPath }: HostDevice): void {

@@ -1,5 +1,6 @@
 import { podDirectory } from '../pod/pod-paths.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
+import { measuredPlugin } from './measured-plugin.ts';
 import { innermostFirst, mountPointsBelow } from './mount-points.ts';
 import type { NodeVolumeUse } from './node-volumes.ts';
 import { pluginsDirectory, subPathsDirectory, volumeDevicesDirectory, volumesDirectory } from './volume-paths.ts';
@@ -16,8 +17,14 @@ export async function releaseVolumes(uid: string, deps: VolumePluginDeps, signal
   const devices = volumeDevicesDirectory(settings.rootDir, uid);
   await unmountBelow(uid, [subPaths], deps, signal);
   await Promise.all([
-    forEachVolume(uid, volumes, deps, (plugin, volume) => plugin.tearDown?.(volume, deps, signal)),
-    forEachVolume(uid, devices, deps, (plugin, volume) => plugin.unmapDevice?.(volume, deps, signal)),
+    forEachVolume(uid, volumes, deps, async (plugin, volume) => {
+      const tearDown = async (): Promise<void> => plugin.tearDown?.(volume, deps, signal);
+      await measuredPlugin(plugin.name, deps.clock)('volume_unmount', tearDown);
+    }),
+    forEachVolume(uid, devices, deps, async (plugin, volume) => {
+      const unmap = async (): Promise<void> => plugin.unmapDevice?.(volume, deps, signal);
+      await measuredPlugin(plugin.name, deps.clock)('unmap_volume', unmap);
+    }),
   ]);
   await unmountBelow(uid, [volumes, devices], deps, signal);
   // The ready files go first: a half-removed volume must not count as set up.

@@ -13,6 +13,7 @@ import { CausedError, podCauseOf } from '../pod/pod-cause.ts';
 import type { KillPodOptions, PodSyncer } from './pod-syncer.ts';
 import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worker-state.ts';
 import { regularRetryDelay, retryDelay } from './retry-delay.ts';
+import { type WorkerOperation, workerChannel } from './worker-channel.ts';
 import type { SyncError, WorkerProgress } from './worker-progress.ts';
 
 /** Periodic syncs come after syncFrequency plus up to this fraction of it. */
@@ -64,6 +65,9 @@ export class PodWorker {
   #passSinceMs: number | undefined;
   #nextSyncMs: number | undefined;
   #backoffEndsMs: number | undefined;
+  /** Of the next pass; `undefined` after it has begun. */
+  #operation: WorkerOperation | undefined = 'create';
+  readonly #seenMs: number;
 
   constructor(pod: Pod, deps: PodWorkerDeps, life: AbortSignal) {
     this.uid = pod.metadata.uid;
@@ -71,6 +75,7 @@ export class PodWorker {
     this.#deps = deps;
     this.#life = life;
     this.#phaseSinceMs = deps.clock.now();
+    this.#seenMs = deps.clock.monotonic();
     this.#slot = new LatestOnly(
       () => this.#runOnce(),
       (error) => this.#retryUnhandled(error),
@@ -127,6 +132,7 @@ export class PodWorker {
       return;
     }
     this.#pod = pod;
+    this.#operation ??= 'update';
     this.wake();
   }
 
@@ -142,6 +148,7 @@ export class PodWorker {
       this.#removed = true;
       this.#successor = undefined;
     }
+    this.#operation ??= 'update';
     const before = this.#state;
     this.#apply({ type: 'killRequested', ...options });
     if (this.#state !== before) this.#pass?.abort(new CausedError('the pod is to end', { kind: 'podEnding' }));
@@ -172,7 +179,7 @@ export class PodWorker {
     this.#nextSyncMs = undefined;
     this.#backoffEndsMs = undefined;
     try {
-      await this.#runPhase(AbortSignal.any([pass.signal, this.#life]));
+      await this.#measure(() => this.#runPhase(AbortSignal.any([pass.signal, this.#life])));
       this.#lastError = undefined;
     } catch (error) {
       // The next sync follows an aborted one at once.
@@ -188,6 +195,23 @@ export class PodWorker {
     } finally {
       this.#pass = undefined;
       this.#passSinceMs = undefined;
+    }
+  }
+
+  async #measure(run: () => Promise<void>): Promise<void> {
+    const { clock } = this.#deps;
+    const { phase } = this.#state;
+    const operation = phase === 'terminated' ? 'terminated' : (this.#operation ?? 'sync');
+    const isPass = phase === 'syncing' || phase === 'terminating' || phase === 'terminated';
+    const beganMs = clock.monotonic();
+    if (operation === 'create' && isPass) {
+      workerChannel.publish({ kind: 'started', pod: this.#pod, waitedMs: beganMs - this.#seenMs });
+    }
+    if (isPass) this.#operation = undefined;
+    try {
+      await run();
+    } finally {
+      if (isPass) workerChannel.publish({ kind: 'ran', operation, tookMs: clock.monotonic() - beganMs });
     }
   }
 

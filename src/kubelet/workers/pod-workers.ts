@@ -6,6 +6,7 @@ import type { PodFailure } from '../pod/pod-failure.ts';
 import type { PodStateQuery } from './pod-state-queries.ts';
 import type { KillPodOptions } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
+import { workerChannel } from './worker-channel.ts';
 
 export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone' | 'isAdmissible'> {
   /** Called when nothing of the pod is left and it has no successor. */
@@ -36,6 +37,8 @@ export class PodWorkers {
   readonly #workers = new Map<string, PodWorker>();
   /** Full name → UIDs in order of arrival; the first one holds the name. */
   readonly #names = new Map<string, string[]>();
+  /** The UID that comes back while it is admitted again. */
+  readonly #restarting = new Set<string>();
   /** Set once the workers were compared with the desired pods of all sources. */
   #synced = false;
 
@@ -79,6 +82,7 @@ export class PodWorkers {
   killOrphan(pod: Pod, graceSeconds: number): void {
     const uid = pod.metadata.uid;
     if (this.#workers.has(uid)) return;
+    workerChannel.publish({ kind: 'orphanFound' });
     this.#start(pod, { graceSeconds, removed: true });
   }
 
@@ -110,6 +114,7 @@ export class PodWorkers {
     const isAdmissible = (successor: Pod): boolean => this.#deps.admission().isAdmissible(successor);
     const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone, isAdmissible }, this.#life);
     this.#workers.set(worker.uid, worker);
+    workerChannel.publish({ kind: 'seen', pod, isRestart: this.#restarting.delete(uid) });
     const name = reservedName(pod);
     const queue = this.#names.get(name) ?? [];
     this.#names.set(name, [...queue, worker.uid]);
@@ -125,8 +130,12 @@ export class PodWorkers {
 
   #forget(worker: PodWorker): void {
     this.#workers.delete(worker.uid);
-    if (worker.successor) this.#deps.admission().readmit(worker.successor);
-    else this.#deps.onGone(worker.pod);
+    workerChannel.publish({ kind: 'gone', pod: worker.pod });
+    if (worker.successor) {
+      this.#restarting.add(worker.uid);
+      this.#deps.admission().readmit(worker.successor);
+      this.#restarting.delete(worker.uid);
+    } else this.#deps.onGone(worker.pod);
   }
 
   #releaseName(name: string, uid: string): void {

@@ -88,7 +88,7 @@ export class CsiRegistration implements CsiDrivers, PluginHandler {
     signal.throwIfAborted();
     const { name, endpoint } = plugin;
     const version = this.#checkVersions('RegisterPlugin', plugin);
-    const client = new CsiNodeClient(endpoint, this.#deps.clock);
+    const client = new CsiNodeClient(name, endpoint, this.#deps.clock);
     try {
       const info = await client.info(signal);
       const capabilities = await client.capabilities(signal);

@@ -44,8 +44,8 @@ export class CsiNodeClient {
   readonly #connection: PluginConnection;
 
   /** `endpoint` is the path of the driver's socket. */
-  constructor(endpoint: string, clock: Clock) {
-    this.#connection = new PluginConnection(endpoint, clock);
+  constructor(driver: string, endpoint: string, clock: Clock) {
+    this.#connection = new PluginConnection(endpoint, clock, driver);
   }
 
   async info(signal: AbortSignal): Promise<CsiNodeInfo> {

@@ -3,6 +3,7 @@ import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { RegisterRequest } from '../generated/deviceplugin-v1beta1.ts';
+import { pluginChannel } from '../plugin-channel.ts';
 import { goErrorText } from '../plugin-error.ts';
 import type { FoundPlugin, PluginHandler, PluginRegistration } from '../registration/plugin-handler.ts';
 import { checkFoundPlugin, checkRequest } from './check-registration.ts';
@@ -41,6 +42,7 @@ export class DevicePluginRegistration implements PluginHandler {
   async registerByRequest(request: RegisterRequest, signal: AbortSignal): Promise<void> {
     const { resourceName, endpoint } = request;
     const { log, folder } = this.#deps;
+    pluginChannel.publish({ kind: 'deviceRegistration', resource: resourceName });
     log.info('device plugin requests its registration', { resource: resourceName, endpoint });
     try {
       checkRequest(request);

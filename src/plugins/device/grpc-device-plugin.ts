@@ -38,7 +38,7 @@ export class DevicePluginConnection {
 
   constructor(resourceName: string, socketPath: string, clock: Clock) {
     this.#resourceName = resourceName;
-    this.#connection = new PluginConnection(socketPath, clock);
+    this.#connection = new PluginConnection(socketPath, clock, resourceName);
   }
 
   /** Rejects with Go's text when the plugin does not accept the connection. */

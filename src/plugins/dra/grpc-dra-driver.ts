@@ -29,7 +29,7 @@ export class GrpcDraDriver implements DraDriver {
   constructor(name: string, endpoint: string, service: DraService, clock: Clock) {
     this.name = name;
     this.endpoint = endpoint;
-    this.#connection = new PluginConnection(endpoint, clock);
+    this.#connection = new PluginConnection(endpoint, clock, name);
     const fullName = grpcServiceName(service);
     this.#prepare = pluginRpc({ fullName }, nodePrepareResources);
     this.#unprepare = pluginRpc({ fullName }, nodeUnprepareResources);

@@ -7,6 +7,7 @@ import { bindPrivately, listeningServers } from '../../cri/bind-privately.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { PodResourcesListerDefinition } from '../generated/podresources-v1.ts';
+import { pluginChannel } from '../plugin-channel.ts';
 import type { PodResourcesService } from './pod-resources-service.ts';
 
 /** kubelet's DefaultQPS and DefaultBurstTokens, for all calls together. */
@@ -56,6 +57,8 @@ interface Codec<T> {
 }
 
 interface Rpc<Request, Response> {
+  readonly version: 'v1' | 'v1alpha1';
+  readonly method: 'List' | 'Get' | 'GetAllocatableResources';
   readonly path: string;
   readonly requestType: Codec<Request>;
   readonly responseType: Codec<Response>;
@@ -78,9 +81,15 @@ function register(
         const isAllowed = bucket.left(clock.monotonic()) >= 1;
         if (!isAllowed) return reply({ code: status.RESOURCE_EXHAUSTED, details: 'rejected by rate limit' });
         bucket.take();
+        const { version, method } = rpc;
+        const publish = (isError: boolean): void =>
+          pluginChannel.publish({ kind: 'podResourcesRequest', version, method, isError });
         try {
-          reply(null, rpc.answer(call.request));
+          const answer = rpc.answer(call.request);
+          publish(false);
+          reply(null, answer);
         } catch (error) {
+          publish(true);
           reply({ code: status.UNKNOWN, details: errorText(error) });
         }
       },
@@ -89,12 +98,16 @@ function register(
       'unary',
     );
   };
-  limit({ ...list, path: path('v1', list), answer: () => service.list() });
-  limit({ ...get, path: path('v1', get), answer: (request) => service.get(request) });
+  const v1 = { version: 'v1' } as const;
+  limit({ ...list, ...v1, method: 'List', path: path('v1', list), answer: () => service.list() });
+  limit({ ...get, ...v1, method: 'Get', path: path('v1', get), answer: (request) => service.get(request) });
   limit({
     ...getAllocatableResources,
+    ...v1,
+    method: 'GetAllocatableResources',
     path: path('v1', getAllocatableResources),
     answer: () => service.getAllocatableResources(),
   });
-  limit({ ...list, path: path('v1alpha1', list), answer: () => service.listAlpha() });
+  const alpha = { version: 'v1alpha1', method: 'List', path: path('v1alpha1', list) } as const;
+  limit({ ...list, ...alpha, answer: () => service.listAlpha() });
 }

@@ -32,7 +32,7 @@ export async function registerPlugin(
   deps: RegisterPluginDeps,
   signal: AbortSignal,
 ): Promise<RegisteredPlugin> {
-  const connection = new PluginConnection(socketPath, deps.clock);
+  const connection = new PluginConnection(socketPath, deps.clock, '');
   try {
     return await new RegistrationAttempt(socketPath, connection, deps).run(signal);
   } finally {

@@ -1,41 +1,82 @@
-import {
-  type Counter,
-  type Gauge,
-  type Histogram,
-  type Labels,
-  MetricRegistry,
-} from '../../base/metrics/metric-registry.ts';
+import { DEFAULT_BUCKETS, type Declaration } from '../../base/metrics/declaration.ts';
+import type { CounterFamily, HistogramFamily } from '../../base/metrics/metric-family.ts';
+import { MetricRegistry } from '../../base/metrics/metric-registry.ts';
 
-/** The default buckets of Prometheus' client for Go, in seconds. */
-const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const THROUGHPUT_BUCKETS = [0.1, 1, 10, 25, 75, 150, 300, 500, 1000, 2000, 4000];
 const BYTES_PER_MIB = 1024 * 1024;
 
-interface CallTimer {
-  readonly name: string;
-  readonly help: string;
-  /** By the OCI runtime. */
-  readonly isLabelled: boolean;
+// The metrics of containerd have no stability level.
+type Timer<Label extends string> = Declaration<'histogram', Label>;
+
+function timer<const Label extends string = never>(
+  name: string,
+  help: string,
+  labels?: readonly Label[],
+): Timer<Label> {
+  const shown = `containerd_cri_${name}_seconds`;
+  return { type: 'histogram', name: shown, help, buckets: DEFAULT_BUCKETS, ...(labels && { labels }) };
 }
 
-const labelled = (name: string, help: string): CallTimer => ({ name, help, isLabelled: true });
-const plain = (name: string, help: string): CallTimer => ({ name, help, isLabelled: false });
-
 /** containerd's timers by CRI method. */
-const CALLS: ReadonlyMap<string, CallTimer> = new Map([
-  ['ListPodSandbox', plain('sandbox_list', 'time to list sandboxes')],
-  ['StreamPodSandboxes', plain('stream_sandbox_list', 'time to stream sandboxes')],
-  ['RunPodSandbox', labelled('sandbox_runtime_create', 'time to create a sandbox in the runtime')],
-  ['StopPodSandbox', labelled('sandbox_runtime_stop', 'time to stop a sandbox')],
-  ['RemovePodSandbox', labelled('sandbox_remove', 'time to remove a sandbox')],
-  ['ListContainers', plain('container_list', 'time to list containers')],
-  ['StreamContainers', plain('stream_container_list', 'time to stream containers')],
-  ['CreateContainer', labelled('container_create', 'time to create a container')],
-  ['StartContainer', labelled('container_start', 'time to start a container')],
-  ['StopContainer', labelled('container_stop', 'time to stop a container')],
-  ['RemoveContainer', labelled('container_remove', 'time to remove a container')],
-  ['CheckpointContainer', labelled('container_checkpoint', 'time to checkpoint a container')],
+const PLAIN_CALLS: ReadonlyMap<string, Timer<never>> = new Map([
+  ['ListPodSandbox', timer('sandbox_list', 'time to list sandboxes')],
+  ['StreamPodSandboxes', timer('stream_sandbox_list', 'time to stream sandboxes')],
+  ['ListContainers', timer('container_list', 'time to list containers')],
+  ['StreamContainers', timer('stream_container_list', 'time to stream containers')],
 ]);
+
+/** The same, by the OCI runtime. */
+const CALLS_OF_RUNTIMES: ReadonlyMap<string, Timer<'runtime'>> = new Map([
+  ['RunPodSandbox', timer('sandbox_runtime_create', 'time to create a sandbox in the runtime', ['runtime'])],
+  ['StopPodSandbox', timer('sandbox_runtime_stop', 'time to stop a sandbox', ['runtime'])],
+  ['RemovePodSandbox', timer('sandbox_remove', 'time to remove a sandbox', ['runtime'])],
+  ['CreateContainer', timer('container_create', 'time to create a container', ['runtime'])],
+  ['StartContainer', timer('container_start', 'time to start a container', ['runtime'])],
+  ['StopContainer', timer('container_stop', 'time to stop a container', ['runtime'])],
+  ['RemoveContainer', timer('container_remove', 'time to remove a container', ['runtime'])],
+  ['CheckpointContainer', timer('container_checkpoint', 'time to checkpoint a container', ['runtime'])],
+]);
+
+const CREATE_NETWORK = timer('sandbox_create_network', 'time to create the network for a sandbox');
+const DELETE_NETWORK = timer('sandbox_delete_network', "time to delete a sandbox's network");
+const OPERATION_SECONDS = timer(
+  'network_plugin_operations_duration_seconds',
+  'latency in seconds of network plugin operations. Broken down by operation type',
+  ['operation_type'],
+);
+// containerd's library appends the unit once more.
+const OPERATIONS = operationCounter('containerd_cri_network_plugin_operations_total_total');
+const OPERATION_ERRORS = operationCounter('containerd_cri_network_plugin_operations_errors_total_total');
+const PULLS: Declaration<'counter', 'status'> = {
+  type: 'counter',
+  name: 'containerd_cri_sandboxed_image_pulls_total',
+  help: 'succeeded and failed counters',
+  labels: ['status'],
+};
+const PULLS_IN_PROGRESS: Declaration<'gauge', never> = {
+  type: 'gauge',
+  name: 'containerd_cri_sandboxed_in_progress_image_pulls_total',
+  help: 'in progress pulls',
+};
+const THROUGHPUTS: readonly Declaration<'histogram', never>[] = [
+  {
+    type: 'histogram',
+    name: 'containerd_cri_sandboxed_image_pulling_throughput',
+    help: 'Deprecated: use image_pulling_throughput_mibps instead. Image pull throughput in MiB/s (fetched bytes / pull duration; cached layers excluded).',
+    buckets: DEFAULT_BUCKETS,
+  },
+  {
+    type: 'histogram',
+    name: 'containerd_cri_sandboxed_image_pulling_throughput_mibps',
+    help: 'image pull throughput in MiB/s (fetched bytes / pull duration; cached layers excluded)',
+    buckets: THROUGHPUT_BUCKETS,
+  },
+];
+
+function operationCounter(name: string): Declaration<'counter', 'operation_type'> {
+  const help = 'cumulative number of network plugin operations by operation type';
+  return { type: 'counter', name, help, labels: ['operation_type'] };
+}
 
 /** Values of the label `operation_type`, which are those of dockershim. */
 export type NetworkOperation = 'set_up_pod' | 'tear_down_pod';
@@ -43,67 +84,43 @@ export type NetworkOperation = 'set_up_pod' | 'tear_down_pod';
 /** The metrics, each declared once. */
 export class CallTimers {
   readonly registry = new MetricRegistry();
-  readonly #calls: ReadonlyMap<string, Histogram>;
-  readonly #createNetwork: Histogram;
-  readonly #deleteNetwork: Histogram;
-  readonly #operations: Counter;
-  readonly #operationErrors: Counter;
-  readonly #operationSeconds: Histogram;
-  readonly #pulls: Counter;
-  readonly #pullsInProgress: Gauge;
-  readonly #throughput: readonly Histogram[];
-  #pulling = 0;
+  readonly #plainCalls = this.#timers(PLAIN_CALLS);
+  readonly #callsOfRuntimes = this.#timers(CALLS_OF_RUNTIMES);
+  readonly #createNetwork = this.registry.histogram(CREATE_NETWORK);
+  readonly #deleteNetwork = this.registry.histogram(DELETE_NETWORK);
+  readonly #operations: CounterFamily<'operation_type'> = this.registry.counter(OPERATIONS);
+  readonly #operationErrors: CounterFamily<'operation_type'> = this.registry.counter(OPERATION_ERRORS);
+  readonly #operationSeconds = this.registry.histogram(OPERATION_SECONDS);
+  readonly #pulls = this.registry.counter(PULLS);
+  readonly #pullsInProgress = this.registry.gauge(PULLS_IN_PROGRESS);
+  readonly #throughputs = THROUGHPUTS.map((each) => this.registry.histogram(each));
   /** The time of network plugins for a sandbox that is being created. */
   readonly #networkMs = new Map<string, number>();
 
-  constructor() {
-    const { registry } = this;
-    const timer = (name: string, help: string): Histogram =>
-      registry.histogram(`containerd_cri_${name}_seconds`, help, BUCKETS);
-    this.#calls = new Map([...CALLS].map(([method, { name, help }]) => [method, timer(name, help)]));
-    this.#createNetwork = timer('sandbox_create_network', 'time to create the network for a sandbox');
-    this.#deleteNetwork = timer('sandbox_delete_network', "time to delete a sandbox's network");
-    const operations = 'cumulative number of network plugin operations by operation type';
-    // containerd's library appends the unit once more.
-    this.#operations = registry.counter('containerd_cri_network_plugin_operations_total_total', operations);
-    this.#operationErrors = registry.counter('containerd_cri_network_plugin_operations_errors_total_total', operations);
-    this.#operationSeconds = timer(
-      'network_plugin_operations_duration_seconds',
-      'latency in seconds of network plugin operations. Broken down by operation type',
-    );
-    this.#pulls = registry.counter('containerd_cri_sandboxed_image_pulls_total', 'succeeded and failed counters');
-    this.#pullsInProgress = registry.gauge(
-      'containerd_cri_sandboxed_in_progress_image_pulls_total',
-      'in progress pulls',
-    );
-    this.#pullsInProgress.set(0);
-    this.#throughput = [
-      registry.histogram(
-        'containerd_cri_sandboxed_image_pulling_throughput',
-        'Deprecated: use image_pulling_throughput_mibps instead. Image pull throughput in MiB/s (fetched bytes / pull duration; cached layers excluded).',
-        BUCKETS,
-      ),
-      registry.histogram(
-        'containerd_cri_sandboxed_image_pulling_throughput_mibps',
-        'image pull throughput in MiB/s (fetched bytes / pull duration; cached layers excluded)',
-        THROUGHPUT_BUCKETS,
-      ),
-    ];
+  #timers<Label extends string>(
+    declarations: ReadonlyMap<string, Timer<Label>>,
+  ): ReadonlyMap<string, HistogramFamily<Label>> {
+    return new Map([...declarations].map(([method, each]) => [method, this.registry.histogram(each)]));
   }
 
   isTimed(method: string): boolean {
-    return CALLS.has(method);
+    return PLAIN_CALLS.has(method) || CALLS_OF_RUNTIMES.has(method);
   }
 
-  /** `sandboxId`: the sandbox that the call has created; the time of its network is not that of the runtime. */
+  /**
+   * `runtime`: the OCI runtime of the call. `sandboxId`: the sandbox that the call has created; the time of its network is
+   * not that of the runtime.
+   */
   observe(
     method: string,
     ms: number,
-    { labels, sandboxId }: { readonly labels: Labels; readonly sandboxId: string | undefined },
+    { runtime, sandboxId }: { readonly runtime: string; readonly sandboxId: string | undefined },
   ): void {
     const networkMs = sandboxId === undefined ? 0 : (this.#networkMs.get(sandboxId) ?? 0);
     if (sandboxId !== undefined) this.#networkMs.delete(sandboxId);
-    this.#calls.get(method)?.observe((ms - networkMs) / 1000, CALLS.get(method)?.isLabelled ? labels : {});
+    const seconds = (ms - networkMs) / 1000;
+    this.#plainCalls.get(method)?.observe(seconds);
+    this.#callsOfRuntimes.get(method)?.observe(seconds, { runtime });
   }
 
   networkOperation(operation: NetworkOperation, sandboxId: string, ms: number, hasFailed: boolean): void {
@@ -121,14 +138,14 @@ export class CallTimers {
   }
 
   pullStarted(): void {
-    this.#pullsInProgress.set(++this.#pulling);
+    this.#pullsInProgress.add(1);
   }
 
   /** `receivedBytes`: without layers that were there. */
   pullEnded(status: 'success' | 'failure', ms: number, receivedBytes: number): void {
-    this.#pullsInProgress.set(--this.#pulling);
+    this.#pullsInProgress.add(-1);
     this.#pulls.increment({ status });
     if (status === 'failure' || receivedBytes === 0 || ms <= 0) return;
-    for (const each of this.#throughput) each.observe(receivedBytes / BYTES_PER_MIB / (ms / 1000));
+    for (const each of this.#throughputs) each.observe(receivedBytes / BYTES_PER_MIB / (ms / 1000));
   }
 }

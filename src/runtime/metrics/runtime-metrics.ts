@@ -1,6 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { posix } from 'node:path';
-import type { Labels, Metric } from '../../base/metrics/metric-registry.ts';
+import type { Metric } from '../../base/metrics/metric-registry.ts';
 import { RPC_CHANNEL, type RpcTrace } from '../../cri/instrument.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
@@ -20,7 +20,8 @@ export interface RuntimeRecords {
 /** The start of a call, with what is known of its object before the call may remove it. */
 interface BegunCall {
   readonly startedMs: number;
-  readonly labels: Labels;
+  /** The OCI runtime. */
+  readonly runtime: string;
 }
 
 /**
@@ -69,7 +70,7 @@ export class RuntimeMetrics {
 
   #start(trace: object): void {
     if (!isTrace(trace) || !this.#timers.isTimed(trace.method)) return;
-    this.#calls.set(trace, { startedMs: this.#clock.monotonic(), labels: this.#labelsOf(trace.request) });
+    this.#calls.set(trace, { startedMs: this.#clock.monotonic(), runtime: this.#runtimeOf(trace.request) });
   }
 
   /** As in containerd, failed calls are not timed. */
@@ -77,16 +78,16 @@ export class RuntimeMetrics {
     const call = this.#calls.get(trace);
     if (!call || !isTrace(trace) || trace.error !== undefined) return;
     const created = textField(trace.result, 'podSandboxId');
-    const labels = created === undefined ? call.labels : this.#labelsOf(trace.result);
-    this.#timers.observe(trace.method, this.#clock.monotonic() - call.startedMs, { labels, sandboxId: created });
+    const runtime = created === undefined ? call.runtime : this.#runtimeOf(trace.result);
+    this.#timers.observe(trace.method, this.#clock.monotonic() - call.startedMs, { runtime, sandboxId: created });
   }
 
-  #labelsOf(message: unknown): Labels {
+  #runtimeOf(message: unknown): string {
     const containerId = textField(message, 'containerId');
     const ofContainer = containerId === undefined ? undefined : this.#records?.containers.find(containerId)?.sandboxId;
     const sandboxId = ofContainer ?? textField(message, 'podSandboxId');
     const sandbox = sandboxId === undefined ? undefined : this.#records?.sandboxes.find(sandboxId);
-    return { runtime: posix.basename(sandbox?.oci?.program ?? '') };
+    return posix.basename(sandbox?.oci?.program ?? '');
   }
 }
 

@@ -44,7 +44,7 @@ async function served(t: TestContext, clock: { monotonic(): number } = linuxCloc
   mkdirSync(folder);
   writeFileSync(`${folder}/kubelet.sock`, 'of an earlier process');
   running = servePodResources(folder, SERVICE, { fs: linuxFileSystem, clock, log: silentLog }, life.signal);
-  const connection = new PluginConnection(`${folder}/kubelet.sock`, linuxClock);
+  const connection = new PluginConnection(`${folder}/kubelet.sock`, linuxClock, 'kubelet');
   t.after(() => connection.close());
   while (!statSync(`${folder}/kubelet.sock`).isSocket()) await linuxClock.sleep(5, t.signal);
   return { folder, connection, stop };

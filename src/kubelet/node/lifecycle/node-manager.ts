@@ -17,6 +17,7 @@ import { NodeStatusWriter } from '../status/node-status-writer.ts';
 import type { RuntimeReadiness } from '../status/runtime-readiness.ts';
 import type { StorageReadiness } from '../storage-readiness.ts';
 import { initialNode } from './initial-node.ts';
+import { nodeChannel } from './node-channel.ts';
 import { type Registration, registerNode } from './register-node.ts';
 
 export interface NodeManagerDeps {
@@ -81,7 +82,10 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
   const status = new NodeStatusWriter(settings, {
     ...deps,
     compose,
-    onReported: (node) => attachments.onReported(node),
+    onReported: (node) => {
+      publishReady(node);
+      attachments.onReported(node);
+    },
     recordEvents: (events) => recorder.recordAll(events),
   });
   const updateSoon = (): void => status.updateSoon();
@@ -91,7 +95,11 @@ async function runNode(settings: NodeSettings, deps: NodeManagerDeps, signal: Ab
   );
   const live = async (until: AbortSignal): Promise<void> => {
     const { registration, events } = await registered(settings, compose, deps, until);
-    if (registration.kind !== 'absent') cache.onObserved(registration.node);
+    if (registration.kind === 'created') nodeChannel.publish({ kind: 'created' });
+    if (registration.kind !== 'absent') {
+      publishReady(registration.node);
+      cache.onObserved(registration.node);
+    }
     recorder.recordAll([...events, ...readyEvents(registration, settings)]);
     const lease = new NodeLease(settings, deps);
     await runAllOrAbort(
@@ -122,6 +130,7 @@ async function registered(
     events = composed.events;
     return composed.node;
   };
+  nodeChannel.publish({ kind: 'registering' });
   const { machineId } = await deps.gatherer.identity();
   const resetsDevices = deps.devices?.isNewMachine ?? false;
   const registration = await registerNode({ ...settings, machineId, resetsDevices }, composeInitial, deps, signal);
@@ -131,8 +140,15 @@ async function registered(
 /** kubelet creates its node before it is ready, so a node that is created ready gets the `NodeReady` event too. */
 function readyEvents(registration: Registration, { nodeName }: NodeSettings): readonly NodeEvent[] {
   if (registration.kind !== 'created') return [];
-  const ready = registration.node.status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready?.status === 'True' ? [nodeStatusEvent(nodeName, 'NodeReady')] : [];
+  return isReady(registration.node) ? [nodeStatusEvent(nodeName, 'NodeReady')] : [];
+}
+
+function isReady({ status }: Node): boolean {
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+}
+
+function publishReady(node: Node): void {
+  if (isReady(node)) nodeChannel.publish({ kind: 'ready' });
 }
 
 /** Records a reboot once, even if the status had to be composed several times. */

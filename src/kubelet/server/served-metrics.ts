@@ -1,0 +1,14 @@
+import type { MetricRegistry } from '../../base/metrics/metric-registry.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+
+/** The metrics that the server of the node shows. */
+export interface ServedMetrics {
+  /** `/metrics` */
+  readonly main: Pick<MetricRegistry, 'collect'>;
+  /** `/metrics/probes` */
+  readonly probes: Pick<MetricRegistry, 'collect'>;
+  /** `/metrics/slis` */
+  readonly slis: Pick<MetricRegistry, 'collect'>;
+  /** The requests of the server itself. */
+  readonly requests: RequestMetrics;
+}

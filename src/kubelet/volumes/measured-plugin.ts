@@ -1,0 +1,29 @@
+import type { Clock } from '../../host/clock.ts';
+import { type VolumeMessage, volumeChannel } from './volume-channel.ts';
+import type { VolumeSpec } from './volume-spec.ts';
+
+type Operation = Extract<VolumeMessage, { kind: 'called' }>['operation'];
+
+/** kubelet's full name of a plugin: that of the CSI plugin has the driver. */
+export function qualifiedName(plugin: string, { volume, bound }: Pick<VolumeSpec, 'volume' | 'bound'>): string {
+  const csi = volume.csi ?? bound?.volume.spec.csi;
+  return csi ? `${plugin}:${csi.driver}` : plugin;
+}
+
+/** Calls a plugin, and publishes the call with its duration. */
+export function measuredPlugin(
+  plugin: string,
+  clock: Pick<Clock, 'monotonic'>,
+): <T>(operation: Operation, call: () => Promise<T>) => Promise<T> {
+  return async (operation, call) => {
+    const beganMs = clock.monotonic();
+    let isError = true;
+    try {
+      const result = await call();
+      isError = false;
+      return result;
+    } finally {
+      volumeChannel.publish({ kind: 'called', operation, plugin, isError, tookMs: clock.monotonic() - beganMs });
+    }
+  };
+}

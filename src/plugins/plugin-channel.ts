@@ -1,0 +1,26 @@
+import { typedChannel } from '../base/typed-channel.ts';
+
+/** What the connections to plugins did. */
+export type PluginMessage =
+  /** A unary call ended. */
+  | {
+      readonly kind: 'called';
+      /** The driver, or the resource of a device plugin. */
+      readonly plugin: string;
+      /** `/csi.v1.Node/NodeStageVolume` */
+      readonly path: string;
+      /** gRPC's name of the code in Go: `OK`, `DeadlineExceeded`. */
+      readonly code: string;
+      readonly tookMs: number;
+    }
+  /** A device plugin asked for its registration. */
+  | { readonly kind: 'deviceRegistration'; readonly resource: string }
+  /** A client called the pod resources API. */
+  | {
+      readonly kind: 'podResourcesRequest';
+      readonly version: 'v1' | 'v1alpha1';
+      readonly method: 'List' | 'Get' | 'GetAllocatableResources';
+      readonly isError: boolean;
+    };
+
+export const pluginChannel = typedChannel<PluginMessage>('nodelet.plugin');
