@@ -1,7 +1,7 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import { rejectionChannel } from '../admission/rejection-channel.ts';
+import { rejectionChannel } from '../pod/rejection-channel.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
