@@ -164,6 +164,7 @@ function buildPodState(
       // A new agent keeps the pods that run already.
       pressure: runtime.observed.get(uid) ? undefined : deps.pressure?.conditions,
       isShuttingDown: deps.shutdown.isShuttingDown,
+      devices: resourceManagers.deviceCounts(),
       devicesInUse: resourceManagers.devicesInUse(uid),
     }),
   );

@@ -1,5 +1,6 @@
 import type { Container, Pod, ResourceStatus } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
+import type { DeviceCounts } from '../kubelet/node/status/node-resources.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import type { AllocatedResources } from '../kubelet/pod-resources/allocated-resources.ts';
@@ -34,6 +35,8 @@ export interface ResourceManagers {
   onPodsKnown(uids: ReadonlySet<string>): void;
   /** The field `allocatedResourcesStatus` of a container. */
   resourceHealth(pod: Pod, container: string): readonly ResourceStatus[];
+  /** The devices of plugins, as the node status shows them. */
+  deviceCounts(): DeviceCounts;
   /** The number of devices in use by resource; `undefined` for a pod that has none. */
   devicesInUse(uid: string): ReadonlyMap<string, number> | undefined;
   readonly parts: readonly Part[];
@@ -111,6 +114,7 @@ export async function buildResourceManagers(
       ...((settings.resourceHealthStatus ?? true) ? devices.resourceHealth(pod.metadata.uid, container) : []),
       ...(dra?.containers.resourceHealth(pod, container) ?? []),
     ],
+    deviceCounts: () => devices.counts(),
     devicesInUse: (uid) => devices.inUseFor(uid),
     parts: [...(cpu?.parts ?? []), ...deviceParts],
   };
