@@ -7,10 +7,10 @@ import type { ApiFault } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ClusterState } from './cluster-state.ts';
+import type { MachineSide } from './machine-side.ts';
 import { type PendingFaults, simulatedError } from './pending-faults.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 import type { PlannedApiFault, PlannedFault } from './plan-faults.ts';
-import type { MachineSide } from './machine-side.ts';
 import type { SimDisks } from './sim-disks.ts';
 
 /** A planned kill of the agent. */

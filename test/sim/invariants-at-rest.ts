@@ -55,7 +55,12 @@ function checkPod(parts: Parts, world: World): void {
   const outcomes = spec.containers.map((container) => classifyContainer(container, parts, world));
   const ready = sandboxes.filter(({ state }) => state === 'ready');
   const isLost = spec.restartPolicy === 'Never' && ready.length === 0 && containers.some(hasRun);
-  const isOver = pod.isEvicted || isEndedByNode(pod) || isLost || isInitOver(parts) || outcomes.every((outcome) => outcome === 'done');
+  const isOver =
+    pod.isEvicted ||
+    isEndedByNode(pod) ||
+    isLost ||
+    isInitOver(parts) ||
+    outcomes.every((outcome) => outcome === 'done');
   const shownAsOver = pod.phase === 'Succeeded' || pod.phase === 'Failed';
   // As with kubelet, a restarted agent does nothing for a pod until its volumes are mounted.
   if (isOver && !shownAsOver && isStuck(parts, world)) return;

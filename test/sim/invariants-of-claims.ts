@@ -28,7 +28,8 @@ export function checkClaimsOf(pod: PodRecord, container: Readonly<FakeContainer>
   const uses = findContainer(latest.spec, name)?.resources?.claims ?? [];
   const expected = uses.flatMap((use) => CLAIMS.get(use.name) ?? []).length;
   const devices = devicesIn(container);
-  if (devices.length !== expected) fail(39, `${pod.uid}/${name} has ${devices.length} instead of ${expected} devices of claims`);
+  if (devices.length !== expected)
+    fail(39, `${pod.uid}/${name} has ${devices.length} instead of ${expected} devices of claims`);
   for (const device of devices) {
     if (!machine.claims.prepared.has(device)) fail(39, `${pod.uid}/${name} uses ${device}, which is not prepared`);
     machine.claims.used.add(claimOf(device));

@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
+import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { CpuSet } from '../../src/base/cpu-set.ts';
 import type { FakeContainer } from '../../src/cri/fake/records.ts';
 import { exclusiveCpus } from '../../src/kubelet/cpu-manager/requested-cpus.ts';
@@ -133,7 +134,7 @@ function cpusOf({ config }: Readonly<FakeContainer>): CpuSet {
 /** The ids of the devices of plugins. */
 function devicesOf({ config }: Readonly<FakeContainer>): readonly string[] {
   const names = config.devices.map(({ hostPath }) => hostPath.replace('/dev/', ''));
-  return names.filter((name) => [...DEVICES.keys()].some((resource) => isOf(resource, name))).sort();
+  return names.filter((name) => [...DEVICES.keys()].some((resource) => isOf(resource, name))).sort(byCodePoint);
 }
 
 function isOf(resource: string, id: string): boolean {

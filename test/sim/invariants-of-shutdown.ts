@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../src/api/generated/core-v1.ts';
 import { isCriticalPod } from '../../src/kubelet/resources/critical-pod.ts';
-import { shutdownPeriods, type ShutdownPeriod, totalSeconds } from '../../src/kubelet/shutdown/shutdown-groups.ts';
+import { type ShutdownPeriod, shutdownPeriods, totalSeconds } from '../../src/kubelet/shutdown/shutdown-groups.ts';
 import type { CheckContext } from './check-context.ts';
 import { gracePeriodSeconds, type PodRecord } from './pod-records.ts';
 import type { Shutdown } from './sim-power.ts';
@@ -12,10 +12,17 @@ const CALLS_MS = 2_500;
 const LEAST_SECONDS = 2;
 
 /** Reasons of pods that end although they are desired: by a shutdown, for a critical pod, or for lack of resources. */
-const NODE_REASONS = /^(Terminated|NodeShutdown|Preempting|UnexpectedAdmissionError|TopologyAffinityError|SMTAlignmentError|OutOf\S+)$/;
+const NODE_REASONS =
+  /^(Terminated|NodeShutdown|Preempting|UnexpectedAdmissionError|TopologyAffinityError|SMTAlignmentError|OutOf\S+)$/;
 
 export function isEndedByNode({ endReason = '' }: PodRecord): boolean {
   return NODE_REASONS.test(endReason);
+}
+
+/** A static pod had ended before this agent process started, which rejects it. */
+export function isReadmitted({ overAt, reported }: PodRecord, status: PodStatus, context: CheckContext): boolean {
+  const hadEnded = overAt !== undefined && overAt < context.agentStartedAt();
+  return hadEnded && reported?.source === 'file' && NODE_REASONS.test(status.reason ?? '');
 }
 
 /** Checks the first status of a pod that says that the node has ended it. */
@@ -32,8 +39,11 @@ function checkPreempted(pod: PodRecord, { records, fail }: CheckContext): void {
   const victim = pod.reported?.pod ?? pod.versions.at(-1);
   if (!victim) return;
   if (pod.reported?.source === 'file') fail(40, `${pod.uid} is preempted, though it is static`);
-  const others = [...records.pods.values()].flatMap(({ uid, reported }) => (reported && uid !== pod.uid ? reported.pod : []));
-  if (!others.some((other) => outranks(other, victim))) fail(40, `${pod.uid} is preempted by no pod of a higher priority`);
+  const others = [...records.pods.values()].flatMap(({ uid, reported }) =>
+    reported && uid !== pod.uid ? reported.pod : [],
+  );
+  if (!others.some((other) => outranks(other, victim)))
+    fail(40, `${pod.uid} is preempted by no pod of a higher priority`);
 }
 
 function outranks(other: Pod, victim: Pod): boolean {
@@ -65,7 +75,9 @@ export function checkShutdownStop(pod: PodRecord, seconds: number, context: Chec
   const group = groupOf(own, periods);
   const most = Math.max(LEAST_SECONDS, Math.min(periods[group]?.seconds ?? 0, gracePeriodSeconds(own)));
   if (seconds > most) fail(41, `${pod.uid} was given ${seconds} s in a shutdown, but at most ${most} s are allowed`);
-  const lower = [...records.pods.values()].filter((each) => isActive(each, shutdown) && groupOf(each.reported?.pod ?? own, periods) < group);
+  const lower = [...records.pods.values()].filter(
+    (each) => isActive(each, shutdown) && groupOf(each.reported?.pod ?? own, periods) < group,
+  );
   const running = lower.find(hasRunning);
   const groups = new Set(lower.map((each) => groupOf(each.reported?.pod ?? own, periods)));
   const givenMs = Math.min(...[...groups].map((index) => (periods[index]?.seconds ?? 0) * 1000));

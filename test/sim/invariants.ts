@@ -5,16 +5,16 @@ import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
 import type { ContainerConfig } from '../../src/cri/generated/runtime-v1.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
 import type { CheckContext } from './check-context.ts';
+import { checkClaimsOf } from './invariants-of-claims.ts';
 import { checkDisksOf } from './invariants-of-disks.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
-import { checkEnvironment } from './invariants-of-objects.ts';
-import { checkClaimsOf } from './invariants-of-claims.ts';
 import { checkCpuUpdate, checkExclusive, checkPlacement } from './invariants-of-machine.ts';
+import { checkEnvironment } from './invariants-of-objects.ts';
 import { checkEviction } from './invariants-of-pressure.ts';
 import { checkRejection } from './invariants-of-rejections.ts';
 import { checkInitsRestarted, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
-import { checkEndReason, checkNotAdmitted } from './invariants-of-shutdown.ts';
+import { checkEndReason, checkNotAdmitted, isReadmitted } from './invariants-of-shutdown.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { type PodRecord, startNewIncarnation } from './pod-records.ts';
@@ -89,6 +89,8 @@ export class Invariants {
     checkEviction(pod, status, this.#context);
     checkEndReason(pod, status, this.#context);
     pod.endReason = isOver ? status.reason : undefined;
+    // As with kubelet, a new agent process admits static pods anew, also those that have ended.
+    if (isOver && isReadmitted(pod, status, this.#context)) pod.phase = status.phase;
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }

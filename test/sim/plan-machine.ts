@@ -88,11 +88,22 @@ export function drawMachineFaults(draw: Draw, { shutdown }: MachinePlan, untilMs
   const at = (): number => draw.int(0, untilMs);
   const faults: PlannedFault[] = [
     ...draw.several(0, 12, (): PlannedFault => {
-      return { at: at(), kind: 'deviceHealth', resource: draw.pick(RESOURCES), index: draw.int(0, 7), ms: draw.int(1_000, 400_000) };
+      return {
+        at: at(),
+        kind: 'deviceHealth',
+        resource: draw.pick(RESOURCES),
+        index: draw.int(0, 7),
+        ms: draw.int(1_000, 400_000),
+      };
     }),
     ...draw.several(0, 4, (): PlannedFault => {
       const kind = draw.pick(['devicePluginAway', 'devicePluginRolls'] as const);
-      return { at: at(), kind, resource: draw.pick(RESOURCES), ms: draw.int(100, kind === 'devicePluginAway' ? 500_000 : 20_000) };
+      return {
+        at: at(),
+        kind,
+        resource: draw.pick(RESOURCES),
+        ms: draw.int(100, kind === 'devicePluginAway' ? 500_000 : 20_000),
+      };
     }),
     ...draw.several(0, 8, (): PlannedFault => {
       const method = draw.pick<DeviceMethod>(['allocate', 'allocate', 'preStartContainer', 'preferredAllocation']);
@@ -103,7 +114,13 @@ export function drawMachineFaults(draw: Draw, { shutdown }: MachinePlan, untilMs
     }),
     ...draw.several(0, 14, (): PlannedFault => {
       const how = draw.pick(['before', 'after', 'after', 'hang', 'claimError', 'skip'] as const);
-      return { at: at(), kind: 'claimCall', driver: draw.pick(DRA_DRIVERS), method: draw.pick(['prepare', 'unprepare'] as const), how };
+      return {
+        at: at(),
+        kind: 'claimCall',
+        driver: draw.pick(DRA_DRIVERS),
+        method: draw.pick(['prepare', 'unprepare'] as const),
+        how,
+      };
     }),
     ...draw.several(0, 6, (): PlannedFault => {
       const how = draw.pick(['before', 'after'] as const);

@@ -10,13 +10,7 @@ import {
 } from './plan-cluster.ts';
 import { drawDiskFaults, withDisk } from './plan-disks.ts';
 import { drawFaults, drawGroupFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
-import {
-  BOUND_PODS,
-  drawMachine,
-  drawMachineFaults,
-  type MachinePlan,
-  withMachineResources,
-} from './plan-machine.ts';
+import { BOUND_PODS, drawMachine, drawMachineFaults, type MachinePlan, withMachineResources } from './plan-machine.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
 import { drawPressureFaults, withPriority } from './plan-pressure.ts';

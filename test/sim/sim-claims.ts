@@ -170,7 +170,10 @@ export class SimClaims {
     for (const listener of [...this.#listeners]) listener(driver);
   }
 
-  #takeFault(driver: string, method: ClaimCall['method']): Extract<ClaimFault, { kind: 'claimCall' }>['how'] | undefined {
+  #takeFault(
+    driver: string,
+    method: ClaimCall['method'],
+  ): Extract<ClaimFault, { kind: 'claimCall' }>['how'] | undefined {
     const index = this.#faults.findIndex((each) => each.driver === driver && each.method === method);
     return index < 0 ? undefined : this.#faults.splice(index, 1)[0]?.how;
   }

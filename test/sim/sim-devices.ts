@@ -1,10 +1,7 @@
 import { aborted } from '../../src/base/aborted.ts';
+import { assertNever } from '../../src/base/assert-never.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
-import type {
-  DevicePlugin,
-  DevicePluginReceiver,
-  PluginDevice,
-} from '../../src/plugins/device/device-plugin.ts';
+import type { DevicePlugin, DevicePluginReceiver, PluginDevice } from '../../src/plugins/device/device-plugin.ts';
 import { ContainerAllocateResponse } from '../../src/plugins/generated/deviceplugin-v1beta1.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';
 import type { Draw } from './draw.ts';
@@ -34,7 +31,10 @@ interface Connection {
   plugin: SimPlugin | undefined;
 }
 
-type DeviceFault = Extract<MachineFault, { kind: 'deviceHealth' | 'devicePluginAway' | 'devicePluginRolls' | 'deviceCall' }>;
+type DeviceFault = Extract<
+  MachineFault,
+  { kind: 'deviceHealth' | 'devicePluginAway' | 'devicePluginRolls' | 'deviceCall' }
+>;
 
 /** Device plugins, which outlive the agent processes. */
 export class SimDevices {
@@ -72,7 +72,10 @@ export class SimDevices {
       case 'devicePluginRolls': {
         const connection = this.#connections.get(fault.resource);
         if (connection?.plugin) this.#register(fault.resource, connection, fault.ms);
+        return;
       }
+      default:
+        return assertNever(fault);
     }
   }
 
@@ -123,7 +126,12 @@ export class SimDevices {
     const { gate, pace, receiver } = connection;
     if (gate.isClosed) return;
     if (connection.plugin) connection.plugin.isOver = true;
-    const plugin = new SimPlugin(resource, { ...this.#deps, gate, pace, takeFault: (method) => this.takeFault(method) });
+    const plugin = new SimPlugin(resource, {
+      ...this.#deps,
+      gate,
+      pace,
+      takeFault: (method) => this.takeFault(method),
+    });
     connection.plugin = plugin;
     receiver.connected(plugin);
     this.#deps.clock.schedule(reportMs + pace.int(0, 500), () => {

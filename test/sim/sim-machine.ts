@@ -1,5 +1,5 @@
-import type { MachineTopology } from '../../src/kubelet/topology/machine-topology.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
+import type { MachineTopology } from '../../src/kubelet/topology/machine-topology.ts';
 
 export const MACHINE_ID = '3d1219c7c4c5404aaa1f6d2a48adfda4';
 export const BOOT_ID = '28319668-bd43-4697-8129-bcb3afd1ffb8';

@@ -13,13 +13,13 @@ import { Invariants } from './invariants.ts';
 import { checkClaimCall } from './invariants-of-claims.ts';
 import { checkDiskCall } from './invariants-of-disks.ts';
 import { StableImages } from './invariants-of-node.ts';
-import { checkReleased, checkWrite } from './invariants-of-writes.ts';
 import { checkDelay, checkRelease } from './invariants-of-shutdown.ts';
+import { checkReleased, checkWrite } from './invariants-of-writes.ts';
 import { MachineSide } from './machine-side.ts';
 import { PendingFaults } from './pending-faults.ts';
 import type { PlannedFault } from './plan-faults.ts';
-import { allowsPull } from './plan-objects.ts';
 import type { MachinePlan } from './plan-machine.ts';
+import { allowsPull } from './plan-objects.ts';
 import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
 import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
 import { PodRecords } from './pod-records.ts';
@@ -286,7 +286,18 @@ export class World {
     const { clusterState, disks, machine } = this.context;
     const apiServer = this.#side.server;
     const memory = this.host;
-    injectFault(fault, { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, machine, memory, kill });
+    injectFault(fault, {
+      clock,
+      fs,
+      runtime,
+      apiServer,
+      faults: this.#faults,
+      clusterState,
+      disks,
+      machine,
+      memory,
+      kill,
+    });
   }
 
   #planKill({ calls, when, downMs }: PlannedKill): void {
