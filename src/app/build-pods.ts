@@ -79,6 +79,10 @@ interface PodState {
   readonly publisher: PodStatusPublisher;
 }
 
+interface RejectedPods {
+  readonly isRejected: (uid: string) => boolean;
+}
+
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
   const { unhandled, facts, signals, events, runtime, node } = deps;
@@ -86,6 +90,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
   const preemption = {
     kill: (pod: Pod, failure: PodFailure) => kill(pod, { failure }),
     onVictimsEnded: () => loop.retryResizes(),
+    isRejected: (uid: string) => loop.rejected.has(uid),
   };
   const state = buildPodState(parts, deps, preemption);
   const { admission, resizes, probes, publisher } = state;
@@ -152,7 +157,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
 function buildPodState(
   { host, cri, log, settings }: AgentParts,
   deps: PodsBuildDeps,
-  preemption: Pick<PreemptingAdmissionDeps, 'kill' | 'onVictimsEnded'>,
+  { isRejected, ...preemption }: Pick<PreemptingAdmissionDeps, 'kill' | 'onVictimsEnded'> & RejectedPods,
 ): PodState {
   const { facts, signals, timeline, events, statuses, records, runtime, node, cluster, resourceManagers } = deps;
   const { clock, random, network } = host;
@@ -191,6 +196,7 @@ function buildPodState(
     observed: runtime.observed,
     probes,
     statuses,
+    isRejected,
     clock,
     hostIPs,
     runtimeName: facts.runtimeName,
