@@ -81,6 +81,10 @@ interface PodState {
   readonly publisher: PodStatusPublisher;
 }
 
+interface RejectedPods {
+  readonly isRejected: (uid: string) => boolean;
+}
+
 export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
   const { host, log, settings } = parts;
   const { unhandled, facts, signals, events, runtime, node } = deps;
@@ -88,6 +92,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
   const preemption = {
     kill: (pod: Pod, failure: PodFailure) => kill(pod, { failure }),
     onVictimsEnded: () => loop.retryResizes(),
+    isRejected: (uid: string) => loop.rejected.has(uid),
   };
   const state = buildPodState(parts, deps, preemption);
   const { admission, resizes, probes, publisher } = state;
@@ -157,7 +162,7 @@ export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSig
 function buildPodState(
   { host, cri, log, settings }: AgentParts,
   deps: PodsBuildDeps,
-  preemption: Pick<PreemptingAdmissionDeps, 'kill' | 'onVictimsEnded'>,
+  { isRejected, ...preemption }: Pick<PreemptingAdmissionDeps, 'kill' | 'onVictimsEnded'> & RejectedPods,
 ): PodState {
   const { facts, signals, timeline, events, statuses, records, runtime, node, cluster, resourceManagers } = deps;
   const { clock, random, network } = host;
@@ -169,6 +174,7 @@ function buildPodState(
       // A new agent keeps the pods that run already.
       pressure: runtime.observed.get(uid) ? undefined : deps.pressure?.conditions,
       isShuttingDown: deps.shutdown.isShuttingDown,
+      devices: resourceManagers.deviceCounts(),
       devicesInUse: resourceManagers.devicesInUse(uid),
     }),
   );
@@ -195,6 +201,7 @@ function buildPodState(
     observed: runtime.observed,
     probes,
     statuses,
+    isRejected,
     clock,
     hostIPs,
     runtimeName: facts.runtimeName,

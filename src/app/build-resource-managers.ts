@@ -1,6 +1,7 @@
 import type { Container, Pod, ResourceStatus } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
 import type { CpuUsage } from '../kubelet/cpu-manager/cpu-manager.ts';
+import type { DeviceCounts } from '../kubelet/node/status/node-resources.ts';
 import { type ContainerRunOptions, mergeRunOptions } from '../kubelet/pod/container-run-options.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import type { AllocatedResources } from '../kubelet/pod-resources/allocated-resources.ts';
@@ -35,6 +36,8 @@ export interface ResourceManagers {
   onPodsKnown(uids: ReadonlySet<string>): void;
   /** The field `allocatedResourcesStatus` of a container. */
   resourceHealth(pod: Pod, container: string): readonly ResourceStatus[];
+  /** The devices of plugins, as the node status shows them. */
+  deviceCounts(): DeviceCounts;
   /** The number of devices in use by resource; `undefined` for a pod that has none. */
   devicesInUse(uid: string): ReadonlyMap<string, number> | undefined;
   /** `undefined` without the static policy of the CPU manager. */
@@ -114,6 +117,7 @@ export async function buildResourceManagers(
       ...((settings.resourceHealthStatus ?? true) ? devices.resourceHealth(pod.metadata.uid, container) : []),
       ...(dra?.containers.resourceHealth(pod, container) ?? []),
     ],
+    deviceCounts: () => devices.counts(),
     devicesInUse: (uid) => devices.inUseFor(uid),
     cpuUsage: () => cpu?.usage(),
     parts: [...(cpu?.parts ?? []), ...deviceParts],

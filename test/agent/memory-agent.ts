@@ -121,7 +121,7 @@ export async function startAgent(
   settings: Partial<AgentSettings> = {},
   log: Log = silentLog,
   expectedUnhandled: readonly string[] = [],
-  more: Pick<AgentParts, 'node'> = {},
+  more: Pick<AgentParts, 'node' | 'connectDevicePlugins'> = {},
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
   const unhandled = new UnhandledErrors({ clock: host.clock, log });

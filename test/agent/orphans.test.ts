@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { newWorld, SETTINGS, startAgent } from './memory-agent.ts';
+import { newWorld, podOf, SETTINGS, startAgent } from './memory-agent.ts';
 
 const places: Record<string, string> = {
   'the folder of a pod': `${SETTINGS.rootDir}/pods/uid-old/volumes`,
@@ -64,4 +64,22 @@ test('an agent removes the cgroup of an orphan in every QoS class', async () => 
   it.source.set();
   await world.host.clock.advance(0);
   assert.deepEqual(await world.host.cgroups.children('/kubepods'), ['besteffort', 'burstable']);
+});
+
+test('a rejected pod is shown as rejected after what a previous process left of it is removed', async () => {
+  const world = newWorld();
+  const sysctls = [{ name: 'net.core.somaxconn', value: '1024' }];
+  const pod = podOf('web', { securityContext: { sysctls } });
+  const first = await startAgent(world, { allowedUnsafeSysctls: ['net.core.somaxconn'] });
+  first.source.set(pod);
+  await world.host.clock.advance(1_000);
+  await first.stop();
+  assert.equal(world.runtime.containers.size, 1);
+
+  await using second = await startAgent(world);
+  second.source.set(pod);
+  await world.host.clock.advance(60_000);
+  assert.equal(world.runtime.containers.size, 0);
+  const [report] = second.agent.pods();
+  assert.deepEqual([report?.status.phase, report?.status.reason], ['Failed', 'SysctlForbidden']);
 });

@@ -7,6 +7,7 @@ import type { AgentSettings } from '../../src/app/agent.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { parseQuantity } from '../../src/base/quantity.ts';
 import { decodeMemory } from '../../src/kubelet/memory-manager/memory-checkpoint.ts';
+import { devicesOf, FakeDevicePlugin } from '../../src/plugins/fake/fake-device-plugin.ts';
 import { type MemoryAgent, newWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 import { NODE } from './node-world.ts';
 
@@ -201,4 +202,27 @@ test('the policy None writes its checkpoint once', async () => {
   await using it = await start(world, none);
   await runs(it, guaranteed('web', '2', '2Gi'));
   assert.equal(await world.host.fs.readText(STATE), '{"policyName":"None","machineState":{},"checksum":4236770233}');
+});
+
+test('a running pod keeps its devices on a standalone node whose plugin is not back, whatever other pods request', async () => {
+  const world = newWorld();
+  const withDevices = (name: string): Pod => {
+    const limits = { 'example.com/gpu': '2' };
+    return podOf(name, { containers: [{ name: 'main', image: 'busybox:1', resources: { requests: limits, limits } }] });
+  };
+  const plugin = new FakeDevicePlugin();
+  const first = await startAgent(world, {}, silentLog, [], {
+    connectDevicePlugins(receiver) {
+      receiver.connected(plugin);
+      receiver.reported(plugin, devicesOf('gpu-0', 'gpu-1', 'gpu-2'));
+    },
+  });
+  await runs(first, withDevices('old'), withDevices('other'));
+  const phases = ({ agent }: MemoryAgent): readonly string[] =>
+    agent.pods().map(({ pod, status }) => `${pod.metadata.name} ${status.phase} ${status.reason ?? ''}`);
+  assert.deepEqual(phases(first), ['old Running ', 'other Failed OutOfexample.com/gpu']);
+  await first.stop();
+  await using second = await startAgent(world);
+  await runs(second, withDevices('other'), withDevices('old'));
+  assert.deepEqual(phases(second).toSorted(), ['old Running ', 'other Failed OutOfexample.com/gpu']);
 });

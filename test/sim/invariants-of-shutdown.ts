@@ -19,6 +19,12 @@ export function isEndedByNode({ endReason = '' }: PodRecord): boolean {
   return NODE_REASONS.test(endReason);
 }
 
+/** A static pod had ended before this agent process started, which rejects it. */
+export function isReadmitted({ overAt, reported }: PodRecord, status: PodStatus, context: CheckContext): boolean {
+  const hadEnded = overAt !== undefined && overAt < context.agentStartedAt();
+  return hadEnded && reported?.source === 'file' && NODE_REASONS.test(status.reason ?? '');
+}
+
 /** Checks the first status of a pod that says that the node has ended it. */
 export function checkEndReason(pod: PodRecord, { reason = '' }: PodStatus, context: CheckContext): void {
   const { machine, now, fail } = context;

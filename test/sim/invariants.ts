@@ -14,7 +14,7 @@ import { checkEnvironment } from './invariants-of-objects.ts';
 import { checkEviction } from './invariants-of-pressure.ts';
 import { checkRejection } from './invariants-of-rejections.ts';
 import { checkInitsRestarted, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
-import { checkEndReason, checkNotAdmitted } from './invariants-of-shutdown.ts';
+import { checkEndReason, checkNotAdmitted, isReadmitted } from './invariants-of-shutdown.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
 import { exceedsNode } from './plan-claims.ts';
 import { type PodRecord, startNewIncarnation } from './pod-records.ts';
@@ -89,6 +89,8 @@ export class Invariants {
     checkEviction(pod, status, this.#context);
     checkEndReason(pod, status, this.#context);
     pod.endReason = isOver ? status.reason : undefined;
+    // As with kubelet, a new agent process admits static pods anew, also those that have ended.
+    if (isOver && isReadmitted(pod, status, this.#context)) pod.phase = status.phase;
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }

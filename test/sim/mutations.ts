@@ -1,5 +1,6 @@
 import { CLUSTER_MUTATIONS } from './cluster-mutations.ts';
 import { FEATURE_MUTATIONS } from './feature-mutations.ts';
+import { MACHINE_MUTATIONS } from './machine-mutations.ts';
 import { change, type Mutation, mutation } from './mutation.ts';
 
 const WORKERS = 'src/kubelet/workers/pod-workers.ts';
@@ -95,4 +96,5 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation('a recreated pod is not admitted again', SYNC_LOOP, 'if (!this.#closed) this.#add(pod)', 'void pod'),
   ...FEATURE_MUTATIONS,
   ...CLUSTER_MUTATIONS,
+  ...MACHINE_MUTATIONS,
 ];

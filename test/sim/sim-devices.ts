@@ -1,4 +1,5 @@
 import { aborted } from '../../src/base/aborted.ts';
+import { assertNever } from '../../src/base/assert-never.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 import type { DevicePlugin, DevicePluginReceiver, PluginDevice } from '../../src/plugins/device/device-plugin.ts';
 import { ContainerAllocateResponse } from '../../src/plugins/generated/deviceplugin-v1beta1.ts';
@@ -71,7 +72,10 @@ export class SimDevices {
       case 'devicePluginRolls': {
         const connection = this.#connections.get(fault.resource);
         if (connection?.plugin) this.#register(fault.resource, connection, fault.ms);
+        return;
       }
+      default:
+        return assertNever(fault);
     }
   }
 

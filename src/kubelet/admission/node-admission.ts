@@ -1,7 +1,8 @@
 import type { Node, Pod } from '../../api/generated/core-v1.ts';
 import { amountsOf } from '../../api/pod-resources.ts';
-import { withDevicesInUse } from '../device-manager/devices-in-use.ts';
+import { withDevicesInUse, withPluginDevices } from '../device-manager/devices-in-use.ts';
 import type { PodEvents } from '../events/pod-events.ts';
+import type { DeviceCounts } from '../node/status/node-resources.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
 import { type AdmissionDecision, admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
@@ -12,6 +13,8 @@ export type NodeFacts = Omit<AdmissionView, 'otherPods' | keyof NodeState>;
 
 /** What changes while the agent runs. */
 export interface NodeState extends Pick<AdmissionView, 'isShuttingDown' | 'pressure'> {
+  /** The devices of plugins: a node that no API server knows has them, too. */
+  readonly devices?: DeviceCounts | undefined;
   /** The number of devices in use by resource, for a pod that has some of them already. */
   readonly devicesInUse?: ReadonlyMap<string, number> | undefined;
 }
@@ -34,9 +37,12 @@ export class NodeAdmission {
 
   /** Decides whether the pod can run beside the others. */
   decide(pod: Pod, otherPods: readonly Pod[]): AdmissionDecision {
-    const node = withRegisteredNode(this.#node, this.#registered());
-    const { devicesInUse, ...state } = this.#state(pod);
-    const allocatable = withDevicesInUse(node.allocatable, devicesInUse);
+    const registered = this.#registered();
+    const { devices, devicesInUse, ...state } = this.#state(pod);
+    const node = withRegisteredNode(this.#node, registered);
+    const hasDevices = registered?.status?.allocatable !== undefined;
+    const counted = hasDevices ? node.allocatable : withPluginDevices(node.allocatable, devices);
+    const allocatable = withDevicesInUse(counted, devicesInUse);
     return admitPod(pod, { ...node, ...state, allocatable, otherPods });
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { amountsOf } from '../../api/pod-resources.ts';
-import { withDevicesInUse } from './devices-in-use.ts';
+import { withDevicesInUse, withPluginDevices } from './devices-in-use.ts';
 
 const ALLOCATABLE = amountsOf({ cpu: '2', 'example.com/gpu': '1' });
 
@@ -21,4 +21,23 @@ test('a pod with devices sees at least those in use', () => {
     'example.com/gpu': '3',
     'example.com/nic': '1',
   });
+});
+
+test('the devices of plugins are resources of the node, also those of a plugin that is lost', () => {
+  const capacity = new Map([
+    ['example.com/gpu', 4],
+    ['example.com/nic', 2],
+  ]);
+  const allocatable = new Map([
+    ['example.com/gpu', 3],
+    ['example.com/nic', 0],
+  ]);
+  const amounts = withPluginDevices(ALLOCATABLE, { capacity, allocatable, removed: new Set(['example.com/fpga']) });
+  assert.deepEqual(Object.fromEntries([...amounts].map(([name, amount]) => [name, amount.toString()])), {
+    cpu: '2',
+    'example.com/gpu': '3',
+    'example.com/nic': '0',
+    'example.com/fpga': '0',
+  });
+  assert.deepEqual(withPluginDevices(ALLOCATABLE), ALLOCATABLE);
 });

@@ -14,6 +14,8 @@ export interface PublisherDeps {
   readonly observed: ObservedPods;
   readonly probes: ProbeResults;
   readonly statuses: StatusStore;
+  /** The pod is desired, and was not admitted. */
+  readonly isRejected: (uid: string) => boolean;
   readonly clock: Clock;
   readonly hostIPs: readonly string[];
   readonly runtimeName: string;
@@ -79,7 +81,9 @@ export class PodStatusPublisher {
     if (isTerminal(this.#deps.statuses.get(uid)?.status.phase)) this.forget(uid);
   }
 
+  /** A rejected pod keeps its status while what a previous process left of it is removed. */
   forget(uid: string): void {
+    if (this.#deps.isRejected(uid)) return;
     this.#startErrors.delete(uid);
     this.#deps.statuses.remove(uid);
   }
