@@ -22,6 +22,7 @@ export const HONOURED_GATES = [
   'KubeletPodResourcesListUseActivePods',
   'KubeletSeparateDiskGC',
   'KubeletServiceAccountTokenForCredentialProviders',
+  'LocalStorageCapacityIsolationFSQuotaMonitoring',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
   'MemoryQoS',
