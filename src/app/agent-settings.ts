@@ -106,6 +106,7 @@ type GateSettings = Pick<
   | 'podCertificateRequest'
   | 'podResourcesListActivePods'
   | 'taintTolerationComparisonOperators'
+  | 'countsByQuotas'
   | 'dra'
 >;
 
@@ -119,6 +120,7 @@ function gateSettings({ featureGates }: KubeletSettings): GateSettings {
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
     podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
     taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
+    countsByQuotas: featureGates.get('LocalStorageCapacityIsolationFSQuotaMonitoring'),
     dra: {
       extendedResources: featureGates.get('DRAExtendedResource') ?? true,
       health: featureGates.get('ResourceHealthStatus') ?? true,

@@ -115,6 +115,8 @@ export interface AgentSettings {
   readonly shutdown?: ShutdownSettings | undefined;
   /** The feature gate TaintTolerationComparisonOperators; absent: off. */
   readonly taintTolerationComparisonOperators?: boolean | undefined;
+  /** The feature gate LocalStorageCapacityIsolationFSQuotaMonitoring; absent: off. */
+  readonly countsByQuotas?: boolean | undefined;
   /** Feature gates of dynamic resource allocation; absent: on, as in v1.36. */
   readonly dra?: DraGates | undefined;
   readonly unusedImages: ImagePolicy;

@@ -15,6 +15,7 @@ import { csiPlugin } from '../kubelet/volumes/csi/csi-plugin.ts';
 import { NodeVolumes } from '../kubelet/volumes/node-volumes.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
+import { VolumeQuotas } from '../kubelet/volumes/quotas/volume-quotas.ts';
 import { nodeVolumesOnDisk } from '../kubelet/volumes/release-volumes.ts';
 import { VOLUME_PLUGINS } from '../kubelet/volumes/volume-plugins.ts';
 import type { AgentParts } from './agent.ts';
@@ -89,6 +90,7 @@ export function buildPodSteps(
     allocatable,
     nodeLabels: () => withRegisteredNode(facts.node, node.current()).labels,
     tmpfsNoswap,
+    quotas: settings.countsByQuotas ? new VolumeQuotas({ quotas: host.projectQuotas, fs, log }) : undefined,
   });
   const links = new LogLinks({ fs, settings });
   const linkSteps = settings.containerLogsDir === undefined ? [] : [links];

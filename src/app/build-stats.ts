@@ -50,6 +50,7 @@ export function buildStats(
     random,
     periodMs,
     volumes: () => volumes.measurable(),
+    countedUsage: (path) => volumes.countedUsage(path),
     driverUsage: ({ path }, signal) => csiVolumeUsage(path, { fs, drivers: csi.drivers }, signal),
     onError: (podUid, volume, error) => log.debug('cannot measure a volume', { podUid, volume, error }),
   });

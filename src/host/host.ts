@@ -17,6 +17,7 @@ import type { PacketSockets } from './packet-sockets.ts';
 import type { PressureEvents } from './pressure-events.ts';
 import type { Processes } from './processes.ts';
 import type { Profiler } from './profiler.ts';
+import type { ProjectQuotas } from './project-quotas.ts';
 import type { Random } from './random.ts';
 import type { ServiceManager } from './service-manager.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -35,6 +36,7 @@ export interface Host {
   readonly lockFiles: LockFiles;
   readonly fifos: Fifos;
   readonly mounts: Mounts;
+  readonly projectQuotas: ProjectQuotas;
   readonly namespaces: Namespaces;
   readonly processes: Processes;
   readonly connectedPrograms: ConnectedPrograms;

@@ -35,6 +35,7 @@ export function gatedHost(
       host.mounts,
       (code, name, target) => new MountError(code, name === 'mount' ? 'mount' : 'unmount', target),
     ),
+    projectQuotas: failing(host.projectQuotas, fileError),
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
     systemd: plain(host.systemd),
     loginManager,

@@ -25,6 +25,7 @@ export const HONOURED_GATES = [
   'KubeletPodResourcesListUseActivePods',
   'KubeletSeparateDiskGC',
   'KubeletServiceAccountTokenForCredentialProviders',
+  'LocalStorageCapacityIsolationFSQuotaMonitoring',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
   'MemoryQoS',

@@ -5,7 +5,7 @@ export function parseGoJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(goSyntaxError(text), { cause: error });
+    throw new Error(syntaxErrorIn(text), { cause: error });
   }
 }
 
@@ -35,11 +35,11 @@ const LITERALS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: '
 const TOO_SHORT = 'unexpected end of JSON input';
 
 /** What Go says about the first byte at which the text cannot be JSON any more. */
-function goSyntaxError(text: string): string {
+function syntaxErrorIn(text: string): string {
   return new GoScanner(Buffer.from(text)).firstError();
 }
 
-class SyntaxProblem extends Error {}
+class GoSyntaxError extends Error {}
 
 class GoScanner {
   readonly #bytes: Buffer;
@@ -56,7 +56,7 @@ class GoScanner {
     try {
       while (this.#at < this.#bytes.length) this.#step(this.#next());
     } catch (error) {
-      if (error instanceof SyntaxProblem) return error.message;
+      if (error instanceof GoSyntaxError) return error.message;
       throw error;
     }
     return TOO_SHORT;
@@ -176,7 +176,7 @@ class GoScanner {
   }
 
   #take(): string {
-    if (this.#at >= this.#bytes.length) throw new SyntaxProblem(TOO_SHORT);
+    if (this.#at >= this.#bytes.length) throw new GoSyntaxError(TOO_SHORT);
     return this.#next();
   }
 
@@ -186,7 +186,7 @@ class GoScanner {
   }
 
   #fail(char: string, where: string = WHERE[this.#expected]): never {
-    throw new SyntaxProblem(`invalid character ${quoteChar(char)} ${where}`);
+    throw new GoSyntaxError(`invalid character ${quoteChar(char)} ${where}`);
   }
 }
 

@@ -17,6 +17,7 @@ import { MemoryPacketSockets } from './memory-packet-sockets.ts';
 import { MemoryPressureEvents } from './memory-pressure-events.ts';
 import { MemoryProcesses } from './memory-processes.ts';
 import { MemoryProfiler } from './memory-profiler.ts';
+import { MemoryProjectQuotas } from './memory-project-quotas.ts';
 import { MemoryServiceManager } from './memory-service-manager.ts';
 import { MemorySigningKeys } from './memory-signing-keys.ts';
 import { MemorySystemd } from './memory-systemd.ts';
@@ -33,6 +34,7 @@ export interface MemoryHost extends Host {
   readonly lockFiles: MemoryLockFiles;
   readonly fifos: MemoryFifos;
   readonly mounts: MemoryMounts;
+  readonly projectQuotas: MemoryProjectQuotas;
   readonly namespaces: MemoryNamespaces;
   readonly processes: MemoryProcesses;
   readonly connectedPrograms: MemoryConnectedPrograms;
@@ -73,6 +75,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     lockFiles: new MemoryLockFiles(),
     fifos: new MemoryFifos(),
     mounts,
+    projectQuotas: new MemoryProjectQuotas(fs),
     namespaces: new MemoryNamespaces(fs, mounts),
     processes: new MemoryProcesses({ clock, fs }),
     connectedPrograms: new MemoryConnectedPrograms(),

@@ -7,6 +7,7 @@ import { linuxFifos } from './fs/linux-fifos.ts';
 import { linuxFileSystem } from './fs/linux-file-system.ts';
 import { linuxFolderClaims } from './fs/linux-folder-claims.ts';
 import { linuxLockFiles } from './fs/linux-lock-files.ts';
+import { linuxProjectQuotas } from './fs/linux-project-quotas.ts';
 import { linuxNetwork } from './linux-network.ts';
 import { linuxRandom } from './linux-random.ts';
 import { linuxSigningKeys } from './linux-signing-keys.ts';
@@ -39,6 +40,7 @@ export function createLinuxHost(env: Environment): Host {
     lockFiles: linuxLockFiles,
     fifos: linuxFifos,
     mounts: linuxMounts,
+    projectQuotas: linuxProjectQuotas,
     namespaces: createLinuxNamespaces(namespaceThread),
     processes: createLinuxProcesses(withoutServiceVariables(env)),
     connectedPrograms: linuxConnectedPrograms,

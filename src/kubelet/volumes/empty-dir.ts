@@ -13,7 +13,7 @@ const HUGE_PAGES_RESOURCE = 'hugepages-';
 const HUGE_PAGES_MEDIUM = 'HugePages';
 const DIRECTORY_MODE = 0o777;
 
-export type EmptyDirDeps = Pick<VolumePluginDeps, 'fs' | 'mounts' | 'settings' | 'tmpfsNoswap'>;
+export type EmptyDirDeps = Pick<VolumePluginDeps, 'fs' | 'mounts' | 'settings' | 'tmpfsNoswap' | 'quotas'>;
 
 /** An empty directory that exists as long as the pod. */
 export const emptyDirPlugin = volumePlugin({
@@ -24,6 +24,7 @@ export const emptyDirPlugin = volumePlugin({
     const path = await setUpEmptyDir(EMPTY_DIR_PLUGIN, source, setup, deps);
     return { path, readOnly: false, marker: path };
   },
+  tearDown: async ({ path }, { quotas }) => quotas?.clear(path),
 });
 
 /**
@@ -37,7 +38,7 @@ export async function setUpEmptyDir(
   { pod, volume, mountPoints }: VolumeSetup,
   deps: EmptyDirDeps,
 ): Promise<string> {
-  const { fs, mounts, settings } = deps;
+  const { fs, mounts, settings, quotas } = deps;
   const path = volumePath(settings.rootDir, pod.metadata.uid, pluginName, volume.name);
   const ready = readyFile(settings.rootDir, pod.metadata.uid, pluginName, volume.name);
   const isOnDisk = !source.medium;
@@ -51,6 +52,7 @@ export async function setUpEmptyDir(
   if (!isOnDisk && !isMounted) await mountMedium({ target: path, ...mediumMount(pod, source, deps) }, mounts);
   const fsGroup = pod.spec.securityContext?.fsGroup;
   if (fsGroup !== undefined) await setVolumeOwnership(fs, path, fsGroup);
+  if (isOnDisk) await quotas?.assign(pod, path);
   await fs.makeDirectory(dirname(ready), 0o750);
   await fs.writeFile(ready, '');
   return path;

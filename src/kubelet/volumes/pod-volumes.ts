@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { ProjectUsage } from '../../host/project-quotas.ts';
 import { volumeReference } from '../events/object-references.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
 import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
@@ -123,6 +124,11 @@ export class PodVolumes implements PodStep {
   /** Volumes of all prepared pods that have a path on the host, by the UID of the pod. */
   measurable(): ReadonlyMap<string, readonly MeasurableVolume[]> {
     return new Map([...this.#ready].map(([uid, volumes]) => [uid, [...volumes].flatMap(measurableVolume)]));
+  }
+
+  /** What the files below the directory of a volume use, if its file system counts it. */
+  async countedUsage(path: string): Promise<ProjectUsage | undefined> {
+    return this.#deps.quotas?.usage(path);
   }
 
   /** Block devices of a prepared pod, by the name of the volume in its spec. */

@@ -12,6 +12,7 @@ import type { PodTokens } from '../tokens/pod-tokens.ts';
 import type { TrustBundles } from '../trust-bundles/trust-bundles.ts';
 import type { AttachedVolumes } from './attached-volumes.ts';
 import type { NodeVolumes, NodeVolumeUse } from './node-volumes.ts';
+import type { VolumeQuotas } from './quotas/volume-quotas.ts';
 import type { VolumeSpec } from './volume-spec.ts';
 
 /** A volume as containers mount it. */
@@ -111,6 +112,8 @@ export interface VolumePluginDeps {
   };
   /** The kernel mounts a tmpfs whose content stays in memory. */
   readonly tmpfsNoswap: boolean;
+  /** Absent: the feature gate LocalStorageCapacityIsolationFSQuotaMonitoring is off. */
+  readonly quotas?: VolumeQuotas | undefined;
 }
 
 /**

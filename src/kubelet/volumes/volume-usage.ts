@@ -2,6 +2,7 @@ import { abortable } from '../../base/abortable.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import type { ProjectUsage } from '../../host/project-quotas.ts';
 import type { Random } from '../../host/random.ts';
 import { LOCAL_PROVISIONER, PROVISIONED_BY } from '../objects/pod-claims.ts';
 import type { VolumeSpec } from './volume-spec.ts';
@@ -66,6 +67,8 @@ export interface VolumeUsagesDeps {
     volume: MeasurableVolume,
     signal: AbortSignal,
   ) => Promise<Omit<VolumeUsage, 'measuredMs'> | undefined>;
+  /** The usage of a directory as its file system counts it; `undefined` if it does not. Absent: no file system is asked. */
+  readonly countedUsage?: ((path: string) => Promise<ProjectUsage | undefined>) | undefined;
   /** Called for a volume that cannot be measured. Its last usage stays. */
   onError(podUid: string, volume: string, error: unknown): void;
 }
@@ -179,7 +182,7 @@ export class VolumeUsages {
   }
 
   async #measure(volume: MeasurableVolume, signal: AbortSignal): Promise<VolumeUsage | undefined> {
-    const { fs, clock, driverUsage } = this.#deps;
+    const { fs, clock, driverUsage, countedUsage } = this.#deps;
     const method = usageMethod(volume.spec);
     if (method === 'none') return undefined;
     await volume.checkResponse?.(signal);
@@ -188,7 +191,8 @@ export class VolumeUsages {
       const reported = await driverUsage?.(volume, signal);
       return reported && { ...reported, measuredMs };
     }
-    const tree = method === 'tree' ? await fs.treeUsage(volume.path, signal) : undefined;
+    const counted = method === 'tree' ? await countedUsage?.(volume.path) : undefined;
+    const tree = counted ?? (method === 'tree' ? await fs.treeUsage(volume.path, signal) : undefined);
     const disk = await fs.usage(volume.path);
     return {
       capacityBytes: disk.capacityBytes,

@@ -9,7 +9,7 @@ import type { Node, NodeCondition, Pod } from '../../../src/api/generated/core-v
 import { type ControlPlane, clusterSkipReason, podOn, startControlPlane } from '../../integration/cluster-fixture.ts';
 import { end, launch } from '../../integration/daemon-fixture.ts';
 import { prepareNode } from '../../integration/node-files.ts';
-import { nodelet, until, writePod } from '../kubelet-agent.ts';
+import { nodelet, until as untilFound, writePod } from '../kubelet-agent.ts';
 import { BUSYBOX, NODELET } from '../nodelet-program.ts';
 import { systemdSkipReason } from '../systemd-skip.ts';
 
@@ -162,6 +162,18 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     assert.match(events, /Shutdown manager detected shutdown cancellation/);
   });
 });
+
+/** An emulated API server may be too slow for a request: it is asked again. */
+function until<T>(what: string, find: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  return untilFound(what, async () => {
+    try {
+      return await find();
+    } catch (error) {
+      console.error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
+  });
+}
 
 /** See test/integration/cluster-eviction.test.ts. */
 function configuration(): object {
