@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CgroupDetails } from '../../host/cgroup-stats.ts';
-import { CGROUP_METRICS, cgroupTexts, machineTexts, scrapeError } from './cadvisor-page.ts';
+import { CGROUP_METRICS, cgroupTexts, machineTexts, scrapeError, versionTexts } from './cadvisor-page.ts';
 import type { CgroupView } from './cgroup-view.ts';
 import { pageText } from './metrics-page.ts';
 
@@ -230,7 +230,9 @@ test('/metrics/cadvisor describes the machine', () => {
     swapBytes: 0,
   };
   const view = { cores: 4, physicalCores: 2, sockets: 1, memoryBytes: 1024, swapBytes: 0 };
-  const lines = pageText([...machineTexts({ identity, view }), ...scrapeError(1)]).split('\n');
+  const lines = pageText([...machineTexts({ identity, view }), ...versionTexts({ identity }), ...scrapeError(1)]).split(
+    '\n',
+  );
   assert.deepEqual(
     lines.filter((line) => /^(machine_cpu_cores|machine_scrape|cadvisor|container_scrape|machine_nvm_cap)/.test(line)),
     [
