@@ -111,7 +111,7 @@ for (const name of RUNTIMES) {
       const used = page.find((line) => /^container_fs_usage_bytes\{container="main"/.test(line));
       return Number(used?.split(' ')[1]) >= 20 * MIB ? page : undefined; // containerd measures layers every ten seconds
     });
-    const valueOf = (pattern: RegExp): number => {
+    const figureOf = (pattern: RegExp): number => {
       const found = lines.filter((line) => pattern.test(line));
       assert.equal(found.length, 1, `${pattern}: ${found.join()}`);
       return Number(found[0]?.split('} ')[1]?.split(' ')[0]);
@@ -120,14 +120,14 @@ for (const name of RUNTIMES) {
       new RegExp(
         `^${metric}\\{container="main",id="[^"]*",image="[^"]*busybox[^"]*",name="[0-9a-f]{64}",namespace="default",pod="writer"${labels}\\} `,
       );
-    assert.equal(valueOf(of('container_spec_memory_limit_bytes')), 128 * MIB);
-    assert.ok(valueOf(of('container_memory_usage_bytes')) > 20 * MIB);
-    assert.equal(valueOf(of('container_processes')), 2); // the shell, and what it waits for
-    assert.ok(valueOf(of('container_file_descriptors')) >= 3);
-    assert.ok(valueOf(of('container_ulimits_soft', ',ulimit="max_open_files"')) > 0);
-    assert.ok(valueOf(/^container_cpu_usage_seconds_total\{container="main",cpu="total",.*pod="writer"/) > 0);
-    assert.ok(valueOf(/^container_network_receive_bytes_total\{container="",.*interface="eth0",.*pod="writer"/) >= 0);
-    assert.ok(valueOf(/^container_memory_usage_bytes\{container="",id="\/",/) > 128 * MIB);
+    assert.equal(figureOf(of('container_spec_memory_limit_bytes')), 128 * MIB);
+    assert.ok(figureOf(of('container_memory_usage_bytes')) > 20 * MIB);
+    assert.equal(figureOf(of('container_processes')), 2); // the shell, and what it waits for
+    assert.ok(figureOf(of('container_file_descriptors')) >= 3);
+    assert.ok(figureOf(of('container_ulimits_soft', ',ulimit="max_open_files"')) > 0);
+    assert.ok(figureOf(/^container_cpu_usage_seconds_total\{container="main",cpu="total",.*pod="writer"/) > 0);
+    assert.ok(figureOf(/^container_network_receive_bytes_total\{container="",.*interface="eth0",.*pod="writer"/) >= 0);
+    assert.ok(figureOf(/^container_memory_usage_bytes\{container="",id="\/",/) > 128 * MIB);
     assert.ok(lines.includes('container_scrape_error 0') && lines.includes('machine_scrape_error 0'));
   });
 }
