@@ -44,6 +44,8 @@ const PATHS = [
   '/runningpods/',
   '/metrics',
   '/metrics/',
+  '/metrics/cadvisor',
+  '/metrics/cadvisor/',
   '/metrics/resource',
   '/metrics/resource/',
   '/stats',
@@ -78,6 +80,7 @@ const GUARDED = [
   '/pods',
   '/healthz',
   '/metrics',
+  '/metrics/cadvisor',
   '/metrics/resource',
   '/stats/summary',
   '/configz',
@@ -128,7 +131,7 @@ const HEALTHZ = [
 ];
 
 /** Bodies that are compared elsewhere or change over time. */
-const OWN_BODY = /^(\w+ \/(pods\/?|runningpods\/|metrics(\/resource)?)|(GET|POST) \/stats\/summary)$/;
+const OWN_BODY = /^(\w+ \/(pods\/?|runningpods\/|metrics(\/(cadvisor|resource))?)|(GET|POST) \/stats\/summary)$/;
 /** Whose keys and series are compared. */
 const STATS = ['/stats/summary', '/stats/summary?only_cpu_and_memory=true', '/metrics/resource'];
 /** Keys of statistics that may differ, and why. */

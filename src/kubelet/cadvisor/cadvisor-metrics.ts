@@ -114,12 +114,11 @@ export class CadvisorMetrics {
       readFileSystems(machineMounts(table, rootDir), disks, fs),
       readLayerFileSystems(layers.layers(this.#life), table, fs),
     ]);
-    return cgroupTexts(
-      cgroupViews({
-        ...{ timeMs, created, figures, owners, names, openFiles, networks, interfaces },
-        ...{ disks, machineFileSystems, layerFileSystems, machine: view, bootSeconds, version: cgroupStats.version },
-      }),
-    );
+    const readings = {
+      ...{ timeMs, created, figures, owners, names, openFiles, networks, interfaces },
+      ...{ disks, machineFileSystems, layerFileSystems, machine: view, bootSeconds, version: cgroupStats.version },
+    };
+    return cgroupTexts(cgroupViews(readings), () => clock.sleep(0, this.#life));
   }
 
   /** The cgroups that are shown with everything below them. */

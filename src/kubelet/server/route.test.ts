@@ -47,6 +47,7 @@ const CASES: readonly (readonly [request: string, route: Route])[] = [
   ['PUT /stats/', { kind: 'notFound' }],
   ['GET /stats/container', { kind: 'notFound' }],
   ['PUT /metrics/resource', { kind: 'resourceMetrics' }],
+  ['GET /metrics/cadvisor', { kind: 'cadvisorMetrics' }],
   ['GET /metrics/resource/', { kind: 'unknown' }],
 ];
 
