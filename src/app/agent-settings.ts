@@ -105,6 +105,7 @@ type GateSettings = Pick<
   | 'resourceHealthStatus'
   | 'podCertificateRequest'
   | 'podResourcesListActivePods'
+  | 'statsFromCri'
   | 'taintTolerationComparisonOperators'
   | 'countsByQuotas'
   | 'dra'
@@ -119,6 +120,7 @@ function gateSettings({ featureGates }: KubeletSettings): GateSettings {
     resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
     podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
+    statsFromCri: featureGates.get('PodAndContainerStatsFromCRI'),
     taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
     countsByQuotas: featureGates.get('LocalStorageCapacityIsolationFSQuotaMonitoring'),
     dra: {

@@ -38,7 +38,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
 /** Bodies that are compared elsewhere or change over time. */
 const OWN_BODY =
-  /^(\w+ \/(pods\/?|runningpods\/|metrics(\/resource)?)|(GET|POST) \/stats\/summary|GET \/debug\/pprof\/(profile\?seconds=1|heap(\?debug=1)?|cmdline|symbol)|GET \/logs\/)$/;
+  /^(\w+ \/(pods\/?|runningpods\/|metrics(\/(cadvisor|probes|resource|slis))?)|(GET|POST) \/stats\/summary|GET \/debug\/pprof\/(profile\?seconds=1|heap(\?debug=1)?|cmdline|symbol)|GET \/logs\/)$/;
 /** Whose keys and series are compared. */
 const STATS = ['/stats/summary', '/stats/summary?only_cpu_and_memory=true', '/metrics/resource'];
 /** Keys of statistics that may differ, and why. */

@@ -30,6 +30,7 @@ export const HONOURED_GATES = [
   'LoggingBetaOptions',
   'MemoryQoS',
   'NodeDeclaredFeatures',
+  'PodAndContainerStatsFromCRI',
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',

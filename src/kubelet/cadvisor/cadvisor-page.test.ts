@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CgroupDetails } from '../../host/cgroup-stats.ts';
-import { CGROUP_METRICS, cgroupTexts, machineTexts, scrapeError } from './cadvisor-page.ts';
+import { CGROUP_METRICS, cgroupTexts, machineTexts, scrapeError, versionTexts } from './cadvisor-page.ts';
 import type { CgroupView } from './cgroup-view.ts';
 import { pageText } from './metrics-page.ts';
 
+const noPause = async (): Promise<void> => {};
 const FIGURES: CgroupDetails = {
   cpuNs: 1_500_000_000n,
   memory: { usageBytes: 3_000_000, workingSetBytes: 2000, rssBytes: 1000, pageFaults: 11, majorPageFaults: 4 }, // words: quoted
@@ -194,16 +195,16 @@ const cases: Record<string, { given: Partial<CgroupView>; name: string; lines: r
 };
 
 for (const [name, { given, name: metric, lines }] of Object.entries(cases)) {
-  test(`/metrics/cadvisor shows ${name}`, () => {
-    const page = pageText(cgroupTexts([{ ...VIEW, ...given }]));
+  test(`/metrics/cadvisor shows ${name}`, async () => {
+    const page = pageText(await cgroupTexts([{ ...VIEW, ...given }], noPause));
     const shown = page.split('\n').filter((line) => new RegExp(`^${metric}[{ ]`).test(line));
     assert.deepEqual(shown, lines);
   });
 }
 
-test('/metrics/cadvisor is ordered by name, then by container and cgroup', () => {
+test('/metrics/cadvisor is ordered by name, then by container and cgroup', async () => {
   const of = (container: string, id: string): CgroupView => ({ ...VIEW, labels: { ...VIEW.labels, container, id } });
-  const page = pageText(cgroupTexts([of('main', '/b'), of('', '/c'), of('main', '/a'), of('', '/')]));
+  const page = pageText(await cgroupTexts([of('main', '/b'), of('', '/c'), of('main', '/a'), of('', '/')], noPause));
   const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   assert.deepEqual(
     lines
@@ -230,7 +231,9 @@ test('/metrics/cadvisor describes the machine', () => {
     swapBytes: 0,
   };
   const view = { cores: 4, physicalCores: 2, sockets: 1, memoryBytes: 1024, swapBytes: 0 };
-  const lines = pageText([...machineTexts({ identity, view }), ...scrapeError(1)]).split('\n');
+  const lines = pageText([...machineTexts({ identity, view }), ...versionTexts({ identity }), ...scrapeError(1)]).split(
+    '\n',
+  );
   assert.deepEqual(
     lines.filter((line) => /^(machine_cpu_cores|machine_scrape|cadvisor|container_scrape|machine_nvm_cap)/.test(line)),
     [

@@ -50,6 +50,7 @@ const CASES: readonly (readonly [request: string, route: Route])[] = [
   ['PUT /stats/', { kind: 'notFound' }],
   ['GET /stats/container', { kind: 'notFound' }],
   ['PUT /metrics/resource', { kind: 'resourceMetrics' }],
+  ['GET /metrics/cadvisor', { kind: 'cadvisorMetrics' }],
   ['GET /metrics/resource/', { kind: 'unknown' }],
   ['POST /run/ns/web/main', { kind: 'run', target: TARGET }],
   ['POST /run/ns/web/u1/main', { kind: 'run', target: TARGET }],
