@@ -171,9 +171,10 @@ function testNode(
         assert.deepEqual(pull.attributes, { 'image.ref': image });
         const names = ['pkg.unpack.unpacker.unpackLayer', 'remotes.docker.resolver.HTTPRequest'];
         assert.deepEqual(new Set(inside), new Set(names));
-        const call = collector.spans.find(({ spanId }) => spanId === pull.parentId);
-        assert.equal(call?.name, 'runtime.v1.ImageService/PullImage');
-        assert.equal(spanOf('pulled', 'syncPod')?.traceId, pull.traceId);
+        // Exported later: they end later, and one of them in another process.
+        const call = await until(() => collector.spans.find(({ spanId }) => spanId === pull.parentId));
+        assert.equal(call.name, 'runtime.v1.ImageService/PullImage');
+        await until(() => collector.spans.some(({ name: of, traceId }) => of === 'syncPod' && traceId === pull.traceId));
         await node.plane.remove('pulled');
       } finally {
         await registry.stop();
