@@ -7,6 +7,7 @@ import * as kubernetes from './targets/kubernetes-targets.ts';
 import * as runtime from './targets/runtime-targets.ts';
 import * as spdy from './targets/spdy-targets.ts';
 import * as stream from './targets/stream-targets.ts';
+import { TRACEPARENT } from './targets/traceparent-target.ts';
 import { WEB_SOCKET_FRAMES } from './targets/web-socket-frames-target.ts';
 import { WEB_SOCKET } from './targets/web-socket-target.ts';
 
@@ -71,6 +72,7 @@ export const TARGETS: readonly FuzzTarget[] = [
   host.CERTIFICATES,
   host.CERTIFICATE_REQUEST,
   host.FILE_NAME,
+  TRACEPARENT,
 ];
 
 export function findTarget(name: string): FuzzTarget {

@@ -51,6 +51,11 @@ const rejected: Record<string, RejectedCase> = {
     ].join('\n'),
     exitCode: 2,
   },
+  'an exporter of traces that it does not have': {
+    options: { env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4317' } },
+    message: 'OTEL_EXPORTER_OTLP_PROTOCOL: only "grpc" is supported, got ""',
+    exitCode: 2,
+  },
   'a socket of the configuration file that another serves': {
     flags: { config: '/run/nodelet/runtime.yaml', listen: 'unix:///run/other.sock' },
     prepare: async ({ host }) => {
