@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byCodePoint } from '../../base/code-point-order.ts';
 import { formatDiagnostic } from './config-diagnostic.ts';
+import { STRUCTS } from './generated/kubelet-configuration-schema.ts';
 import { mergeConfig } from './merge-config.ts';
-import { notHonoured } from './not-honoured.ts';
+import { HONOURED, IN_PART, notHonoured } from './not-honoured.ts';
 
 const cases: Record<string, { file: Record<string, unknown>; expected: string[] }> = {
   'has nothing to say about the defaults': { file: {}, expected: [] },
@@ -145,3 +147,10 @@ for (const [name, { file, expected }] of Object.entries(cases)) {
     );
   });
 }
+
+test('every field has an effect, or says why it has none', () => {
+  const states = new Set([...HONOURED, ...Object.keys(IN_PART)]);
+  const others = [...STRUCTS.KubeletConfiguration.keys()].filter((field) => !states.has(field));
+  // runOnce: as in kubelet, it is an error.
+  assert.deepEqual(others.toSorted(byCodePoint), ['runOnce', 'showHiddenMetricsForVersion', 'tracing']);
+});

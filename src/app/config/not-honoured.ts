@@ -129,7 +129,7 @@ const NO_EFFECT_IN_KUBELET = ['hairpinMode', 'iptablesDropBit', 'iptablesMasquer
 const NO_EFFECT = 'has no effect in this version of Nodelet';
 
 /** What to say of fields that have an effect in part, or of which more is to be said; nothing: all of it is honoured. */
-const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
+export const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
   ...Object.fromEntries(NO_EFFECT_IN_KUBELET.map((field) => [field, () => 'has no effect, as in kubelet v1.36'])),
   contentType: ({ contentType }) =>
     contentType === 'application/json' ? undefined : 'has no effect: requests to the API server are JSON',
