@@ -152,7 +152,7 @@ topology-manager-policy-options | .topologyManagerPolicyOptions | options of the
 topology-manager-scope | .topologyManagerScope | container or pod
 v | .logging.verbosity | how much is logged; 0 means as much as 2
 version | =version | show the version and exit; raw shows all there is to it
-vmodule | .logging.vmodule | verbosity of single source files, as pattern=N
+vmodule | .logging.vmodule | verbosity of single modules of the log, as pattern=N
 volume-plugin-dir | .volumePluginDir | folder of FlexVolume plugins
 volume-stats-agg-period | .volumeStatsAggPeriod | how often the disk usage of volumes is measured, negative for never
 `;

@@ -52,6 +52,7 @@ export function createKubeletAgentFactory(
 ): AgentFactory {
   const { containerRuntimeEndpoint: endpoint, imageServiceEndpoint: images = '' } = settings.config;
   const cgroupDriver = configuredCgroupDriver(settings.config.cgroupDriver);
+  const streamIdleTimeoutMs = settings.parsed.ms.streamingConnectionIdleTimeout;
   return {
     async startRuntime(signal) {
       const { fs } = process.host;
@@ -59,7 +60,7 @@ export function createKubeletAgentFactory(
       await requireSwapSettings(settings, process.host, log);
       return endpoint === EMBEDDED
         ? startEmbeddedRuntime(
-            { rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver },
+            { rootDir: DEFAULT_ROOT_DIR, stateDir, cgroupDriver, streamIdleTimeoutMs },
             process,
             moduleLog(log, 'runtime'),
             signal,

@@ -80,18 +80,21 @@ export async function externalRuntime(
   };
 }
 
-export type EmbeddedOptions = Pick<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir' | 'cgroupDriver'>;
+export type EmbeddedOptions = Pick<
+  EmbeddedRuntimeConfig,
+  'rootDir' | 'stateDir' | 'cgroupDriver' | 'streamIdleTimeoutMs'
+>;
 
 /** The embedded runtime of `nodelet kubelet`: with the network of the cluster. Its containers outlive the process. */
 export async function startEmbeddedRuntime(
-  { rootDir, stateDir, cgroupDriver }: EmbeddedOptions,
+  options: EmbeddedOptions,
   { host, version, pid, env, unhandled }: AgentProcess,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const onWaiting = (text: string): void => log.info(text);
   const runtime = await startEmbedded(
-    { ...DEFAULT_RUNTIME_CONFIG, rootDir, stateDir, cgroupDriver, host, version, pid, env, log, unhandled, onWaiting },
+    { ...DEFAULT_RUNTIME_CONFIG, ...options, host, version, pid, env, log, unhandled, onWaiting },
     signal,
   );
   return {

@@ -82,7 +82,13 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   const [foundations] = await Promise.all([openFoundations(parts, paths, signal), podNetwork.refresh()]);
   const { storage } = foundations;
   const { sandboxes, containers, events, nri } = createPods(parts, foundations, { paths, podNetwork });
-  const streaming = createStreamingServer({ clock, random, network: host.network, log });
+  const streaming = createStreamingServer({
+    clock,
+    random,
+    network: host.network,
+    log,
+    maxIdleMs: settings.streamIdleTimeoutMs,
+  });
   const runtime = createRuntimeService({
     cgroupDriver: settings.cgroupDriver,
     ...host,

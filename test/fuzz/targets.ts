@@ -5,6 +5,7 @@ import * as host from './targets/host-targets.ts';
 import * as image from './targets/image-targets.ts';
 import * as kubernetes from './targets/kubernetes-targets.ts';
 import * as runtime from './targets/runtime-targets.ts';
+import * as server from './targets/server-targets.ts';
 import * as spdy from './targets/spdy-targets.ts';
 import * as stream from './targets/stream-targets.ts';
 import { TRACEPARENT } from './targets/traceparent-target.ts';
@@ -73,6 +74,9 @@ export const TARGETS: readonly FuzzTarget[] = [
   host.CERTIFICATE_REQUEST,
   host.FILE_NAME,
   TRACEPARENT,
+  server.NODE_LOG_QUERY,
+  server.BYTE_RANGE,
+  server.ACCEPT_HEADER,
 ];
 
 export function findTarget(name: string): FuzzTarget {

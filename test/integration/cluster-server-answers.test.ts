@@ -1,5 +1,6 @@
 /** Responses of a node's server compared with those of kubelet. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
@@ -99,6 +100,7 @@ suite('the port of a node beside that of kubelet', { skip: skip() }, () => {
     agent = await startGoKubelet(plan);
     await startPods(plane, manifests);
     const theirs = await answersOf(plane, agent.folder);
+    assert.match(startBeside(agent.folder), /--root-dir: \S+ is in use by kubelet with pid \d+: stop it first\n$/);
     await agent.kill();
     agent = await startGoKubelet({ ...plan, command: NODELET_KUBELET });
     const ours = await answersOf(plane, agent.folder);
@@ -110,6 +112,14 @@ suite('the port of a node beside that of kubelet', { skip: skip() }, () => {
 
 function skip(): string | false {
   return goKubeletSkipReason() || containerdSkipReason() || nodeletNodeSkipReason();
+}
+
+/** What Nodelet says when it is started while kubelet runs on the same root directory. */
+function startBeside(folder: string): string {
+  const [program, command] = NODELET_KUBELET;
+  const { status, stderr } = spawnSync(program, [command, `--root-dir=${join(folder, 'root')}`], { encoding: 'utf8' });
+  assert.equal(status, 1, stderr);
+  return stderr;
 }
 
 async function startPods(plane: ControlPlane, manifests: string): Promise<void> {

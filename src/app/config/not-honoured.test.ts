@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byCodePoint } from '../../base/code-point-order.ts';
 import { formatDiagnostic } from './config-diagnostic.ts';
+import { STRUCTS } from './generated/kubelet-configuration-schema.ts';
 import { mergeConfig } from './merge-config.ts';
-import { notHonoured } from './not-honoured.ts';
+import { HONOURED, IN_PART, notHonoured } from './not-honoured.ts';
 
 const cases: Record<string, { file: Record<string, unknown>; expected: string[] }> = {
   'has nothing to say about the defaults': { file: {}, expected: [] },
@@ -61,10 +63,25 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
     expected: [],
   },
   'warns about fields that kubelet does nothing with either': {
-    file: { hairpinMode: 'none', iptablesDropBit: 3, streamingConnectionIdleTimeout: '1h' },
-    expected: ['hairpinMode', 'iptablesDropBit', 'streamingConnectionIdleTimeout'].map(
-      (field) => `warning ${field}: has no effect, as in kubelet v1.36`,
-    ),
+    file: { hairpinMode: 'none', iptablesDropBit: 3 },
+    expected: ['hairpinMode', 'iptablesDropBit'].map((field) => `warning ${field}: has no effect, as in kubelet v1.36`),
+  },
+  'closes idle streams of the embedded runtime': {
+    file: { streamingConnectionIdleTimeout: '1h', containerRuntimeEndpoint: 'embedded' },
+    expected: [],
+  },
+  'warns about idle streams of another runtime': {
+    file: { streamingConnectionIdleTimeout: '1h' },
+    expected: [
+      'warning streamingConnectionIdleTimeout: has no effect, as in kubelet v1.36: it is a setting of the container runtime',
+    ],
+  },
+  'warns about what a program of one thread and without flexVolume cannot have': {
+    file: { enableContentionProfiling: true, volumePluginDir: '/plugins' },
+    expected: [
+      'warning enableContentionProfiling: has no effect: the agent is one thread, and waits for no locks',
+      'warning volumePluginDir: has no effect: it holds drivers of flexVolume, which is not supported',
+    ],
   },
   'sends JSON when asked to': { file: { contentType: 'application/json' }, expected: [] },
   'warns about other content types': {
@@ -130,3 +147,10 @@ for (const [name, { file, expected }] of Object.entries(cases)) {
     );
   });
 }
+
+test('every field has an effect, or says why it has none', () => {
+  const states = new Set([...HONOURED, ...Object.keys(IN_PART)]);
+  const others = [...STRUCTS.KubeletConfiguration.keys()].filter((field) => !states.has(field));
+  // runOnce: as in kubelet, it is an error.
+  assert.deepEqual(others.toSorted(byCodePoint), ['runOnce', 'showHiddenMetricsForVersion', 'tracing']);
+});

@@ -125,17 +125,12 @@ export const HONOURED: ReadonlySet<string> = new Set([
 ]);
 
 /** Fields that kubelet v1.36 reads and does nothing with. */
-const NO_EFFECT_IN_KUBELET = [
-  'hairpinMode',
-  'iptablesDropBit',
-  'iptablesMasqueradeBit',
-  'streamingConnectionIdleTimeout',
-] as const;
+const NO_EFFECT_IN_KUBELET = ['hairpinMode', 'iptablesDropBit', 'iptablesMasqueradeBit'] as const;
 
 const NO_EFFECT = 'has no effect in this version of Nodelet';
 
 /** What to say of fields that have an effect in part, or of which more is to be said; nothing: all of it is honoured. */
-const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
+export const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
   ...Object.fromEntries(NO_EFFECT_IN_KUBELET.map((field) => [field, () => 'has no effect, as in kubelet v1.36'])),
   contentType: ({ contentType }) =>
     contentType === 'application/json' ? undefined : 'has no effect: requests to the API server are JSON',
@@ -150,6 +145,12 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
       : undefined,
   memoryThrottlingFactor: ({ featureGates = {} }) =>
     isGateOn(featureGates, 'MemoryQoS') ? undefined : 'has no effect while the feature gate MemoryQoS is off',
+  streamingConnectionIdleTimeout: ({ containerRuntimeEndpoint }) =>
+    containerRuntimeEndpoint === EMBEDDED
+      ? undefined
+      : 'has no effect, as in kubelet v1.36: it is a setting of the container runtime',
+  volumePluginDir: () => 'has no effect: it holds drivers of flexVolume, which is not supported',
+  enableContentionProfiling: () => 'has no effect: the agent is one thread, and waits for no locks',
   qosReserved: ({ featureGates = {} }) =>
     isGateOn(featureGates, 'QOSReserved') ? undefined : 'has no effect while the feature gate QOSReserved is off',
 };

@@ -20,6 +20,7 @@ export interface EmbeddedRuntimeConfig {
   readonly registryConfigDirs: readonly string[];
   readonly pinnedImages: readonly string[];
   readonly cgroupDriver: RuntimeSettings['cgroupDriver'];
+  readonly streamIdleTimeoutMs?: RuntimeSettings['streamIdleTimeoutMs'];
 }
 
 /** The defaults of kubelet and containerd. */
@@ -71,6 +72,7 @@ export function embeddedSettings(config: EmbeddedRuntimeConfig, machine: Runtime
     cgroupDriver: config.handlers.get('')?.cgroupDriver ?? config.cgroupDriver,
     monitorScope: machine.hasSystemd ? MONITOR_SCOPE : undefined,
     mayLowerOomScore: machine.mayLowerOomScore,
+    ...(config.streamIdleTimeoutMs !== undefined && { streamIdleTimeoutMs: config.streamIdleTimeoutMs }),
   };
 }
 

@@ -11,6 +11,7 @@ import { kubeletTracing } from '../../app/config/tracing-settings.ts';
 import { requireOwnFolder } from '../../app/embedded/path-owner.ts';
 import { createKubeletAgentFactory } from '../../app/kubelet-agent-factory.ts';
 import { logAgentEvents } from '../../app/log-agent-events.ts';
+import { findOtherKubelet } from '../../app/other-kubelet.ts';
 import { type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
@@ -94,17 +95,21 @@ async function serve(
   }
 }
 
-/**
- * Pods of one folder have one agent. Of kubelet itself this sees nothing: it locks no folder, only the file of `--lock-file`
- * where it is given one, which `holdLockFile` has locked before.
- */
+/** Pods of one root directory have one agent: a running Nodelet and a running kubelet are errors. */
 async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folderClaims }: Host) {
   await fs.makeDirectory(rootDir, 0o750);
   await requireOwnFolder(fs, rootDir);
-  return folderClaims.claim(rootDir, 'agent').catch((error: unknown) => {
+  await using undo = new AsyncDisposableStack();
+  const claim = await folderClaims.claim(rootDir, 'agent').catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
     throw new CommandError(`--root-dir: ${error.message}`, undefined, { cause: error });
   });
+  undo.use(claim);
+  const other = await findOtherKubelet(rootDir, fs);
+  if (other)
+    throw new CommandError(`--root-dir: ${rootDir} is in use by ${other.name} with pid ${other.pid}: stop it first`);
+  undo.move();
+  return claim;
 }
 
 /** `undefined` when a shutdown was requested before it had started. */

@@ -17,7 +17,7 @@ export interface AttachDeps extends ExecDeps {
 
 /** Returns a URL that carries the streams of the container's first process. The container's config decides about a terminal. */
 export function attach(deps: AttachDeps): RuntimeService['attach'] {
-  const { containers, runtimes, paths, streaming, clock } = deps;
+  const { containers, runtimes, paths, streaming } = deps;
   return async ({ containerId, tty, stdin, stdout, stderr }) => {
     const streams = { tty, stdin, stdout, stderr };
     const found = containers.find(containerId);
@@ -29,7 +29,8 @@ export function attach(deps: AttachDeps): RuntimeService['attach'] {
     const url = await streaming.urlFor(sandboxId, {
       kind: 'attach',
       streams,
-      serve: (client) => serveAttach(client, { streams, endsInput: config.stdinOnce && !config.tty }, join, clock),
+      serve: (client, clock) =>
+        serveAttach(client, { streams, endsInput: config.stdinOnce && !config.tty }, join, clock),
     });
     return AttachResponse.create({ url });
   };

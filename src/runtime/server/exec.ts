@@ -2,7 +2,6 @@ import { CriError } from '../../cri/cri-error.ts';
 import { invalidField } from '../../cri/field-error.ts';
 import { ExecResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import type { Clock } from '../../host/clock.ts';
 import { monitoredName } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-errors.ts';
 import type { ExecStreams, OciRuntimes } from '../oci/oci-runtime.ts';
@@ -21,11 +20,10 @@ export interface ExecDeps {
   readonly runtimes: OciRuntimes;
   readonly paths: Pick<RuntimePaths, 'bundle'>;
   readonly streaming: Pick<StreamingServer, 'urlFor'>;
-  readonly clock: Clock;
 }
 
 /** Returns a URL; the command starts when a client connects to it. */
-export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps): RuntimeService['exec'] {
+export function exec({ containers, runtimes, paths, streaming }: ExecDeps): RuntimeService['exec'] {
   return async ({ containerId, cmd, tty, stdin, stdout, stderr }) => {
     const streams = { tty, stdin, stdout, stderr };
     const found = containers.find(containerId);
@@ -41,7 +39,7 @@ export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps
     const url = await streaming.urlFor(sandboxId, {
       kind: 'exec',
       streams,
-      serve: (client) => serveExec(client, { command: cmd, streams }, start, clock),
+      serve: (client, clock) => serveExec(client, { command: cmd, streams }, start, clock),
     });
     return ExecResponse.create({ url });
   };

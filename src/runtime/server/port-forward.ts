@@ -3,7 +3,6 @@ import { CriError } from '../../cri/cri-error.ts';
 import { invalidField } from '../../cri/field-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -16,7 +15,6 @@ import { sandboxNotFound } from './sandbox-not-found.ts';
 export interface PortForwardDeps {
   readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'find'>;
   readonly streaming: Pick<StreamingServer, 'urlFor'>;
-  readonly clock: Clock;
   readonly networkNamespaces: Pick<NetworkNamespaces, 'connectLoopback'>;
   /** The host network, for pods without their own. */
   readonly network: Pick<Network, 'connectStream'>;
@@ -37,7 +35,7 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
     const url = await deps.streaming.urlFor(id, {
       kind: 'portforward',
       ports,
-      serve: (client) => servePortForward(client, { sandboxId: id, ports }, dial, deps.clock),
+      serve: (client, clock) => servePortForward(client, { sandboxId: id, ports }, dial, clock),
     });
     return PortForwardResponse.create({ url });
   };

@@ -24,6 +24,8 @@ export interface RuntimeSettings {
   readonly monitorScope: string | undefined;
   /** Whether oom_score_adj may be lowered (CAP_SYS_RESOURCE); otherwise it is clamped to our own. */
   readonly mayLowerOomScore: boolean;
+  /** Streaming sessions without traffic are closed after this time; absent: four hours. */
+  readonly streamIdleTimeoutMs?: number | undefined;
 }
 
 /** A runtime handler: containerd's `runtimes.NAME`. */

@@ -1,11 +1,13 @@
 import type { Clock } from '../../host/clock.ts';
 
-export type SessionClock = Pick<Clock, 'monotonic' | 'sleep'>;
+export interface SessionClock extends Pick<Clock, 'monotonic' | 'sleep'> {
+  /** After this time without traffic a session is closed; absent: four hours, the default of other runtimes. */
+  readonly maxIdleMs?: number | undefined;
+}
 
 /** Limit for delivering the last input of a client that has disconnected: the receiver may never read it. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** The default of other runtimes. */
 const MAX_IDLE_MS = 4 * 60 * 60 * 1000;
 
 /** Resolves after the drain timeout, or when the session is over. */
@@ -13,7 +15,7 @@ export async function drainTimeout(clock: SessionClock, sessionOver: AbortSignal
   await clock.sleep(DRAIN_TIMEOUT_MS, sessionOver).catch(() => {});
 }
 
-/** Closes sessions without traffic for four hours. */
+/** Closes sessions without traffic. */
 export class IdleTimeout {
   readonly #clock: SessionClock;
   #lastMs: number;
@@ -32,7 +34,7 @@ export class IdleTimeout {
   async watch(close: () => void, sessionOver: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        const leftMs = this.#lastMs + MAX_IDLE_MS - this.#clock.monotonic();
+        const leftMs = this.#lastMs + (this.#clock.maxIdleMs ?? MAX_IDLE_MS) - this.#clock.monotonic();
         if (leftMs <= 0) break;
         await this.#clock.sleep(leftMs, sessionOver);
       }

@@ -226,3 +226,21 @@ async function stillServes(world: ReturnType<typeof streamingWorld>): Promise<vo
   await client.endInput();
   assert.equal((await client.received()).stdout, 'typed');
 }
+
+test('a session without traffic is closed after the configured time', async () => {
+  const { host, server } = streamingWorld({ maxIdleMs: 60_000 });
+  const [transport] = COMMAND_TRANSPORTS;
+  assert.ok(transport);
+  const start = async () => memoryExecStreams({ exitCode: 0, echoes: true }, host.clock);
+  const url = await server.urlFor('pod1', {
+    kind: 'exec',
+    streams: ALL,
+    serve: (client, clock) => serveExec(client, { command: ['cat'], streams: ALL }, start, clock),
+  });
+  const client = await connectCommandClient(host, url, transport, ALL);
+  const ended = client.received().then(() => 'closed');
+  await host.clock.advance(59_999);
+  assert.equal(await Promise.race([ended, 'open']), 'open');
+  await host.clock.advance(1);
+  assert.equal(await ended, 'closed');
+});

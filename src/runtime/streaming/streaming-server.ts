@@ -11,6 +11,7 @@ import type { CommandClient, CommandStreams } from './command-client.ts';
 import { negotiateUpgrade, rejectUpgrade } from './negotiate-upgrade.ts';
 import type { PortForwardClient } from './port-forward-client.ts';
 import { COMMAND_PROTOCOLS, FORWARD_PROTOCOLS } from './protocols.ts';
+import type { SessionClock } from './session-timeouts.ts';
 import { openSpdyCommandClient } from './spdy-command-client.ts';
 import { openSpdyPortForwardClient } from './spdy-port-forward-client.ts';
 import { StreamingTokenCache, type StreamingTokensDeps } from './streaming-token-cache.ts';
@@ -23,6 +24,8 @@ export interface StreamingDeps extends StreamingTokensDeps {
   readonly log: Log;
   /** How many sessions a pod may have at the same time, with those whose client has not connected yet. */
   readonly sessionsPerPod?: number;
+  /** Sessions without traffic are closed after this time; absent: four hours. */
+  readonly maxIdleMs?: number | undefined;
 }
 
 /** As the kubelet API of this project allows. */
@@ -33,13 +36,13 @@ export type StreamingSession =
   | {
       readonly kind: 'exec' | 'attach';
       readonly streams: CommandStreams;
-      serve(client: CommandClient): Promise<void>;
+      serve(client: CommandClient, clock: SessionClock): Promise<void>;
     }
   | {
       readonly kind: 'portforward';
       /** For clients whose protocol does not name a port per connection. */
       readonly ports: readonly number[];
-      serve(client: PortForwardClient): Promise<void>;
+      serve(client: PortForwardClient, clock: SessionClock): Promise<void>;
     };
 
 /** Serves the streams of exec, attach and port-forward on the loopback interface; kubelet proxies clients to it. */
@@ -140,12 +143,14 @@ async function serveWebSocket(
   try {
     if (session.kind !== 'portforward') {
       const spoken = COMMAND_PROTOCOLS.webSocket.get(protocol);
-      if (spoken) await session.serve(await openWebSocketCommandClient(connection, session.streams, spoken));
+      if (spoken)
+        await session.serve(await openWebSocketCommandClient(connection, session.streams, spoken), sessionClock(deps));
       return;
     }
     const spoken = FORWARD_PROTOCOLS.webSocket.get(protocol);
     if (spoken === 'spdy') await serveSpdy(webSocketByteStream(connection), protocol, session, deps);
-    else if (spoken) await session.serve(await openWebSocketPortForwardClient(connection, session.ports, spoken));
+    else if (spoken)
+      await session.serve(await openWebSocketPortForwardClient(connection, session.ports, spoken), sessionClock(deps));
   } finally {
     connection.close();
   }
@@ -155,19 +160,25 @@ async function serveSpdy(
   stream: ByteStream,
   protocol: string,
   session: StreamingSession,
-  { clock }: StreamingDeps,
+  deps: StreamingDeps,
 ): Promise<void> {
+  const { clock } = deps;
   const spdy = openClientSession(stream, clock);
   try {
     if (session.kind === 'portforward') {
-      await session.serve(openSpdyPortForwardClient(spdy, clock));
+      await session.serve(openSpdyPortForwardClient(spdy, clock), sessionClock(deps));
       return;
     }
     const spoken = COMMAND_PROTOCOLS.spdy.get(protocol);
-    if (spoken) await session.serve(await openSpdyCommandClient(spdy, session.streams, spoken, clock));
+    if (spoken)
+      await session.serve(await openSpdyCommandClient(spdy, session.streams, spoken, clock), sessionClock(deps));
   } finally {
     await spdy.close();
   }
+}
+
+function sessionClock({ clock, maxIdleMs }: StreamingDeps): SessionClock {
+  return { monotonic: () => clock.monotonic(), sleep: (ms, signal) => clock.sleep(ms, signal), maxIdleMs };
 }
 
 /** Time limit for a client to close the connection after GOAWAY. */

@@ -169,7 +169,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "topology-manager-scope", kind: "string", default: "container", meaning: { class: "field", path: ["topologyManagerScope"] }, words: "container or pod" },
   { name: "v", kind: "level", default: "0", meaning: { class: "field", path: ["logging", "verbosity"] }, words: "how much is logged; 0 means as much as 2" },
   { name: "version", kind: "version", default: "", meaning: { class: "own", property: "version" }, words: "show the version and exit; raw shows all there is to it" },
-  { name: "vmodule", kind: "vmodule", default: "", meaning: { class: "field", path: ["logging", "vmodule"] }, words: "verbosity of single source files, as pattern=N" },
+  { name: "vmodule", kind: "vmodule", default: "", meaning: { class: "field", path: ["logging", "vmodule"] }, words: "verbosity of single modules of the log, as pattern=N" },
   { name: "volume-plugin-dir", kind: "string", default: "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/", meaning: { class: "field", path: ["volumePluginDir"] }, words: "folder of FlexVolume plugins" },
   { name: "volume-stats-agg-period", kind: "duration", default: "1m0s", meaning: { class: "field", path: ["volumeStatsAggPeriod"] }, words: "how often the disk usage of volumes is measured, negative for never" },
 ];

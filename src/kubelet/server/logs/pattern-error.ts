@@ -8,7 +8,7 @@ export function patternError(pattern: string): string | undefined {
 }
 
 const REPEAT = /[*+?]|\{\d{1,4}(?:,\d{0,4})?\}/y;
-const GROUP = /\((?:\?(?:P?<[A-Za-z_]\w*>|[imsU]*(?:-[imsU]+)?[:)])?)?/y;
+const GROUP = /\((?:\?(?:P?<[A-Za-z_]\w*>|[imsU]*(?:-[imsU]+)?[:)]))?/y;
 const ESCAPE =
   /\\(?:[pP](?:[A-Z]|\{\^?\w+\})|x[\da-fA-F]{2}|x\{[\da-fA-F]+\}|[aftnrvdswDSWbBAzCQE]|[0-7]{1,3}|[^\w\s]|\n)/y;
 
@@ -52,8 +52,10 @@ function scan(pattern: string): string | undefined {
 }
 
 function groupError(pattern: string, at: number): string {
-  const kind = /^\(\?(?:P?<[^>]*>?|P.?|<?[=!]|.)?/.exec(pattern.slice(at))?.[0] ?? '(?';
-  return `invalid or unsupported Perl syntax: \`${kind}\``;
+  const rest = pattern.slice(at);
+  const name = /^\(\?P?<[^>]*>?/.exec(rest)?.[0];
+  if (name !== undefined) return `invalid named capture: \`${name}\``;
+  return `invalid or unsupported Perl syntax: \`${rest.slice(0, 3)}\``;
 }
 
 /** The index after a character class; `undefined`: it is not closed. */
