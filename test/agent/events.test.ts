@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event, Pod } from '../../src/api/generated/core-v1.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
+import { CriError } from '../../src/cri/cri-error.ts';
 import {
   createPod,
   FOREVER,
@@ -173,4 +174,21 @@ test('a pod whose name another one of its source has is ignored, with an event',
       ],
     ],
   );
+});
+
+test('a pod that ends while the runtime cannot be asked has an event, and ends later', async () => {
+  await using it = await startClusterAgent();
+  const pod = await create(it, 'web');
+  await it.host.clock.advance(AT_ONCE_MS);
+  for (const method of ['listPodSandbox', 'podSandboxStatus'] as const) {
+    it.runtime.failures.next(method, { kind: 'before', error: new CriError('Unavailable', 'the runtime is gone') });
+  }
+  await it.apiServer.direct.delete(podKey('web'), { uid: pod.metadata.uid }, FOREVER);
+  await it.host.clock.advance(60_000);
+  const found = (await eventsOf(it, 'Pod')).filter(({ reason }) => reason === 'FailedSync');
+  assert.deepEqual(
+    found.map(({ type, message }) => [type, message]),
+    [['Warning', 'error determining status: rpc error: code = Unavailable desc = the runtime is gone']],
+  );
+  await assert.rejects(it.apiServer.direct.get(podKey('web'), FOREVER), { reason: 'NotFound' });
 });

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collectSpans } from '../../../test/traces/memory-spans.ts';
 import type { TlsRequest, TlsResponse } from '../../host/tls-server.ts';
+import { ALL_HANDLERS } from './debug-deps.fixture.ts';
 import { findRoute, type GuardedRoute } from './route.ts';
 import { traceRequest } from './trace-request.ts';
 
-const settings = { debugging: true, checks: new Set(['ping']) };
+const settings = { debugging: ALL_HANDLERS, checks: new Set(['ping']) };
 const CLIENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 function request(method: string, path: string, headers: Readonly<Record<string, string>> = {}): TlsRequest {

@@ -20,7 +20,8 @@ export function webSocketAccept(key: string): string {
 }
 
 /**
- * The server's end of a WebSocket on a byte stream, after the handshake. Becomes the only reader and writer of the stream.
+ * The server's end of a WebSocket on a byte stream, after the handshake. Becomes the only reader and writer of the stream. The
+ * package `ws` needs a socket of Node.js, and the node's TLS server hands out byte streams.
  *
  * 1. Back-pressure: above 1 MiB of unread messages nothing more is read, and then no ping is answered either.
  * 2. After `close` and after an error everything received is dropped, until the client ends the stream too; the owner limits
