@@ -105,6 +105,7 @@ type GateSettings = Pick<
   | 'resourceHealthStatus'
   | 'podCertificateRequest'
   | 'podResourcesListActivePods'
+  | 'statsFromCri'
   | 'taintTolerationComparisonOperators'
   | 'dra'
 >;
@@ -118,6 +119,7 @@ function gateSettings({ featureGates }: KubeletSettings): GateSettings {
     resourceHealthStatus: featureGates.get('ResourceHealthStatus'),
     podCertificateRequest: featureGates.get('PodCertificateRequest'),
     podResourcesListActivePods: featureGates.get('KubeletPodResourcesListUseActivePods'),
+    statsFromCri: featureGates.get('PodAndContainerStatsFromCRI'),
     taintTolerationComparisonOperators: featureGates.get('TaintTolerationComparisonOperators'),
     dra: {
       extendedResources: featureGates.get('DRAExtendedResource') ?? true,

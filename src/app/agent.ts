@@ -103,6 +103,8 @@ export interface AgentSettings {
   readonly volumeStatsPeriodMs?: number | undefined;
   /** kubelet's `systemCgroups`, whose usage is shown as `misc`; absent: none. */
   readonly systemCgroup?: string | undefined;
+  /** The feature gate PodAndContainerStatsFromCRI; absent: off. */
+  readonly statsFromCri?: boolean | undefined;
   /** kubelet's `kubeletCgroups`, in which the agent runs; absent: the cgroup in which it was started. */
   readonly kubeletCgroup?: string | undefined;
   /** The managers that assign resources exclusively; absent: none. */

@@ -1,6 +1,7 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import type { Part } from '../base/supervise.ts';
 import { CadvisorMetrics } from '../kubelet/cadvisor/cadvisor-metrics.ts';
+import { CriMetrics } from '../kubelet/cadvisor/cri-metrics.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import { cgroupPath, kubepodsCgroup, podCgroupPath } from '../kubelet/resources/cgroup-names.ts';
 import { LogUsages } from '../kubelet/stats/log-usages.ts';
@@ -61,7 +62,7 @@ export function buildStats(
   };
   const podsCgroup = cgroupPath(kubepodsCgroup(settings), settings);
   const networks = new SandboxNetworks({ fs, cgroups, clock, cgroupDriver });
-  const reportsPods = facts.runtimeName === OWN_RUNTIME;
+  const reportsPods = facts.runtimeName === OWN_RUNTIME || settings.statsFromCri === true;
   const reader = new RuntimeReader({
     runtime: cri.runtime,
     cgroupStats,
@@ -73,9 +74,10 @@ export function buildStats(
   });
   const podOf = (uid: string): Pod | undefined => workers.all.get(uid)?.pod;
   const { runtime, images } = cri;
+  const criMetrics = settings.statsFromCri ? new CriMetrics({ runtime: cri.runtime, clock, log }) : undefined;
   const cadvisor = new CadvisorMetrics(
     { rootDir, memoryCapacityBytes, cgroupDriver, podsCgroup, kubeletCgroup, systemCgroup },
-    { observed, podOf, cgroupOf, cgroupStats, layers: reader, images, runtime, fs, mounts, clock, log },
+    { observed, podOf, cgroupOf, cgroupStats, layers: reader, criMetrics, images, runtime, fs, mounts, clock, log },
     life,
   );
   const source = new NodeStatsSource(

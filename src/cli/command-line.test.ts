@@ -41,6 +41,7 @@ const cri = {
   given: new Set<string>(),
   programs: new Map(),
   nriSocket: undefined,
+  metricsListen: undefined,
   registryConfigDirs,
   cgroupDriver: 'cgroupfs',
   verbosity: 0,
@@ -113,7 +114,7 @@ const understood: Record<string, unknown[]> = {
   'kubelet --version': ['kubelet', ['--version']],
   kubelet: ['kubelet', []],
   cri: ['cri', cri],
-  'cri --config /x.yaml --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --cgroup-driver systemd --v 4':
+  'cri --config /x.yaml --listen unix:///x --metrics-listen :1338 --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --cgroup-driver systemd --v 4':
     [
       'cri',
       {
@@ -130,12 +131,14 @@ const understood: Record<string, unknown[]> = {
           'cniConfDir',
           'cniBinDirs',
           'nriSocket',
+          'metricsListen',
           'registryConfigDirs',
           'cgroupDriver',
           'verbosity',
         ]),
         programs: new Map([['k', '/bin/k']]),
         nriSocket: '/n',
+        metricsListen: { host: '127.0.0.1', port: 1338 },
         registryConfigDirs: ['/d', '/e'],
         cgroupDriver: 'systemd',
         verbosity: 4,

@@ -12,8 +12,11 @@ export interface CgroupStats {
   /** Reads more files per path: the usage and what metrics show beside it. */
   details(paths: readonly string[]): Promise<ReadonlyMap<string, CgroupDetails>>;
 
-  /** These cgroups and all below them, each once, parents first; with the wall-clock milliseconds of their creation. */
-  tree(paths: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /**
+   * These cgroups and all below them, each once, parents first; with the wall-clock milliseconds of their creation, which is
+   * read only where `known` does not have it.
+   */
+  tree(paths: readonly string[], known?: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>>;
 
   /** The open files of processes. */
   openFiles(pids: readonly number[]): Promise<ReadonlyMap<number, OpenFiles>>;

@@ -9,6 +9,7 @@ import type { ContainerDeps } from './container/container-deps.ts';
 import { decodeContainerRecord } from './container/decode-container-record.ts';
 import type { ImagePuller } from './images/image-puller.ts';
 import { createRegistryPuller } from './images/pull/registry-puller.ts';
+import type { RuntimeMetrics } from './metrics/runtime-metrics.ts';
 import { createPodNetwork } from './network/create-pod-network.ts';
 import type { PodNetwork } from './network/pod-network.ts';
 import { createNri } from './nri/create-nri.ts';
@@ -45,6 +46,8 @@ export interface EmbeddedParts {
   readonly env: ProxyEnvironment;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
+  /** Absent: nothing is measured. */
+  readonly metrics?: RuntimeMetrics | undefined;
 }
 
 /** Limit for `close` to wait for files that are still being removed. */
@@ -67,11 +70,12 @@ export interface EmbeddedRuntime {
  * Composition root of the runtime. When it resolves, sandboxes and containers of a previous process are recovered.
  */
 export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSignal): Promise<EmbeddedRuntime> {
-  const { host, settings, log, unhandled } = parts;
+  const { host, settings, log, unhandled, metrics } = parts;
   const { clock, random } = host;
   const running = new AbortController();
   const paths = runtimePaths(settings);
-  const podNetwork = createPodNetwork({ ...host, settings: settings.network, cacheDir: paths.cniCache, log });
+  const networks = createPodNetwork({ ...host, settings: settings.network, cacheDir: paths.cniCache, log });
+  const podNetwork = metrics ? metrics.network(networks) : networks;
   const [foundations] = await Promise.all([openFoundations(parts, paths, signal), podNetwork.refresh()]);
   const { storage } = foundations;
   const { sandboxes, containers, events, nri } = createPods(parts, foundations, { paths, podNetwork });
@@ -94,6 +98,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     containerVerbs: containers.verbs,
     info: () => ({ settings }),
   });
+  metrics?.setRecords({ sandboxes: sandboxes.view, containers: containers.records });
   await sandboxes.recover(signal);
   await containers.recover(signal);
   const records = writeBackRecords(clock, [foundations.sandboxRecords.store, foundations.containerRecords.store]);
@@ -116,13 +121,14 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     await close();
     throw error;
   });
-  const puller = createRegistryPuller({ ...parts, ...host, ingest: storage.ingest });
+  const registries = createRegistryPuller({ ...parts, ...host, ingest: storage.ingest });
+  const puller = metrics ? metrics.puller(registries) : registries;
   return {
     cri: { runtime, images: storage.imageService(puller) },
     storage,
     puller,
     isEmpty: () => sandboxes.view.all.size + containers.records.all.size === 0,
-    onNetworkChange: (listener) => podNetwork.subscribe(listener),
+    onNetworkChange: (listener) => networks.subscribe(listener),
     close,
   };
 }

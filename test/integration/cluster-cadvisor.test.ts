@@ -97,7 +97,7 @@ interface Page {
   readonly values: ReadonlyMap<string, number>;
 }
 
-/** Once it shows every container: kubelet finds them one after the other. */
+/** Once it shows every container and its use: kubelet finds them one after the other, and reads each after some seconds. */
 async function pageOf(plane: ControlPlane, folder: string): Promise<Page> {
   const wanted = [
     /^container_cpu_cfs_periods_total\{container="side"/m,
@@ -105,6 +105,9 @@ async function pageOf(plane: ControlPlane, folder: string): Promise<Page> {
     /^container_sockets\{container="main".*pod="on-host"/m,
     /^container_network_receive_bytes_total.*pod="limited"/m,
     /^container_network_receive_bytes_total.*pod="on-host"/m,
+    ...['kubepods', 'besteffort', 'burstable', 'besteffort/pod[^/]*', 'burstable/pod[^/]*'].map(
+      (path) => new RegExp(`^container_cpu_usage_seconds_total.*id="[^"]*/${path}",`, 'm'),
+    ),
   ];
   const body = await until(async () => {
     const found = await get(plane, folder);
@@ -134,7 +137,7 @@ function parsed(body: string): Page {
     comments: lines.filter((line) => line.startsWith('#')),
     names: [...new Set(samples.map(nameOf))],
     timed: [...new Set(samples.filter((line) => / \d{13}$/.test(line)).map(nameOf))],
-    values: new Map(shown.map((line) => [seriesOf(line), Number(/\} (\S+)/.exec(line)?.[1])])),
+    values: new Map(shown.map((line) => [seriesOf(line), Number(/^(?:\w+|.*\}) (\S+)/.exec(line)?.[1])])),
   };
 }
 
@@ -157,9 +160,7 @@ function shownValue(name: string, value: string): string {
 /** Values that do not change meanwhile, with the relative difference that is allowed. */
 function steadyValues(values: ReadonlyMap<string, number>): Record<string, { value: number; factor: number }> {
   const exact = [...values].filter(([name]) =>
-    /^(container_spec_|container_threads|container_processes\{container="[^"]|container_ulimits_soft\{container="[^"]|machine_)/.test(
-      name,
-    ),
+    /^(container_spec_|container_threads_max|container_ulimits_soft\{container="[^"]|machine_)/.test(name),
   );
   const near = [...values].filter(([name]) => /^container_(start_time_seconds|fs_limit_bytes)/.test(name));
   return Object.fromEntries([

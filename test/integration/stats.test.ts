@@ -98,4 +98,51 @@ for (const name of RUNTIMES) {
     assert.equal(seen, pods.length);
     assert.deepEqual(await agent.stats.pods(never), []);
   });
+
+  test(`${name}: /metrics/cadvisor shows the cgroups of a pod`, { skip: runtimeSkipReason(name) }, async (t) => {
+    const world = await startTestAgent({}, name);
+    t.after(() => world.stop());
+    const isReady = world.ready('writer');
+    world.source.set(writer());
+    await isReady;
+    await world.listening('writer', 'main');
+    const lines = await until(async () => {
+      const page = (await world.agent.stats.cadvisorPage(never)).split('\n');
+      const used = page.find((line) => /^container_fs_usage_bytes\{container="main"/.test(line));
+      return Number(used?.split(' ')[1]) >= 20 * MIB ? page : undefined; // containerd measures layers every ten seconds
+    });
+    const figureOf = (pattern: RegExp): number => {
+      const found = lines.filter((line) => pattern.test(line));
+      assert.equal(found.length, 1, `${pattern}: ${found.join()}`);
+      return Number(found[0]?.split('} ')[1]?.split(' ')[0]);
+    };
+    const of = (metric: string, labels = ''): RegExp =>
+      new RegExp(
+        `^${metric}\\{container="main",id="[^"]*",image="[^"]*busybox[^"]*",name="[0-9a-f]{64}",namespace="default",pod="writer"${labels}\\} `,
+      );
+    assert.equal(figureOf(of('container_spec_memory_limit_bytes')), 128 * MIB);
+    assert.ok(figureOf(of('container_memory_usage_bytes')) > 20 * MIB);
+    assert.equal(figureOf(of('container_processes')), 2); // the shell, and what it waits for
+    assert.ok(figureOf(of('container_file_descriptors')) >= 3);
+    assert.ok(figureOf(of('container_ulimits_soft', ',ulimit="max_open_files"')) > 0);
+    assert.ok(figureOf(/^container_cpu_usage_seconds_total\{container="main",cpu="total",.*pod="writer"/) > 0);
+    assert.ok(figureOf(/^container_network_receive_bytes_total\{container="",.*interface="eth0",.*pod="writer"/) >= 0);
+    assert.ok(figureOf(/^container_memory_usage_bytes\{container="",id="\/",/) > 128 * MIB);
+    assert.ok(lines.includes('container_scrape_error 0') && lines.includes('machine_scrape_error 0'));
+  });
 }
+
+test('embedded: /metrics/cadvisor shows what the runtime reports if it is asked for pods', {
+  skip: runtimeSkipReason('embedded'),
+}, async (t) => {
+  const world = await startTestAgent({ statsFromCri: true }, 'embedded');
+  t.after(() => world.stop());
+  const isReady = world.ready('writer');
+  world.source.set(writer());
+  await isReady;
+  const page = await world.agent.stats.cadvisorPage(never);
+  assert.match(page, /^# HELP container_memory_usage_bytes \[INTERNAL\] Current memory usage in bytes/m);
+  assert.match(page, /^container_memory_usage_bytes\{container="main",.*pod="writer"\} \S+$/m);
+  assert.match(page, /^machine_cpu_cores\{/m);
+  assert.doesNotMatch(page, /id="\/"/);
+});

@@ -22,7 +22,7 @@ const cases: Record<string, { settings: Record<string, boolean>; expected: strin
   'lists which gates of a whole stage have an effect': {
     settings: { AllAlpha: true },
     expected: [
-      `featureGates["AllAlpha"]: ${IN_VAIN}, except on CPUManagerPolicyAlphaOptions, ContainerStopSignals, InPlacePodVerticalScalingExclusiveCPUs, InPlacePodVerticalScalingExclusiveMemory, LoggingAlphaOptions, MemoryQoS, PodLogsQuerySplitStreams, QOSReserved, TaintTolerationComparisonOperators`,
+      `featureGates["AllAlpha"]: ${IN_VAIN}, except on CPUManagerPolicyAlphaOptions, ContainerStopSignals, InPlacePodVerticalScalingExclusiveCPUs, InPlacePodVerticalScalingExclusiveMemory, LoggingAlphaOptions, MemoryQoS, PodAndContainerStatsFromCRI, PodLogsQuerySplitStreams, QOSReserved, TaintTolerationComparisonOperators`,
     ],
   },
   'has nothing to say of a whole stage that is left as it is': { settings: { AllAlpha: false }, expected: [] },

@@ -26,6 +26,7 @@ export const HONOURED_GATES = [
   'LoggingBetaOptions',
   'MemoryQoS',
   'NodeDeclaredFeatures',
+  'PodAndContainerStatsFromCRI',
   'PodCertificateRequest',
   'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',

@@ -10,6 +10,7 @@ import { releaseMemory } from '../../host/linux/process/release-memory.ts';
 import { onQuiet } from '../../observability/on-quiet.ts';
 import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
+import type { RuntimeMetrics } from '../../runtime/metrics/runtime-metrics.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { claimRoot, claimState } from './claim-folders.ts';
 import { asStartupError, checkDiskSpace } from './disk-space.ts';
@@ -34,6 +35,8 @@ export interface EmbeddedOptions extends EmbeddedRuntimeConfig {
   readonly env: ProxyEnvironment;
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
+  /** Absent: nothing is measured. */
+  readonly metrics?: RuntimeMetrics | undefined;
   /** Called for each image command that the start waits for. */
   onWaiting?(text: string): void;
   /** Called once the folders are claimed, before the runtime reads them. */
@@ -58,7 +61,7 @@ export interface RunningEmbedded {
  * Rejects with a `StartupError` for the user.
  */
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
-  const { host, version, env, log, unhandled, stateDir } = options;
+  const { host, version, env, log, unhandled, metrics, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
   if (missing !== undefined) throw new StartupError(missing);
   const disks = { ...options, fs: host.fs };
@@ -72,7 +75,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     const architecture = goArchitecture();
     const open = (config: EmbeddedRuntimeConfig, until: AbortSignal): Promise<EmbeddedRuntime> => {
       const settings = embeddedSettings(config, { mayLowerOomScore, hasSystemd });
-      return openEmbeddedRuntime({ host, settings, log, unhandled, env, version, architecture }, until);
+      return openEmbeddedRuntime({ host, settings, log, unhandled, env, version, architecture, metrics }, until);
     };
     const openPrevious = (previousDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>
       open({ ...options, stateDir: previousDir, nriSocket: undefined }, until);

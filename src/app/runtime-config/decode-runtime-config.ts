@@ -10,6 +10,8 @@ import {
   handlerField,
   isEndpoint,
   isHandlerName,
+  METRICS_ADDRESS,
+  metricsAddress,
 } from './runtime-configuration.ts';
 
 type Report = (path: string, message: string) => void;
@@ -33,6 +35,7 @@ export function decodeRuntimeConfig(document: JsonObject, folder: string, report
     rootDir: fields.path('rootDir'),
     stateDir: fields.path('stateDir'),
     listen: fields.text('listen', isEndpoint, 'a socket such as unix:///run/nodelet/cri.sock'),
+    metricsListen: fields.parsed('metricsListen', metricsAddress, METRICS_ADDRESS),
     cniConfDir: fields.path('cniConfDir'),
     cniBinDirs: fields.paths('cniBinDirs'),
     cniMaxConfNum: fields.wholeNumber('cniMaxConfNum'),
@@ -119,6 +122,12 @@ class Fields {
     const value = this.#document[field];
     if (typeof value !== 'string') return undefined;
     return isValid(value) ? value : this.report(field, `expected ${expected}, got ${JSON.stringify(value)}`);
+  }
+
+  parsed<T>(field: string, parse: (text: string) => T | undefined, expected: string): T | undefined {
+    const value = this.#document[field];
+    if (typeof value !== 'string') return undefined;
+    return parse(value) ?? this.report(field, `expected ${expected}, got ${JSON.stringify(value)}`);
   }
 
   oneOf<T extends string>(field: string, allowed: readonly T[]): T | undefined {

@@ -20,6 +20,7 @@ const FLAGS: RuntimeFlags = {
   cniConfDir: '/etc/cni/net.d',
   cniBinDirs: ['/opt/cni/bin'],
   nriSocket: undefined,
+  metricsListen: undefined,
   registryConfigDirs: ['/etc/containerd/certs.d'],
   cgroupDriver: 'cgroupfs',
   verbosity: 0,
@@ -64,6 +65,7 @@ cniConfDir: /c
 cniBinDirs: [/a, /b]
 cniMaxConfNum: 0
 nriSocket: /n.sock
+metricsListen: '[::1]:1338'
 registryConfigDirs: [/d]
 cgroupDriver: systemd
 verbosity: 4`,
@@ -75,6 +77,7 @@ verbosity: 4`,
       cniBinDirs: ['/a', '/b'],
       cniMaxConfNum: 0,
       nriSocket: '/n.sock',
+      metricsListen: { host: '::1', port: 1338 },
       registryConfigDirs: ['/d'],
       cgroupDriver: 'systemd',
       verbosity: 4,

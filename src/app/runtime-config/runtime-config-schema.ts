@@ -19,6 +19,7 @@ export const RUNTIME_CONFIGURATION: DocumentKind = {
       rootDir: STRING,
       stateDir: STRING,
       listen: STRING,
+      metricsListen: STRING,
       cniConfDir: STRING,
       cniBinDirs: STRINGS,
       cniMaxConfNum: INT32,

@@ -16,6 +16,7 @@ const OPTIONS: CriOptions = {
   given: new Set<string>(),
   programs: new Map(),
   nriSocket: undefined,
+  metricsListen: undefined,
   registryConfigDirs: [],
   cgroupDriver: 'cgroupfs',
   verbosity: 0,

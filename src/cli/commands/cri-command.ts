@@ -1,5 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
+import { serveRuntimeMetrics } from '../../app/embedded/serve-runtime-metrics.ts';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { loadRuntimeConfig } from '../../app/runtime-config/load-runtime-config.ts';
 import type { RuntimeConfiguration } from '../../app/runtime-config/runtime-configuration.ts';
@@ -10,6 +11,7 @@ import { instrument } from '../../cri/instrument.ts';
 import { serveCri } from '../../cri/server.ts';
 import type { Host } from '../../host/host.ts';
 import { NetworkError } from '../../host/network.ts';
+import { RuntimeMetrics } from '../../runtime/metrics/runtime-metrics.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
@@ -70,9 +72,13 @@ async function serve(
   await refuseTakenSocket(host, socketPath);
   const onWaiting = (text: string): void => log.info(text);
   const unhandled = createUnhandledErrors(context, log);
-  const parts = { ...config, host, version, pid, env, log, unhandled, onWaiting, pinnedImages: [] };
+  const { metricsListen } = config;
+  const metrics = metricsListen && new RuntimeMetrics(host.clock);
+  const parts = { ...config, host, version, pid, env, log, unhandled, metrics, onWaiting, pinnedImages: [] };
   const runtime = await startEmbedded(parts, signal);
+  const stopMetrics = new AsyncDisposableStack();
   try {
+    if (metrics) stopMetrics.use(await serveRuntimeMetrics(metricsListen, metrics, { ...host, log }));
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
     const server = await serveCri({ socketPath, mode: 0o660, ...host, log }, instrument(runtime.cri));
     log.info('serving CRI', { endpoint: config.listen });
@@ -83,6 +89,7 @@ async function serve(
     log.info('ending; containers are left running');
     await server.close();
   } finally {
+    await stopMetrics.disposeAsync();
     await runtime.close();
   }
   return EXIT.ok;

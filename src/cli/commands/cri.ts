@@ -3,6 +3,9 @@ import {
   type FlaggedFields,
   isEndpoint,
   isHandlerName,
+  METRICS_ADDRESS,
+  type MetricsAddress,
+  metricsAddress,
   type RuntimeFlags,
 } from '../../app/runtime-config/runtime-configuration.ts';
 import { folder, folders, wholeNumber } from '../options/option-values.ts';
@@ -23,6 +26,7 @@ export type CriOptions = RuntimeFlags;
 interface CriFlags extends FolderFlags {
   readonly config?: string;
   readonly listen: string;
+  readonly metricsListen?: MetricsAddress;
   readonly cniConfDir: string;
   readonly cniBinDir: readonly string[];
   readonly runtimeHandler: ReadonlyMap<string, string>;
@@ -37,6 +41,7 @@ const FIELDS = {
   root: 'rootDir',
   state: 'stateDir',
   listen: 'listen',
+  metricsListen: 'metricsListen',
   cniConfDir: 'cniConfDir',
   cniBinDir: 'cniBinDirs',
   nriSocket: 'nriSocket',
@@ -55,6 +60,11 @@ export const cri: CliCommand<CriOptions> = {
         new Option('--listen <endpoint>', 'the socket to serve')
           .argParser(endpoint)
           .default('unix:///run/nodelet/cri.sock'),
+      )
+      .option(
+        '--metrics-listen <address>',
+        'serve metrics at /v1/metrics there: 127.0.0.1:1338, :1338 for the same, or a socket (off without it)',
+        metricsListen,
       )
       .option('--cni-conf-dir <dir>', 'network configurations', folder, '/etc/cni/net.d')
       .addOption(
@@ -94,6 +104,7 @@ function criOptions(flags: CriFlags, command: Command): CriOptions {
     rootDir: flags.root,
     stateDir: flags.state,
     listen: flags.listen,
+    metricsListen: flags.metricsListen,
     cniConfDir: flags.cniConfDir,
     cniBinDirs: flags.cniBinDir,
     nriSocket: flags.nriSocket,
@@ -110,6 +121,12 @@ function verbosity(): Option {
 function endpoint(text: string): string {
   if (!isEndpoint(text)) throw new InvalidArgumentError('It must be a socket such as unix:///run/nodelet/cri.sock.');
   return text;
+}
+
+function metricsListen(text: string): MetricsAddress {
+  const address = metricsAddress(text);
+  if (address === undefined) throw new InvalidArgumentError(`It must be ${METRICS_ADDRESS}.`);
+  return address;
 }
 
 function handlers(text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {

@@ -10,9 +10,10 @@ import type { Mounts } from '../../host/mounts.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import { processCgroup } from '../stats/process-cgroup.ts';
 import type { RuntimeReader } from '../stats/runtime-reader.ts';
-import { cgroupTexts, machineTexts, scrapeError } from './cadvisor-page.ts';
+import { cgroupTexts, machineTexts, scrapeError, versionTexts } from './cadvisor-page.ts';
 import { type CgroupOwner, cgroupOwners, isImageId, type PodCgroup } from './cgroup-owners.ts';
 import { cgroupViews } from './cgroup-views.ts';
+import type { CriMetrics } from './cri-metrics.ts';
 import { parseDiskStats } from './disk-counters.ts';
 import { machineMounts, readFileSystems, readLayerFileSystems } from './file-systems.ts';
 import { RuntimeImageNames, type ShownImages } from './image-names.ts';
@@ -40,6 +41,8 @@ export interface CadvisorDeps {
   readonly cgroupOf: (pod: Pod) => string;
   readonly cgroupStats: CgroupStats;
   readonly layers: Pick<RuntimeReader, 'layers'>;
+  /** Present: metrics of pods are those of the runtime, and cgroups are not read. */
+  readonly criMetrics?: Pick<CriMetrics, 'texts'> | undefined;
   readonly images: Pick<ImageService, 'listImages'>;
   readonly runtime: Pick<RuntimeService, 'podSandboxStatus'>;
   readonly fs: FileSystem;
@@ -62,6 +65,8 @@ export class CadvisorMetrics {
   readonly #life: AbortSignal;
   readonly #names: RuntimeImageNames;
   #machine: MachineInfo | undefined;
+  /** The creation of the cgroups of the last scrape. */
+  #created: ReadonlyMap<string, number> = new Map();
 
   constructor(settings: CadvisorSettings, deps: CadvisorDeps, life: AbortSignal) {
     this.#settings = settings;
@@ -73,12 +78,14 @@ export class CadvisorMetrics {
   /** Prometheus' text format. */
   async page(signal: AbortSignal): Promise<string> {
     const machine = await this.#machineInfo();
+    const { criMetrics } = this.#deps;
+    if (criMetrics) return pageText([...machineTexts(machine), ...(await criMetrics.texts(signal))]);
     const cgroups = await this.#cgroups(machine, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       this.#deps.log.warn('cannot read cgroups for /metrics/cadvisor', { error: errorText(error) });
       return scrapeError(1);
     });
-    return pageText([...machineTexts(machine), ...cgroups]);
+    return pageText([...machineTexts(machine), ...versionTexts(machine), ...cgroups]);
   }
 
   async #machineInfo(): Promise<MachineInfo> {
@@ -89,7 +96,8 @@ export class CadvisorMetrics {
   async #cgroups({ view, bootSeconds }: MachineInfo, signal: AbortSignal): Promise<readonly MetricText[]> {
     const { cgroupStats, fs, mounts, clock, layers } = this.#deps;
     const { rootDir, cgroupDriver } = this.#settings;
-    const created = await cgroupStats.tree(await this.#shownCgroups());
+    const created = await cgroupStats.tree(await this.#shownCgroups(), this.#created);
+    this.#created = created;
     const figures = await cgroupStats.details([...new Set(['/', ...created.keys()])]);
     const timeMs = Math.trunc(clock.now());
     const owners = cgroupOwners(this.#podCgroups(), cgroupDriver);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CgroupDetails } from '../../host/cgroup-stats.ts';
-import { CGROUP_METRICS, cgroupTexts, machineTexts, scrapeError } from './cadvisor-page.ts';
+import { CGROUP_METRICS, cgroupTexts, machineTexts, scrapeError, versionTexts } from './cadvisor-page.ts';
 import type { CgroupView } from './cgroup-view.ts';
 import { pageText } from './metrics-page.ts';
 
@@ -34,7 +34,14 @@ const FIGURES: CgroupDetails = {
 };
 
 const VIEW: CgroupView = {
-  labels: { container: 'main', id: '/kubepods/pod1/c1', image: 'busybox', name: 'c1', namespace: 'default', pod: 'web' },
+  labels: {
+    container: 'main',
+    id: '/kubepods/pod1/c1',
+    image: 'busybox',
+    name: 'c1',
+    namespace: 'default',
+    pod: 'web',
+  },
   createdSeconds: 1_700_000_000,
   timeMs: 1_700_000_009_500,
   figures: FIGURES,
@@ -199,7 +206,9 @@ test('/metrics/cadvisor is ordered by name, then by container and cgroup', () =>
   const page = pageText(cgroupTexts([of('main', '/b'), of('', '/c'), of('main', '/a'), of('', '/')]));
   const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   assert.deepEqual(
-    lines.filter((line) => line.startsWith('container_processes')).map((line) => /container="(.*)",image/.exec(line)?.[1]),
+    lines
+      .filter((line) => line.startsWith('container_processes'))
+      .map((line) => /container="(.*)",image/.exec(line)?.[1]),
     ['",id="/', '",id="/c', 'main",id="/a', 'main",id="/b'],
   );
   const names = lines.map((line) => /^\w+/.exec(line)?.[0] ?? '');
@@ -221,7 +230,9 @@ test('/metrics/cadvisor describes the machine', () => {
     swapBytes: 0,
   };
   const view = { cores: 4, physicalCores: 2, sockets: 1, memoryBytes: 1024, swapBytes: 0 };
-  const lines = pageText([...machineTexts({ identity, view }), ...scrapeError(1)]).split('\n');
+  const lines = pageText([...machineTexts({ identity, view }), ...versionTexts({ identity }), ...scrapeError(1)]).split(
+    '\n',
+  );
   assert.deepEqual(
     lines.filter((line) => /^(machine_cpu_cores|machine_scrape|cadvisor|container_scrape|machine_nvm_cap)/.test(line)),
     [

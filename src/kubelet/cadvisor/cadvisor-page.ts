@@ -34,21 +34,16 @@ export interface MachinePage {
   readonly view: MachineView;
 }
 
-/** `machine_*`, and the versions of kubelet's cAdvisor, which has none of its own. */
 export function machineTexts({ identity, view }: MachinePage): readonly MetricText[] {
-  const { bootId, machineId, systemUuid, kernelVersion, osImage } = identity;
+  const { bootId, machineId, systemUuid } = identity;
   const labels = { boot_id: bootId, machine_id: machineId, system_uuid: systemUuid };
-  return [
-    ...subjectTexts(MACHINE_METRICS, [{ view, labels, timeMs: 0 }]),
-    ...single(NO_ERROR_OF_MACHINE),
-    ...single(VERSION, {
-      cadvisorRevision: '',
-      cadvisorVersion: '',
-      dockerVersion: '',
-      kernelVersion,
-      osVersion: osImage,
-    }),
-  ];
+  return [...subjectTexts(MACHINE_METRICS, [{ view, labels, timeMs: 0 }]), ...single(NO_ERROR_OF_MACHINE)];
+}
+
+/** kubelet's cAdvisor has no version of its own. */
+export function versionTexts({ identity }: Pick<MachinePage, 'identity'>): readonly MetricText[] {
+  const { kernelVersion, osImage: osVersion } = identity;
+  return single(VERSION, { cadvisorRevision: '', cadvisorVersion: '', dockerVersion: '', kernelVersion, osVersion });
 }
 
 /** Metrics of cgroups, ordered by their labels as Prometheus' client orders them. */

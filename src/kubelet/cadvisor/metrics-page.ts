@@ -41,7 +41,10 @@ export function subjectTexts<View>(
 }
 
 /** A metric with at most one value and constant labels. */
-export function metricText({ name, type, help }: Omit<PageMetric<never>, 'values'>, lines: string): MetricText {
+export function metricText(
+  { name, type, help }: Pick<PageMetric<never>, 'name' | 'type' | 'help'>,
+  lines: string,
+): MetricText {
   return { name, text: `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}` };
 }
 
@@ -92,6 +95,12 @@ function withLabels(
   const own = names.map((name, index) => [name, pairText(name, labels[index] ?? '')] as const);
   const all = [...pairs, ...own].sort(([a], [b]) => (a < b ? -1 : 1));
   return inBraces(all.map(([, text]) => text));
+}
+
+/** `{container="x",pod="y"}` in the order of the names; nothing without labels. */
+export function labelsText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).toSorted(([a], [b]) => byCodePoint(a, b));
+  return inBraces(pairs.map(([name, value]) => pairText(name, value)));
 }
 
 function inBraces(texts: readonly string[]): string {

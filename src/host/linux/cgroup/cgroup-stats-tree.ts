@@ -11,7 +11,11 @@ const LINKS_OF_A_LEAF = 2;
 type Layout = Pick<CgroupStatsLayout, 'folder' | 'birthFile'>;
 
 /** These cgroups and all below them, parents first, with the time of their creation. Cgroups that are gone are left out. */
-export async function cgroupTree(paths: readonly string[], layout: Layout): Promise<ReadonlyMap<string, number>> {
+export async function cgroupTree(
+  paths: readonly string[],
+  known: ReadonlyMap<string, number> | undefined,
+  layout: Layout,
+): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
   const waiting = [...paths].reverse();
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -20,7 +24,7 @@ export async function cgroupTree(paths: readonly string[], layout: Layout): Prom
     const folder = layout.folder(path);
     const stat = unlessGone(() => lstatSync(folder));
     if (!stat?.isDirectory()) continue;
-    found.set(path, createdMs(folder, stat.mtimeMs, layout));
+    found.set(path, known?.get(path) ?? createdMs(folder, stat.mtimeMs, layout));
     if (stat.nlink !== LINKS_OF_A_LEAF) waiting.push(...childrenOf(path, folder).toReversed());
   }
   return found;

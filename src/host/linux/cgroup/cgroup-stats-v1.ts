@@ -3,6 +3,7 @@ import {
   bigFigure,
   type Figures,
   figure,
+  NO_FIGURES,
   readBigInt,
   readFigures,
   readKernelFile,
@@ -65,7 +66,9 @@ function swapOf(file: FileOf, stat: Figures, memoryLimit: number | undefined): P
 }
 
 function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetails {
-  const cpu = readFigures(file('cpu', 'cpu.stat'));
+  const limits = limitsOf(file);
+  // Without a quota there are no periods.
+  const cpu = limits.cpuQuotaMicroseconds === undefined ? NO_FIGURES : readFigures(file('cpu', 'cpu.stat'));
   const threadsLimit = readNumber(file('pids', 'pids.max'));
   return {
     ...usage,
@@ -78,7 +81,7 @@ function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetai
       burstPeriods: figure(cpu, 'nr_bursts'),
       burstNs: bigFigure(cpu, 'burst_time'),
     },
-    limits: limitsOf(file),
+    limits,
     memoryDetails: {
       cacheBytes: figure(stat, 'total_cache'),
       kernelBytes: readNumber(file('memory', 'memory.kmem.usage_in_bytes')) ?? 0,
@@ -112,6 +115,7 @@ function limitsOf(file: FileOf): CgroupDetails['limits'] {
 /** Lines of `8:0 Read 4096`, with `Total 4096` at the end. */
 function devicesOf(file: FileOf): readonly DeviceTraffic[] {
   const bytes = operationsOf(readKernelFile(file('blkio', 'blkio.throttle.io_service_bytes_recursive')));
+  if (bytes.size === 0) return [];
   const counts = operationsOf(readKernelFile(file('blkio', 'blkio.throttle.io_serviced_recursive')));
   return [...bytes].map(([device, operations]) => {
     const [major = 0, minor = 0] = device.split(':').map(Number);

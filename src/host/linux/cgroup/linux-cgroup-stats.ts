@@ -29,7 +29,7 @@ export function createLinuxCgroupStats({
     version: layout.version,
     usage: (paths) => inTurns(paths, layout.usage),
     details: (paths) => inTurns(paths, layout.details),
-    tree: (paths) => cgroupTree(paths, layout),
+    tree: (paths, known) => cgroupTree(paths, known, layout),
     openFiles: (pids) => inTurns(pids, (pid) => openFilesOf(`${proc}/${pid}`)),
     interfaces: (pids) => inTurns(pids, (pid) => interfacesOf(`${proc}/${pid}`)),
   };

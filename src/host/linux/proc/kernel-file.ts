@@ -41,6 +41,8 @@ const UNLIMITED = 2 ** 60;
 /** Values by name. */
 export type Figures = Pick<ReadonlyMap<string, string>, 'get' | 'has'>;
 
+export const NO_FIGURES: Figures = new Map();
+
 /** Lines of `name number`. Few of many lines are read, so they are found by a search and not parsed. */
 export function readFigures(path: string): Figures {
   const text = `\n${readKernelFile(path) ?? ''}`;
