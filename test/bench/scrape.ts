@@ -2,13 +2,14 @@
  * What scrapes of a node cost with kubelet and with Nodelet, on one containerd in one run: the agents alternate, each adopts
  * the pods of the other.
  *
- *   scripts/node test/bench/scrape.ts [--pods 100] [--rounds 3] [--scrapes 6] [--every 10]
+ *   scripts/node test/bench/scrape.ts [--pods 100] [--rounds 3] [--scrapes 6] [--every 10] [--program dist/nodelet]
  *
  * A round of an agent: an idle time, then as long with scrapes of all endpoints every ten seconds, as Prometheus does them
  * (one connection, gzip). CPU is that of the agent's process; the cost of one scrape is the difference to the idle time.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Node } from '../../src/api/generated/core-v1.ts';
@@ -16,7 +17,7 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type ControlPlane, podOn } from '../integration/cluster-fixture.ts';
 import { startContainerd, type TestContainerd } from '../integration/containerd-fixture.ts';
 import { goKubeletSkipReason, startGoKubelet } from '../integration/go-kubelet.ts';
-import { NODELET_KUBELET } from '../integration/nodelet-node.ts';
+import { unmountBelow } from '../integration/runtime-cleanup.ts';
 import { startPlaneAndRuntime } from '../integration/test-cluster.ts';
 import { until } from '../integration/until.ts';
 
@@ -49,6 +50,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     scrapes: { type: 'string', default: '6' },
     every: { type: 'string', default: '10' },
+    program: { type: 'string', default: 'bin/nodelet' },
   },
 });
 const plan = {
@@ -56,6 +58,7 @@ const plan = {
   rounds: Number(values.rounds),
   scrapes: Number(values.scrapes),
   everyMs: Number(values.every) * 1000,
+  program: resolve(values.program),
 };
 
 const skip = goKubeletSkipReason();
@@ -65,6 +68,7 @@ try {
   await bench(plane, runtime);
 } finally {
   await runtime.stop();
+  unmountBelow(plane.folder); // volumes of agents that were killed
   await plane.stop();
 }
 
@@ -83,7 +87,9 @@ async function withAgent(plane: ControlPlane, runtime: TestContainerd, name: Age
   const { endpoint, cgroupParent, folder } = runtime;
   const config = { maxPods: plan.pods + 10 };
   const own =
-    name === 'nodelet' ? { command: NODELET_KUBELET } : { flags: [`--containerd=${endpoint.slice('unix://'.length)}`] };
+    name === 'nodelet'
+      ? { command: [plan.program, 'kubelet'] }
+      : { flags: [`--containerd=${endpoint.slice('unix://'.length)}`] };
   const agent = await startGoKubelet({ plane, nodeName: NODE, endpoint, cgroupParent, config, ...own });
   try {
     await startPods(plane);
@@ -138,7 +144,7 @@ async function scraperOf(plane: ControlPlane): Promise<Scraper> {
     return host !== undefined && port !== undefined && { host, port };
   });
   const scrape = (path: string) =>
-    new Promise<{ readonly ms: number; readonly bytes: number }>((resolve, reject) => {
+    new Promise<{ readonly ms: number; readonly bytes: number }>((answer, reject) => {
       const started = performance.now();
       const headers = { 'accept-encoding': 'gzip', accept: 'text/plain;version=0.0.4' };
       get({ host, port, path, agent, headers }, (response) => {
@@ -147,7 +153,7 @@ async function scraperOf(plane: ControlPlane): Promise<Scraper> {
           bytes += chunk.length;
         });
         response.once('error', reject).once('end', () => {
-          if (response.statusCode === 200) resolve({ ms: performance.now() - started, bytes });
+          if (response.statusCode === 200) answer({ ms: performance.now() - started, bytes });
           else reject(new Error(`${path} is answered with ${response.statusCode}`));
         });
       }).once('error', reject);
@@ -156,18 +162,18 @@ async function scraperOf(plane: ControlPlane): Promise<Scraper> {
 }
 
 function print(rounds: Readonly<Record<AgentName, readonly Round[]>>): void {
-  const rows: [what: string, read: (round: Round) => number][] = [
-    ['CPU without scrapes (% of a core)', ({ idleCores }) => idleCores * 100],
-    ['CPU with scrapes (% of a core)', ({ scrapedCores }) => scrapedCores * 100],
-    ['CPU of one scrape of all (ms)', ({ cpuMsOfScrape }) => cpuMsOfScrape],
-    ['resident memory (MB)', (round) => round.residentMb],
-    ...PATHS.map((path): [string, (round: Round) => number] => [
+  const rows: [what: string, read: (round: Round) => readonly number[]][] = [
+    ['CPU without scrapes (% of a core)', ({ idleCores }) => [idleCores * 100]],
+    ['CPU with scrapes (% of a core)', ({ scrapedCores }) => [scrapedCores * 100]],
+    ['CPU of one scrape of all (ms)', ({ cpuMsOfScrape }) => [cpuMsOfScrape]],
+    ['resident memory (MB)', (round) => [round.residentMb]],
+    ...PATHS.map((path): [string, (round: Round) => readonly number[]] => [
       `${path} (ms)`,
-      ({ responses }) => median(responses[path] ?? []),
+      ({ responses }) => responses[path] ?? [],
     ]),
-    ...PATHS.map((path): [string, (round: Round) => number] => [
+    ...PATHS.map((path): [string, (round: Round) => readonly number[]] => [
       `${path} (kB, compressed)`,
-      ({ bytes }) => (bytes[path] ?? 0) / 1000,
+      ({ bytes }) => [(bytes[path] ?? 0) / 1000],
     ]),
   ];
   console.log(
@@ -175,13 +181,15 @@ function print(rounds: Readonly<Record<AgentName, readonly Round[]>>): void {
   );
   console.log('| | kubelet | Nodelet | ratio |\n| --- | ---: | ---: | ---: |');
   for (const [what, read] of rows) {
-    const [kubelet, nodelet] = [median(rounds.kubelet.map(read)), median(rounds.nodelet.map(read))];
+    const [kubelet, nodelet] = [median(rounds.kubelet.flatMap(read)), median(rounds.nodelet.flatMap(read))];
     console.log(`| ${what} | ${kubelet.toFixed(1)} | ${nodelet.toFixed(1)} | ${(nodelet / kubelet).toFixed(2)} |`);
   }
 }
 
 function median(of: readonly number[]): number {
-  return of.toSorted((a, b) => a - b)[Math.floor(of.length / 2)] ?? Number.NaN;
+  const sorted = of.toSorted((a, b) => a - b);
+  const [low, high] = [Math.floor((of.length - 1) / 2), Math.ceil((of.length - 1) / 2)].map((index) => sorted[index]);
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
 }
 
 function cpuMsOf(pid: number): number {
