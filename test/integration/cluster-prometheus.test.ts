@@ -15,7 +15,7 @@ import { until } from './until.ts';
 
 const REFERENCE = 'kubelet';
 const PATHS = ['/metrics', '/metrics/cadvisor', '/metrics/probes', '/metrics/resource', '/metrics/slis'];
-/** Of Prometheus with and without native histograms, of a client without preferences, and of one that reads JSON alone. */
+/** Of Prometheus, of clients of the text format, without preferences and without the header, and of one that reads JSON alone. */
 const ACCEPTED = [
   'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1',
   'text/plain;version=0.0.4',
@@ -23,6 +23,9 @@ const ACCEPTED = [
   '',
   'application/json',
 ];
+/** Of Prometheus with native histograms: kubelet answers with protobuf. */
+const PROTOBUF =
+  'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,text/plain;version=0.0.4;q=0.3';
 /** kubelet's own metrics of a Go process, which no other program can have. */
 const OF_GO = /^go_/;
 const skip = prometheusSkipReason() || nodesSkipReason();
@@ -113,6 +116,8 @@ describe('Prometheus with nodes of kubelet and Nodelet', { skip }, () => {
           assert.deepEqual([actual.status, actual.type], [expected.status, expected.type], `Accept: ${accept}`);
         }
         const [expected, actual] = await Promise.all([scrape(REFERENCE, path, '*/*'), scrape(name, path, '*/*')]);
+        assert.match((await scrape(REFERENCE, path, PROTOBUF)).type ?? '', /^application\/vnd\.google\.protobuf;/);
+        assert.equal((await scrape(name, path, PROTOBUF)).type, expected.type);
         const known = new Set(lintMetrics(expected.body));
         assert.deepEqual(
           lintMetrics(actual.body).filter((line) => !known.has(line)),

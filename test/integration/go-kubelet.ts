@@ -10,6 +10,7 @@ import { unmountBelow } from './runtime-cleanup.ts';
 export interface GoKubelet {
   /** Holds its volumes, logs and configuration. */
   readonly folder: string;
+  readonly pid: number;
   /** Kills it with SIGKILL; its resources stay for the next one on the same directory. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -62,6 +63,7 @@ export async function startGoKubelet(plan: GoKubeletPlan): Promise<GoKubelet> {
   const daemon = await started(launch([...command, ...flags], logPath), isReady, logPath);
   return {
     folder,
+    pid: daemon.pid ?? 0,
     kill: () => end(daemon, 'SIGKILL'),
     async stop() {
       await end(daemon, 'SIGTERM');
