@@ -1,9 +1,9 @@
 import { dirname } from 'node:path/posix';
 import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
-import { serveRuntimeMetrics } from '../../app/embedded/serve-runtime-metrics.ts';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { loadRuntimeConfig } from '../../app/runtime-config/load-runtime-config.ts';
 import type { RuntimeConfiguration } from '../../app/runtime-config/runtime-configuration.ts';
+import { serveRuntimeMetrics } from '../../app/serve-runtime-metrics.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
 import { parseEndpoint } from '../../cri/endpoint.ts';

@@ -1,12 +1,12 @@
-import { errorText } from '../../base/error-text.ts';
-import type { Log } from '../../base/log.ts';
-import type { FileSystem } from '../../host/file-system.ts';
-import type { HttpHandler, Network } from '../../host/network.ts';
-import { metricsResponse } from '../../kubelet/server/metrics-response.ts';
-import { processMetrics } from '../../kubelet/server/process-metrics.ts';
-import type { RuntimeMetrics } from '../../runtime/metrics/runtime-metrics.ts';
-import type { MetricsAddress } from '../runtime-config/runtime-configuration.ts';
-import { StartupError } from './startup-error.ts';
+import { errorText } from '../base/error-text.ts';
+import type { Log } from '../base/log.ts';
+import type { FileSystem } from '../host/file-system.ts';
+import type { HttpHandler, Network } from '../host/network.ts';
+import { metricsResponse } from '../kubelet/server/metrics-response.ts';
+import { processMetrics } from '../kubelet/server/process-metrics.ts';
+import type { RuntimeMetrics } from '../runtime/metrics/runtime-metrics.ts';
+import { StartupError } from './embedded/startup-error.ts';
+import type { MetricsAddress } from './runtime-config/runtime-configuration.ts';
 
 /** containerd's path, and the one that Prometheus asks for by default. */
 const PATHS = ['/v1/metrics', '/metrics'];
