@@ -1,8 +1,8 @@
 import { ipAddressErrors } from '../../base/ip-address.ts';
+import type { TcpAddress } from '../../host/tcp-server.ts';
 import type { HandlerSettings } from '../../runtime/settings/runtime-settings.ts';
 import type { TraceTarget } from '../config/trace-environment.ts';
 import type { EmbeddedRuntimeConfig } from '../embedded/embedded-settings.ts';
-import type { MetricsAddress } from '../embedded/serve-runtime-metrics.ts';
 
 /** What `metricsAddress` accepts. */
 export const METRICS_ADDRESS = 'an address such as 127.0.0.1:1338 or unix:///run/nodelet/metrics.sock';
@@ -18,6 +18,9 @@ export interface RuntimeConfiguration extends Omit<EmbeddedRuntimeConfig, 'pinne
   /** Without it the environment is asked. */
   readonly tracing?: TraceTarget;
 }
+
+/** A socket file, or an address of this machine. */
+export type MetricsAddress = { readonly socketPath: string } | TcpAddress;
 
 /** Fields that have a flag each. */
 export type FlaggedFields = Omit<RuntimeConfiguration, 'handlers' | 'cniMaxConfNum' | 'tracing'>;

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { MetricsAddress } from '../../app/embedded/serve-runtime-metrics.ts';
 import {
   type FlaggedFields,
   isEndpoint,
   isHandlerName,
   METRICS_ADDRESS,
+  type MetricsAddress,
   metricsAddress,
   type RuntimeFlags,
 } from '../../app/runtime-config/runtime-configuration.ts';

@@ -39,7 +39,7 @@ const none = { container: '', id: '/x', image: '', name: '', namespace: '', pod:
 const ofPod = { ...none, namespace: 'default', pod: 'web' };
 const container = { kind: 'container', pod: POD, id: 'c1', name: 'main', image: 'busybox' } as const;
 const labels: Record<string, { owner: CgroupOwner | undefined; labels: object }> = {
-  'nothing of a cgroup of nobody in particular': { owner: undefined, labels: none },
+  'nothing of a cgroup without an owner': { owner: undefined, labels: none },
   'the pod of its cgroup': { owner: { kind: 'pod', pod: POD }, labels: ofPod },
   'the id and the image of a sandbox': {
     owner: { kind: 'sandbox', pod: POD, id: 's1' },

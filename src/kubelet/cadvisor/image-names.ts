@@ -66,7 +66,7 @@ export class RuntimeImageNames {
   }
 }
 
-/** containerd and CRI-O describe a sandbox in JSON, whose `image` is its name. Empty: there is none. */
+/** containerd and CRI-O describe a sandbox in JSON, whose `image` is its name. Empty: it has no image. */
 function imageIn(info: string): string {
   try {
     const parsed: unknown = JSON.parse(info);

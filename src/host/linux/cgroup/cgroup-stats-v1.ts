@@ -98,7 +98,7 @@ function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetai
   };
 }
 
-/** A quota of -1 is none. */
+/** A quota of -1 means no quota. */
 function limitsOf(file: FileOf): CgroupDetails['limits'] {
   const cpuShares = readNumber(file('cpu', 'cpu.shares'));
   const cpuPeriodMicroseconds = readNumber(file('cpu', 'cpu.cfs_period_us'));

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CgroupStats } from '../../cgroup-stats.ts';
+import type { CgroupStats, OpenFiles } from '../../cgroup-stats.ts';
 import { parseNetDev } from '../../net-dev.ts';
 import type { InterfaceCounters } from '../../network-namespaces.ts';
 import { readKernelFile } from '../proc/kernel-file.ts';
@@ -12,6 +12,9 @@ import { cgroupStatsV2 } from './cgroup-stats-v2.ts';
 
 /** Cgroups per turn of the event loop: about two milliseconds. */
 const CGROUPS_PER_TURN = 16;
+/** The same for open files; a process costs as much as some descriptors. */
+const DESCRIPTORS_PER_TURN = 256;
+const PROCESS_COST = 8;
 
 /** The version is detected by a file that only the root of a version 2 tree has. */
 export function createLinuxCgroupStats({
@@ -30,9 +33,24 @@ export function createLinuxCgroupStats({
     usage: (paths) => inTurns(paths, layout.usage),
     details: (paths) => inTurns(paths, layout.details),
     tree: (paths, known) => cgroupTree(paths, known, layout),
-    openFiles: (pids) => inTurns(pids, (pid) => openFilesOf(`${proc}/${pid}`)),
+    openFiles: (pids) => openFilesInTurns(pids, proc),
     interfaces: (pids) => inTurns(pids, (pid) => interfacesOf(`${proc}/${pid}`)),
   };
+}
+
+/** Each descriptor takes a system call, and a process may have thousands. */
+async function openFilesInTurns(pids: readonly number[], proc: string): Promise<ReadonlyMap<number, OpenFiles>> {
+  const found = new Map<number, OpenFiles>();
+  let sinceTurn = 0;
+  for (const pid of pids) {
+    const files = openFilesOf(`${proc}/${pid}`);
+    if (files) found.set(pid, files);
+    sinceTurn += PROCESS_COST + (files?.descriptors ?? 0);
+    if (sinceTurn < DESCRIPTORS_PER_TURN) continue;
+    await eventLoopTurn();
+    sinceTurn = 0;
+  }
+  return found;
 }
 
 async function inTurns<K, T>(keys: readonly K[], read: (key: K) => T | undefined): Promise<ReadonlyMap<K, T>> {

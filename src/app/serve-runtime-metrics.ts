@@ -1,19 +1,16 @@
-import { errorText } from '../../base/error-text.ts';
-import type { Log } from '../../base/log.ts';
-import type { FileSystem } from '../../host/file-system.ts';
-import type { HttpHandler, Network } from '../../host/network.ts';
-import type { TcpAddress } from '../../host/tcp-server.ts';
-import { metricsResponse } from '../../kubelet/server/metrics-response.ts';
-import { processMetrics } from '../../kubelet/server/process-metrics.ts';
-import type { RuntimeMetrics } from '../../runtime/metrics/runtime-metrics.ts';
-import { StartupError } from './startup-error.ts';
+import { errorText } from '../base/error-text.ts';
+import type { Log } from '../base/log.ts';
+import type { FileSystem } from '../host/file-system.ts';
+import type { HttpHandler, Network } from '../host/network.ts';
+import { metricsResponse } from '../kubelet/server/metrics-response.ts';
+import { processMetrics } from '../kubelet/server/process-metrics.ts';
+import type { RuntimeMetrics } from '../runtime/metrics/runtime-metrics.ts';
+import { StartupError } from './embedded/startup-error.ts';
+import type { MetricsAddress } from './runtime-config/runtime-configuration.ts';
 
 /** containerd's path, and the one that Prometheus asks for by default. */
 const PATHS = ['/v1/metrics', '/metrics'];
 const SOCKET_MODE = 0o660;
-
-/** A socket file, or an address of this machine. */
-export type MetricsAddress = { readonly socketPath: string } | TcpAddress;
 
 export interface ServeMetricsDeps {
   readonly network: Pick<Network, 'serve' | 'serveTcp'>;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '../../base/log.ts';
-import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { RuntimeMetrics } from '../../runtime/metrics/runtime-metrics.ts';
-import { metricsAddress } from '../runtime-config/runtime-configuration.ts';
+import { silentLog } from '../base/log.ts';
+import { createMemoryHost } from '../host/fake/memory-host.ts';
+import { RuntimeMetrics } from '../runtime/metrics/runtime-metrics.ts';
+import { metricsAddress } from './runtime-config/runtime-configuration.ts';
 import { serveRuntimeMetrics } from './serve-runtime-metrics.ts';
 
 const addresses: Record<string, object | undefined> = {
