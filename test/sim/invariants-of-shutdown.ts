@@ -104,7 +104,7 @@ export function checkRelease(shutdown: Shutdown, { machine, records, now, agentS
 
 /** The agent knew the pod before the shutdown, and it was desired. */
 function isActive({ reported, isEvicted, overAt }: PodRecord, { at }: Shutdown): boolean {
-  return reported?.as === 'wanted' && reported.firstAt < at && !isEvicted && (overAt === undefined || overAt > at);
+  return reported?.as === 'wanted' && reported.firstAt < at && !isEvicted && (overAt === undefined || overAt >= at);
 }
 
 function hasRunning({ containers }: PodRecord): boolean {

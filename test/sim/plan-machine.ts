@@ -140,9 +140,12 @@ export function drawMachineFaults(draw: Draw, { shutdown }: MachinePlan, untilMs
 /** The number of pods that are added to a world with such a machine. */
 export const BOUND_PODS = 12;
 
+type Kind = 'cpus' | 'devices' | 'both' | 'claims' | 'shared';
+const KINDS: readonly [Kind, ...Kind[]] = ['cpus', 'cpus', 'devices', 'both', 'claims', 'claims', 'claims', 'shared'];
+
 /** Gives a pod resources of the machine. The result depends only on the draw: an edited pod keeps them. */
 export function withMachineResources(draw: Draw, pod: Pod, { hasClaims }: { readonly hasClaims: boolean }): Pod {
-  const kind = draw.pick(['cpus', 'cpus', 'devices', 'both', 'claims', 'shared'] as const);
+  const kind = draw.pick(KINDS);
   const priority = draw.pick([undefined, undefined, 1_000, 5_000, 2_000_000_000] as const);
   const prior = { ...pod, spec: { ...pod.spec, ...(hasClaims && priority !== undefined && { priority }) } };
   const cpus = kind === 'cpus' || kind === 'both' ? withCpus(draw, prior.spec) : prior.spec;
