@@ -105,7 +105,7 @@ async function buildOnConnection(
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
   const { config } = settings;
-  const { host, machine, env, unhandled } = process;
+  const { machine, env, unhandled, host } = process;
   const { clock, network, addresses } = host;
   const node = nodeSettings(settings, cgroupDriver);
   const startEvents = await prepareNode(settings, { process, cgroupDriver, node, log });
@@ -132,25 +132,14 @@ async function buildOnConnection(
     signal,
   );
   const { agent } = built;
-  const { stats } = agent;
   const healthReasons = {
     syncLoopUnhealthyReason: (): string | undefined => agent.syncLoopUnhealthyReason(),
     devicePluginUnhealthyReason: (): string | undefined => agent.devicePluginUnhealthyReason(),
   };
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const nodeApi = {
-    host,
-    log,
-    unhandled,
-    metrics,
-    view: agent,
-    runtime: cri,
-    stats,
-    ...healthReasons,
-    cluster,
-    ownNode,
-  };
+  const own = { host, log, unhandled, metrics, cluster, ownNode };
+  const nodeApi = { ...own, view: agent, runtime: cri, stats: agent.stats, ...healthReasons };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [
     { name: 'healthz', run: (each) => serveHealthz(healthz, { network, clock, log, failedParts }, each) },

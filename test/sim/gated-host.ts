@@ -35,6 +35,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     kernelLog: {
       records: (signal) => gate.follow(() => host.kernelLog.records(AbortSignal.any([signal, gate.closed]))),
     },
+    javaScriptEngine: host.javaScriptEngine,
     serviceManager: plain(host.serviceManager),
     pressureEvents: plain(host.pressureEvents),
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },

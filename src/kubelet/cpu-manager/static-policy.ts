@@ -152,7 +152,6 @@ export class StaticPolicy {
     }
   }
 
-
   #alignedCpus(numaNodes: readonly number[], allocatable: CpuSet): CpuSet {
     const { details } = this.#topology;
     if (!this.#options.alignBySocket) return allocatable.intersection(details.cpusIn('numaNodeId', numaNodes));

@@ -11,8 +11,8 @@ import { CausedError, podCauseOf } from '../pod/pod-cause.ts';
 import { checkClaim } from './check-claim.ts';
 import type { ClaimCache } from './claim-cache.ts';
 import { type ClaimInfo, claimKey, withDevices, withoutPod, withPod } from './claim-info.ts';
-import { checkPrepared, checkUnprepared } from './driver-answers.ts';
 import { draChannel } from './dra-channel.ts';
+import { checkPrepared, checkUnprepared } from './driver-answers.ts';
 import { type ClaimGates, podClaims } from './pod-claims.ts';
 
 export interface DraManagerDeps {

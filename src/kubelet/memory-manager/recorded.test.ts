@@ -142,7 +142,10 @@ async function startManagers(
   const machine = machineMemory({ numaNodes }, reserved);
   const manager = await MemoryManager.start({ fs: host.fs, rootDir: ROOT, machine });
   const merging = topologyPolicy({ policy, options }, { numaNodes });
-  return { manager, placement: new PodPlacement({ clock: { monotonic: () => 0 }, providers: [manager], policy: merging, scope }) };
+  return {
+    manager,
+    placement: new PodPlacement({ clock: { monotonic: () => 0 }, providers: [manager], policy: merging, scope }),
+  };
 }
 
 async function addPod(pod: Pod, running: Running, pods: Map<string, Pod>): Promise<Outcome> {

@@ -45,7 +45,12 @@ function placementOf(
   policy: TopologyPolicyName = 'none',
   scope: TopologyScope = 'container',
 ): PodPlacement {
-  return new PodPlacement({ clock: { monotonic: () => 0 }, providers, scope, policy: topologyPolicy({ policy, options: {} }, { numaNodes: NODES }) });
+  return new PodPlacement({
+    clock: { monotonic: () => 0 },
+    providers,
+    scope,
+    policy: topologyPolicy({ policy, options: {} }, { numaNodes: NODES }),
+  });
 }
 
 function podOf(uid: string): Pod {

@@ -8,12 +8,15 @@ import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
+import { measuredPlugin, qualifiedName } from './measured-plugin.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import { asPodError, settleVolumes } from './settle-volumes.ts';
+import { volumeChannel } from './volume-channel.ts';
+import { countVolumes, type VolumeCounts } from './volume-counts.ts';
 import type {
   ContainerVolume,
   HostDevice,
@@ -22,11 +25,9 @@ import type {
   VolumePlugin,
   VolumePluginDeps,
 } from './volume-plugin.ts';
-import { volumeChannel } from './volume-channel.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
 import { resolveVolume, type VolumeResolutionError, type VolumeSpec } from './volume-spec.ts';
 import type { MeasurableVolume } from './volume-usage.ts';
-import { measuredPlugin, qualifiedName } from './measured-plugin.ts';
 import { VolumeWaits } from './volume-waits.ts';
 import { extraGroup, volumesInUse } from './volumes-of-pod.ts';
 import { waitForClaim } from './wait-for-claim.ts';
@@ -61,6 +62,8 @@ export class PodVolumes implements PodStep {
   readonly name = 'volumes';
   readonly #deps: PodVolumesDeps;
   readonly #ready = new Map<string, ReadonlyMap<string, PodVolume>>();
+  /** Pods that need their volumes, by UID. */
+  readonly #wanted = new Map<string, Pod>();
   readonly #waits = new VolumeWaits();
   readonly #attachments: PodAttachments;
 
@@ -71,6 +74,7 @@ export class PodVolumes implements PodStep {
 
   /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume, or a `PodRejectedError`. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    this.#wanted.set(pod.metadata.uid, pod);
     const volumes = volumesInUse(pod);
     const folder = podDirectory(this.#deps.settings.rootDir, pod.metadata.uid);
     const mountPoints = volumes.length > 0 ? await mountPointsBelow(folder, this.#deps) : [];
@@ -143,6 +147,7 @@ export class PodVolumes implements PodStep {
   /** Releases a pod of which only the directory is known. */
   async releaseByUid(uid: string, signal: AbortSignal): Promise<void> {
     this.#ready.delete(uid);
+    this.#wanted.delete(uid);
     for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
     await releaseVolumes(uid, this.#deps, signal);
     await this.#attachments.release(uid, signal);
@@ -211,15 +216,8 @@ export class PodVolumes implements PodStep {
     volumeChannel.publish({ kind: 'setUp', operation, plugin: qualifiedName(name, spec), tookMs });
   }
 
-  /** The number of volumes that are set up, by plugin. */
-  counts(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const { spec } of [...this.#ready.values()].flatMap((volumes) => [...volumes.values()])) {
-      const plugin = findVolumePlugin(spec, this.#deps.plugins);
-      const name = plugin ? qualifiedName(plugin.name, spec) : 'N/A';
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-    return counts;
+  counts(): VolumeCounts {
+    return countVolumes(this.#wanted, this.#ready, this.#deps.plugins);
   }
 
   #recordMapped(pod: Pod, { name }: VolumeSpec, { path, globalMapPath }: HostDevice): void {
