@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { type ControlPlane, podOn } from './cluster-fixture.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
@@ -166,7 +167,7 @@ function shapesOf(path: string, body: string): Metrics {
     if (kind === 'TYPE' && shape) shape.type = rest;
     const [, sample = '', labels = ''] = /^([a-z]\w*)(?:\{(.*)\})? /.exec(line) ?? [];
     const of = shapes[`${path} ${sample}`] ?? shapes[`${path} ${sample.replace(/_(bucket|sum|count)$/, '')}`];
-    if (of) of.labels = [...new Set([...of.labels, ...labelNames(labels)])].toSorted();
+    if (of) of.labels = [...new Set([...of.labels, ...labelNames(labels)])].toSorted(byCodePoint);
   }
   return shapes;
 }

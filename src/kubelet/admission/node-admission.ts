@@ -3,9 +3,9 @@ import { amountsOf } from '../../api/pod-resources.ts';
 import { withDevicesInUse } from '../device-manager/devices-in-use.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
+import { rejectionChannel } from '../pod/rejection-channel.ts';
 import { type AdmissionDecision, admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
-import { rejectionChannel } from './rejection-channel.ts';
 
 /** The node as admission sees it, without the other pods. */
 export type NodeFacts = Omit<AdmissionView, 'otherPods' | keyof NodeState>;

@@ -1,6 +1,6 @@
 import { counter } from '../../base/metrics/declaration.ts';
 import type { MetricRegistry } from '../../base/metrics/metric-registry.ts';
-import { rejectionChannel } from '../admission/rejection-channel.ts';
+import { rejectionChannel } from '../pod/rejection-channel.ts';
 
 const REJECTIONS = counter(
   'kubelet_admission_rejections_total',

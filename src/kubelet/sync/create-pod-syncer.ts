@@ -1,8 +1,6 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import type { RuntimeService } from '../../cri/services.ts';
-import { rejectionChannel } from '../admission/rejection-channel.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -11,6 +9,7 @@ import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { rejectedStatusMessage } from '../pod/pod-failure.ts';
 import { PodRejectedError } from '../pod/pod-rejected-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
+import { rejectionChannel } from '../pod/rejection-channel.ts';
 import type { Probes } from '../probes/probes.ts';
 import { planResize } from '../resources/resize-plan.ts';
 import { isTerminal } from '../status/pod-phase.ts';
@@ -19,6 +18,7 @@ import type { KillPodOptions, PodSyncer, SyncOutcome } from '../workers/pod-sync
 import { computePodActions } from './compute-pod-actions.ts';
 import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
 import { hasLostResource } from './has-lost-resource.ts';
+import { networkNotReadyReason } from './network-readiness.ts';
 import type { PodPlan } from './pod-plan.ts';
 import type { PodStatusPublisher } from './pod-status-publisher.ts';
 import type { PodView } from './pod-view.ts';
@@ -264,16 +264,6 @@ class Syncer implements ObservingPodSyncer {
       throw error;
     }
   }
-}
-
-/** kubelet's message while the runtime's network is not ready; `undefined` when it is. */
-async function networkNotReadyReason(runtime: RuntimeService, signal: AbortSignal): Promise<string | undefined> {
-  const { status } = await runtime.status({ verbose: false }, signal);
-  const condition = status?.conditions.find(({ type }) => type === 'NetworkReady');
-  if (condition?.status) return undefined;
-  const { reason = '', message = '' } = condition ?? {};
-  const found = condition ? `NetworkReady=false reason:${reason} message:${message}` : 'NetworkReady is not set';
-  return `container runtime network not ready: ${found}`;
 }
 
 /** The newest container of each name in the spec, and the older ones. */

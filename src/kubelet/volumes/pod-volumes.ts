@@ -8,21 +8,19 @@ import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
-import { measuredPlugin, qualifiedName } from './measured-plugin.ts';
+import { measuredPlugin, publishSetUp, qualifiedName } from './measured-plugin.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import { asPodError, settleVolumes } from './settle-volumes.ts';
-import { volumeChannel } from './volume-channel.ts';
 import { countVolumes, type VolumeCounts } from './volume-counts.ts';
 import type {
   ContainerVolume,
   HostDevice,
   MountedVolume,
   RefreshableContent,
-  VolumePlugin,
   VolumePluginDeps,
 } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
@@ -190,7 +188,7 @@ export class PodVolumes implements PodStep {
         const { mapDevice } = plugin;
         const device = await called('map_volume', () => mapDevice.call(plugin, setup, deps, signal));
         if (!isSetUp) this.#recordMapped(pod, spec, device);
-        this.#publishSetUp('overall_volume_map', plugin, spec, beganMs);
+        publishSetUp('overall_volume_map', { plugin, spec, beganMs }, this.#deps.clock);
         return { spec, kind: 'block', device };
       } catch (error) {
         throw signal.aborted ? error : mountError(spec, error);
@@ -199,23 +197,14 @@ export class PodVolumes implements PodStep {
     try {
       const mounted = await called('volume_mount', () => plugin.setUp(setup, deps, signal));
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
-      this.#publishSetUp('overall_volume_mount', plugin, spec, beganMs);
+      publishSetUp('overall_volume_mount', { plugin, spec, beganMs }, this.#deps.clock);
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled, specName: spec.name }, isStale: false };
     } catch (error) {
       throw signal.aborted ? error : mountError(spec, error);
     }
   }
 
-  #publishSetUp(
-    operation: 'overall_volume_mount' | 'overall_volume_map',
-    { name }: Pick<VolumePlugin, 'name'>,
-    spec: VolumeSpec,
-    beganMs: number,
-  ): void {
-    const tookMs = this.#deps.clock.monotonic() - beganMs;
-    volumeChannel.publish({ kind: 'setUp', operation, plugin: qualifiedName(name, spec), tookMs });
-  }
-
+  /** The number of volumes that pods need and that are set up. */
   counts(): VolumeCounts {
     return countVolumes(this.#wanted, this.#ready, this.#deps.plugins);
   }
