@@ -25,6 +25,7 @@ import type { ShutdownSettings } from '../kubelet/shutdown/shutdown-groups.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { NodeStatistics } from '../kubelet/stats/stats-source.ts';
 import type { TopologySettings } from '../kubelet/topology/topology-options.ts';
+import type { VolumeCounts } from '../kubelet/volumes/volume-counts.ts';
 import type { CsiDrivers } from '../plugins/csi/csi-drivers.ts';
 import type { DevicePluginReceiver } from '../plugins/device/device-plugin.ts';
 import type { ServeRegistration } from '../plugins/device/serve-registration.ts';
@@ -186,8 +187,8 @@ export interface AgentReadings {
   pullRecords(): Promise<PullRecordCounts | undefined>;
   /** The drivers of each claim that pods on this node use; `undefined` without an API server. */
   claimDrivers(): readonly (readonly string[])[] | undefined;
-  /** The number of volumes that are set up, by plugin. */
-  volumes(): ReadonlyMap<string, number>;
+  /** The number of volumes, by plugin. */
+  volumes(): VolumeCounts;
 }
 
 export interface Agent extends AgentView {

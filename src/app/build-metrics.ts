@@ -1,7 +1,11 @@
 import { goArchitecture } from '../base/go/go-architecture.ts';
+import type { Declaration } from '../base/metrics/declaration.ts';
 import { MetricRegistry } from '../base/metrics/metric-registry.ts';
 import { observeApiClient } from '../kubelet/metrics/api-client-metrics.ts';
+import { observeCertificates, type RotatedCertificates } from '../kubelet/metrics/certificate-metrics.ts';
+import { CONTAINER_LOG_DECLARATIONS, containerLogMetrics } from '../kubelet/metrics/container-log-metrics.ts';
 import { CLAIM_DECLARATIONS, claimMetrics, observeDra } from '../kubelet/metrics/dra-metrics.ts';
+import { ENGINE_DECLARATIONS, engineMetrics, observePauses } from '../kubelet/metrics/engine-metrics.ts';
 import { observeEvictions } from '../kubelet/metrics/eviction-metrics.ts';
 import { observeHealth } from '../kubelet/metrics/health-metrics.ts';
 import { observeCgroups, observeHooks } from '../kubelet/metrics/host-metrics.ts';
@@ -42,6 +46,8 @@ import type { KubeletSettings } from './config/load-config.ts';
 export interface KubeletMetrics extends ServedMetrics {
   /** Shows the state of the agent, and measures the starts of its pods. */
   follow(agent: Agent): void;
+  /** All metrics of the three endpoints that are declared. */
+  readonly declared: readonly Declaration[];
   /** Ends all subscriptions. */
   close(): void;
 }
@@ -58,7 +64,7 @@ export function buildMetrics(
   const main = new MetricRegistry(options);
   const probes = new MetricRegistry(options);
   const slis = new MetricRegistry(options);
-  const subscriptions = [...observeParts(main, process), observeProbes(probes), observeHealth(slis)];
+  const subscriptions = [...observeParts(main, settings, process), observeProbes(probes), observeHealth(slis)];
   addSources(main, settings, process);
   for (const registry of [probes, slis]) registry.source(() => processStart(fs));
   return {
@@ -66,6 +72,9 @@ export function buildMetrics(
     probes,
     slis,
     requests: new RequestMetrics(main, clock),
+    get declared() {
+      return [main, probes, slis].flatMap((registry) => registry.declared);
+    },
     follow: (agent) => subscriptions.push(...followAgent(main, settings, process, agent)),
     close() {
       for (const unsubscribe of subscriptions.splice(0)) unsubscribe();
@@ -73,7 +82,11 @@ export function buildMetrics(
   };
 }
 
-function observeParts(main: MetricRegistry, { host: { clock, fs } }: Pick<AgentProcess, 'host'>): (() => void)[] {
+function observeParts(
+  main: MetricRegistry,
+  { config }: MetricSettings,
+  { host: { clock, fs, javaScriptEngine } }: Pick<AgentProcess, 'host'>,
+): (() => void)[] {
   return [
     observeRuntime(main, clock),
     observePleg(main, clock),
@@ -89,14 +102,23 @@ function observeParts(main: MetricRegistry, { host: { clock, fs } }: Pick<AgentP
     observeVolumes(main),
     observeCgroups(main),
     observeHooks(main),
+    observeCertificates(main, rotatedCertificates(config), clock),
+    observePauses(main, javaScriptEngine),
     observeNodeStartup(main, { clock, bootMs: () => bootTimeMs(fs) }),
   ];
+}
+
+function rotatedCertificates({
+  rotateCertificates,
+  serverTLSBootstrap,
+}: MetricSettings['config']): RotatedCertificates {
+  return { client: rotateCertificates ?? false, server: serverTLSBootstrap ?? false };
 }
 
 function addSources(
   main: MetricRegistry,
   { nodeName, config }: MetricSettings,
-  { host: { fs, cgroups }, unhandled }: Pick<AgentProcess, 'host' | 'unhandled'>,
+  { host: { fs, cgroups, javaScriptEngine }, unhandled }: Pick<AgentProcess, 'host' | 'unhandled'>,
 ): void {
   const facts = {
     nodeName,
@@ -107,7 +129,9 @@ function addSources(
   };
   main.source(() => nodeMetrics(facts), NODE_DECLARATIONS);
   main.source(() => processMetrics(fs));
+  main.source(() => engineMetrics(javaScriptEngine), ENGINE_DECLARATIONS);
   main.source(() => unhandledErrorMetrics(unhandled));
+  main.addCounts();
 }
 
 function followAgent(
@@ -127,8 +151,12 @@ function followAgent(
   main.source(() => memoryQosMetrics(agent, memoryReservation));
   main.source(() => podCertificateMetrics(agent));
   main.source(() => volumeStatsMetrics(agent.stats));
-  main.source(() => nodeGuardMetrics(agent));
   main.source(() => startStepMetrics(agent));
+  const showsShutdown =
+    (featureGates.get('GracefulNodeShutdown') ?? true) &&
+    (featureGates.get('GracefulNodeShutdownBasedOnPodPriority') ?? true);
+  main.source(() => nodeGuardMetrics(agent, showsShutdown));
+  main.source(() => containerLogMetrics(agent.stats, clock), CONTAINER_LOG_DECLARATIONS);
   return [
     observePodStarts(main, { clock, observed: (uid) => readings.observed(uid) }),
     observeStatuses(main, {

@@ -112,7 +112,7 @@ async function buildOnConnection(
   signal: AbortSignal,
 ): Promise<BuiltAgent> {
   const { config } = settings;
-  const { host, machine, env, unhandled } = process;
+  const { machine, env, unhandled, host } = process;
   const { clock, network, addresses } = host;
   const node = nodeSettings(settings, cgroupDriver);
   const startEvents = await prepareNode(settings, { process, cgroupDriver, node, log });
@@ -142,14 +142,13 @@ async function buildOnConnection(
     signal,
   );
   const { agent } = built;
-  const { stats } = agent;
   const healthReasons = {
     syncLoopUnhealthyReason: (): string | undefined => agent.syncLoopUnhealthyReason(),
     devicePluginUnhealthyReason: (): string | undefined => agent.devicePluginUnhealthyReason(),
   };
   const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
   const { runtime: cri } = connection;
-  const served = { view: agent, runtime: cri, stats, ...healthReasons };
+  const served = { view: agent, runtime: cri, stats: agent.stats, ...healthReasons };
   const nodeApi = { host, log, unhandled, metrics, process, ...served, cluster, ownNode };
   const failedParts = (): string | undefined => unhandled.failedParts();
   const beside: readonly Part[] = [

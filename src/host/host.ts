@@ -5,6 +5,7 @@ import type { ConnectedPrograms } from './connected-programs.ts';
 import type { Fifos } from './fifos.ts';
 import type { FileSystem } from './file-system.ts';
 import type { FolderClaims } from './folder-claims.ts';
+import type { JavaScriptEngine } from './javascript-engine.ts';
 import type { KernelLog } from './kernel-log.ts';
 import type { LockFiles } from './lock-files.ts';
 import type { LoginManager } from './login-manager.ts';
@@ -47,6 +48,7 @@ export interface Host {
   readonly systemd: Systemd;
   readonly loginManager: LoginManager;
   readonly kernelLog: KernelLog;
+  readonly javaScriptEngine: JavaScriptEngine;
   readonly serviceManager: ServiceManager;
   readonly network: Network;
   readonly addresses: MachineAddresses;

@@ -42,6 +42,7 @@ export function gatedHost(
     kernelLog: {
       records: (signal) => gate.follow(() => host.kernelLog.records(AbortSignal.any([signal, gate.closed]))),
     },
+    javaScriptEngine: host.javaScriptEngine,
     serviceManager: plain(host.serviceManager),
     pressureEvents: plain(host.pressureEvents),
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },

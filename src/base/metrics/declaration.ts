@@ -11,7 +11,7 @@ export interface Declaration<Type extends MetricType = MetricType, Label extends
   readonly name: string;
   readonly help: string;
   /** Absent: a metric outside of Kubernetes' stability framework. */
-  readonly stability?: Stability;
+  readonly stability?: Stability | undefined;
   /** Absent: there is one series, which is shown from the start. */
   readonly labels?: readonly Label[];
   /** The Kubernetes version that deprecated the metric, `1.36.0`. */
@@ -30,7 +30,8 @@ export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1
 
 interface Options<Label extends string> {
   readonly labels?: readonly Label[];
-  readonly stability?: Stability;
+  /** Absent: `ALPHA`; `undefined`: a metric outside of the framework. */
+  readonly stability?: Stability | undefined;
   readonly deprecatedVersion?: string;
 }
 

@@ -1,4 +1,4 @@
-import type { Declaration } from './declaration.ts';
+import { counter, type Declaration, sampled } from './declaration.ts';
 import { CounterFamily, GaugeFamily, HistogramFamily } from './metric-family.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -37,6 +37,13 @@ export interface HistogramSeries {
 
 /** Reads metrics that other components keep, at each scrape. */
 export type MetricSource = () => readonly Metric[] | Promise<readonly Metric[]>;
+
+const REGISTERED = counter(
+  'registered_metrics_total',
+  'The count of registered metrics broken by stability level and deprecation version.',
+  { labels: ['stability_level', 'deprecated_version'], stability: 'BETA' },
+);
+const HIDDEN = counter('hidden_metrics_total', 'The count of hidden metrics.', { stability: 'BETA' });
 
 export interface RegistryOptions {
   /** The Kubernetes version of this program, `v1.36.4`. */
@@ -84,6 +91,21 @@ export class MetricRegistry {
   /** Declared metrics that are not shown. */
   get hidden(): readonly Declaration[] {
     return this.#declared.filter((declaration) => isHidden(declaration, this.#options));
+  }
+
+  /** Shows how many metrics are declared and hidden, as Kubernetes' registry does of itself. */
+  addCounts(): void {
+    this.source(() => {
+      const registered = Map.groupBy(
+        this.#declared.filter(({ stability }) => stability !== undefined),
+        ({ stability = 'ALPHA', deprecatedVersion = '' }) => `${stability} ${deprecatedVersion}`,
+      );
+      const samples = [...registered].map(([key, { length: value }]) => {
+        const [stability_level = '', deprecated_version = ''] = key.split(' ');
+        return { labels: { stability_level, deprecated_version }, value };
+      });
+      return [sampled(REGISTERED, samples), sampled(HIDDEN, [{ value: this.hidden.length }])];
+    }, [REGISTERED, HIDDEN]);
   }
 
   async collect(): Promise<readonly Metric[]> {

@@ -44,6 +44,7 @@ function escaped(value: string): string {
 
 /** A number as Go's `strconv.FormatFloat(value, 'g', -1, 64)` writes it: `0.005`, `1`, `1e+06`. */
 function goFloat(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
   if (power >= -4 && power < 6) return String(value);

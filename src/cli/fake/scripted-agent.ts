@@ -13,7 +13,7 @@ export class ScriptedAgent extends ScriptedView implements Agent {
     cpuUsage: () => undefined,
     pullRecords: async () => ({ intents: 0, pulled: 0 }),
     claimDrivers: () => undefined,
-    volumes: () => new Map(),
+    volumes: () => ({ wanted: new Map(), ready: new Map() }),
   };
   /** What happened, in order. */
   readonly happened: string[] = [];

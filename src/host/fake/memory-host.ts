@@ -5,6 +5,7 @@ import { MemoryConnectedPrograms } from './memory-connected-programs.ts';
 import { MemoryFifos } from './memory-fifos.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
 import { MemoryFolderClaims } from './memory-folder-claims.ts';
+import { MemoryJavaScriptEngine } from './memory-javascript-engine.ts';
 import { MemoryKernelLog } from './memory-kernel-log.ts';
 import { MemoryLockFiles } from './memory-lock-files.ts';
 import { MemoryLoginManager } from './memory-login-manager.ts';
@@ -45,6 +46,7 @@ export interface MemoryHost extends Host {
   readonly systemd: MemorySystemd;
   readonly loginManager: MemoryLoginManager;
   readonly kernelLog: MemoryKernelLog;
+  readonly javaScriptEngine: MemoryJavaScriptEngine;
   readonly serviceManager: MemoryServiceManager;
   readonly network: MemoryNetwork;
   readonly addresses: MemoryMachineAddresses;
@@ -86,6 +88,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     systemd: new MemorySystemd(cgroups),
     loginManager: new MemoryLoginManager(fs),
     kernelLog: new MemoryKernelLog(),
+    javaScriptEngine: new MemoryJavaScriptEngine(),
     serviceManager: new MemoryServiceManager(),
     network: new MemoryNetwork(fs),
     addresses: new MemoryMachineAddresses(),

@@ -20,6 +20,7 @@ import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
 import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
 import { createLinuxKernelLog } from './proc/linux-kernel-log.ts';
 import { linuxClock } from './process/linux-clock.ts';
+import { linuxJavaScriptEngine } from './process/linux-javascript-engine.ts';
 import { createLinuxProcesses } from './process/linux-processes.ts';
 import { createLinuxProfiler } from './process/linux-profiler.ts';
 import { createLinuxServiceManager, SERVICE_VARIABLES } from './process/linux-service-manager.ts';
@@ -51,6 +52,7 @@ export function createLinuxHost(env: Environment): Host {
     systemd: createLinuxSystemd(),
     loginManager: createLinuxLoginManager({ env: withoutServiceVariables(env) }),
     kernelLog: createLinuxKernelLog(),
+    javaScriptEngine: linuxJavaScriptEngine,
     serviceManager: createLinuxServiceManager(env, process.pid),
     network: linuxNetwork,
     addresses: linuxMachineAddresses,

@@ -4,9 +4,9 @@ import { withDevicesInUse, withPluginDevices } from '../device-manager/devices-i
 import type { PodEvents } from '../events/pod-events.ts';
 import type { DeviceCounts } from '../node/status/node-resources.ts';
 import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
+import { rejectionChannel } from '../pod/rejection-channel.ts';
 import { type AdmissionDecision, admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
-import { rejectionChannel } from '../pod/rejection-channel.ts';
 
 /** The node as admission sees it, without the other pods. */
 export type NodeFacts = Omit<AdmissionView, 'otherPods' | keyof NodeState>;

@@ -8,6 +8,7 @@ import type { Random } from '../../host/random.ts';
 import type { SigningKeys } from '../../host/signing-keys.ts';
 import type { ApiServer } from '../api-client/api-server.ts';
 import { awaitCertificate } from './await-certificate.ts';
+import { certificateChannel } from './certificate-channel.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import { type CertificateSubject, missingFrom } from './certificate-subject.ts';
 import { CertificateError, type CertificateInfo, type HeldCertificate } from './held-certificate.ts';
@@ -89,10 +90,12 @@ export class CertificateRotation implements ServingCertificate {
     });
     if (stored && clock.now() < stored.validUntilMs) {
       this.#held = stored;
+      this.#publish(stored, undefined);
       return;
     }
     if (!first) return;
     this.#held = await store.update(first.certificate, first.key);
+    this.#publish(this.#held, undefined);
     this.#mustReplace = true;
   }
 
@@ -145,9 +148,13 @@ export class CertificateRotation implements ServingCertificate {
     const { signerName } = this.#settings;
     try {
       const { certificate, key } = await this.#request(subject, AbortSignal.any([until, clock.deadline(WAIT_MS)]));
+      const replaced = this.#held;
       this.#held = await store.update(certificate, key);
+      this.#publish(this.#held, replaced);
     } catch (error) {
-      if (!until.aborted) log.warn('cannot renew the certificate, retrying', { signerName, error });
+      if (until.aborted) return false;
+      log.warn('cannot renew the certificate, retrying', { signerName, error });
+      certificateChannel.publish({ kind: 'renewFailed', signerName });
       return false;
     }
     this.#mustReplace = false;
@@ -156,6 +163,12 @@ export class CertificateRotation implements ServingCertificate {
     const missing = missingFrom(this.#held.subject, subject);
     if (missing !== undefined) log.warn('the new certificate lacks a requested name', { signerName, missing });
     return missing === undefined;
+  }
+
+  #publish({ validUntilMs }: HeldCertificate, replaced: HeldCertificate | undefined): void {
+    const { signerName } = this.#settings;
+    const replacedAgeMs = replaced && this.#deps.clock.now() - replaced.validFromMs;
+    certificateChannel.publish({ kind: 'inUse', signerName, validUntilMs, replacedAgeMs });
   }
 
   async #request(subject: CertificateSubject, signal: AbortSignal): Promise<KeyPair> {

@@ -2,6 +2,7 @@ import { assertNever } from '../../base/assert-never.ts';
 import { gauge, histogram, sampled } from '../../base/metrics/declaration.ts';
 import type { Metric, MetricRegistry } from '../../base/metrics/metric-registry.ts';
 import { volumeChannel } from '../volumes/volume-channel.ts';
+import type { VolumeCounts } from '../volumes/volume-counts.ts';
 
 const STORAGE_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 const OPERATIONS = histogram('storage_operation_duration_seconds', 'Storage operation duration', {
@@ -18,13 +19,13 @@ const VOLUMES = gauge('volume_manager_total_volumes', 'Number of volumes in Volu
 
 export const VOLUME_DECLARATIONS = [VOLUMES];
 
-/** Volumes that are set up, by plugin. */
-export function volumeCountMetrics(counts: ReadonlyMap<string, number>): readonly Metric[] {
-  const samples = [...counts].map(([plugin, value]) => ({
-    labels: { plugin_name: plugin, state: 'actual_state_of_world' },
-    value,
-  }));
-  return [sampled(VOLUMES, samples)];
+/** The volumes that pods need, and those that are set up. */
+export function volumeCountMetrics({ wanted, ready }: VolumeCounts): readonly Metric[] {
+  const samplesOf = (counts: ReadonlyMap<string, number>, state: string) =>
+    [...counts].map(([plugin, value]) => ({ labels: { plugin_name: plugin, state }, value }));
+  return [
+    sampled(VOLUMES, [...samplesOf(ready, 'actual_state_of_world'), ...samplesOf(wanted, 'desired_state_of_world')]),
+  ];
 }
 
 export function observeVolumes(registry: MetricRegistry): () => void {

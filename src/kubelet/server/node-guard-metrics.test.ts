@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { nodeGuardMetrics } from './node-guard-metrics.ts';
 
 test('nodeGuardMetrics() are absent where nothing is counted', () => {
-  assert.deepEqual(nodeGuardMetrics({ preemptions: () => new Map(), shutdownTimes: () => undefined }), []);
+  assert.deepEqual(nodeGuardMetrics({ preemptions: () => new Map(), shutdownTimes: () => undefined }, false), []);
 });
 
 test('nodeGuardMetrics() have preempted pods by resource, and the times of the last shutdown', () => {
@@ -11,7 +11,7 @@ test('nodeGuardMetrics() have preempted pods by resource, and the times of the l
     preemptions: () => new Map([['cpu', 2]]),
     shutdownTimes: () => ({ startMs: 1_500, endMs: undefined }),
   };
-  const metrics = nodeGuardMetrics(view).map((metric) => [
+  const metrics = nodeGuardMetrics(view, true).map((metric) => [
     metric.name,
     'samples' in metric ? metric.samples : undefined,
   ]);

@@ -1,8 +1,14 @@
 import type { Metric } from '../../base/metrics/metric-registry.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 
-/** Preempted pods and the last graceful shutdown, under kubelet's names. Absent where nothing is counted. */
-export function nodeGuardMetrics(view: Pick<AgentView, 'preemptions' | 'shutdownTimes'>): readonly Metric[] {
+/**
+ * Preempted pods, and the last graceful shutdown if its feature gates are on, under kubelet's names. As in kubelet, the
+ * times are zero before a shutdown.
+ */
+export function nodeGuardMetrics(
+  view: Pick<AgentView, 'preemptions' | 'shutdownTimes'>,
+  showsShutdown: boolean,
+): readonly Metric[] {
   const preemptions = [...view.preemptions()].map(([resource, value]) => ({
     labels: { preemption_signal: resource },
     value,
@@ -19,10 +25,10 @@ export function nodeGuardMetrics(view: Pick<AgentView, 'preemptions' | 'shutdown
             samples: preemptions,
           } as const,
         ]),
-    ...(times
+    ...(showsShutdown
       ? [
-          shutdownMetric('start', 'Last graceful shutdown start time since unix epoch in seconds', times.startMs),
-          shutdownMetric('end', 'Last graceful shutdown end time since unix epoch in seconds', times.endMs),
+          shutdownMetric('start', 'Last graceful shutdown start time since unix epoch in seconds', times?.startMs),
+          shutdownMetric('end', 'Last graceful shutdown end time since unix epoch in seconds', times?.endMs),
         ]
       : []),
   ];

@@ -1,7 +1,6 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
-import { rejectionChannel } from '../pod/rejection-channel.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -10,6 +9,7 @@ import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { rejectedStatusMessage } from '../pod/pod-failure.ts';
 import { PodRejectedError } from '../pod/pod-rejected-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
+import { rejectionChannel } from '../pod/rejection-channel.ts';
 import type { Probes } from '../probes/probes.ts';
 import { planResize } from '../resources/resize-plan.ts';
 import { isTerminal } from '../status/pod-phase.ts';

@@ -27,3 +27,13 @@ export function measuredPlugin(
     }
   };
 }
+
+/** Publishes that a volume is set up, with all that it had to wait for since `beganMs`. */
+export function publishSetUp(
+  operation: Extract<VolumeMessage, { kind: 'setUp' }>['operation'],
+  of: { readonly plugin: { readonly name: string }; readonly spec: VolumeSpec; readonly beganMs: number },
+  clock: Pick<Clock, 'monotonic'>,
+): void {
+  const tookMs = clock.monotonic() - of.beganMs;
+  volumeChannel.publish({ kind: 'setUp', operation, plugin: qualifiedName(of.plugin.name, of.spec), tookMs });
+}

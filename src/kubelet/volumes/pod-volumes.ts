@@ -1,8 +1,6 @@
-import { dirname } from 'node:path';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { ProjectUsage } from '../../host/project-quotas.ts';
-import { volumeReference } from '../events/object-references.ts';
 import type { PodClaims } from '../objects/pod-claims.ts';
 import { CausedError, type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
 import { PodError, podErrorEvent } from '../pod/pod-error.ts';
@@ -10,21 +8,20 @@ import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
-import { measuredPlugin, qualifiedName } from './measured-plugin.ts';
+import { measuredPlugin, publishSetUp, qualifiedName } from './measured-plugin.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
-import { isFilesystemMismatch } from './mount-helper/format-and-mount.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { checkNodeAffinity } from './node-affinity.ts';
 import { PodAttachments } from './pod-attachments.ts';
 import { releaseVolumes } from './release-volumes.ts';
 import { asPodError, settleVolumes } from './settle-volumes.ts';
-import { volumeChannel } from './volume-channel.ts';
+import { countVolumes, type VolumeCounts } from './volume-counts.ts';
+import { recordMapped, recordMismatch } from './volume-events.ts';
 import type {
   ContainerVolume,
   HostDevice,
   MountedVolume,
   RefreshableContent,
-  VolumePlugin,
   VolumePluginDeps,
 } from './volume-plugin.ts';
 import { findVolumePlugin } from './volume-plugins.ts';
@@ -64,6 +61,8 @@ export class PodVolumes implements PodStep {
   readonly name = 'volumes';
   readonly #deps: PodVolumesDeps;
   readonly #ready = new Map<string, ReadonlyMap<string, PodVolume>>();
+  /** Pods that need their volumes, by UID. */
+  readonly #wanted = new Map<string, Pod>();
   readonly #waits = new VolumeWaits();
   readonly #attachments: PodAttachments;
 
@@ -74,6 +73,7 @@ export class PodVolumes implements PodStep {
 
   /** Rejects with a `PodError` (`FailedMount`, `FailedMapVolume`) that names the volume, or a `PodRejectedError`. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    this.#wanted.set(pod.metadata.uid, pod);
     const volumes = volumesInUse(pod);
     const folder = podDirectory(this.#deps.settings.rootDir, pod.metadata.uid);
     const mountPoints = volumes.length > 0 ? await mountPointsBelow(folder, this.#deps) : [];
@@ -151,6 +151,7 @@ export class PodVolumes implements PodStep {
   /** Releases a pod of which only the directory is known. */
   async releaseByUid(uid: string, signal: AbortSignal): Promise<void> {
     this.#ready.delete(uid);
+    this.#wanted.delete(uid);
     for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
     await releaseVolumes(uid, this.#deps, signal);
     await this.#attachments.release(uid, signal);
@@ -192,8 +193,8 @@ export class PodVolumes implements PodStep {
       try {
         const { mapDevice } = plugin;
         const device = await called('map_volume', () => mapDevice.call(plugin, setup, deps, signal));
-        if (!isSetUp) this.#recordMapped(pod, spec, device);
-        this.#publishSetUp('overall_volume_map', plugin, spec, beganMs);
+        if (!isSetUp) recordMapped(pod, spec, device, this.#deps.events);
+        publishSetUp('overall_volume_map', { plugin, spec, beganMs }, this.#deps.clock);
         return { spec, kind: 'block', device };
       } catch (error) {
         throw signal.aborted ? error : mountError(spec, error);
@@ -202,48 +203,17 @@ export class PodVolumes implements PodStep {
     try {
       const mounted = await called('volume_mount', () => plugin.setUp(setup, deps, signal));
       const isRelabelled = mounted.isRelabelled ?? plugin.supportsRelabel;
-      this.#publishSetUp('overall_volume_mount', plugin, spec, beganMs);
+      publishSetUp('overall_volume_mount', { plugin, spec, beganMs }, this.#deps.clock);
       return { spec, kind: 'filesystem', mounted: { ...mounted, isRelabelled, specName: spec.name }, isStale: false };
     } catch (error) {
-      this.#recordMismatch(spec, error);
+      recordMismatch(spec, error, this.#deps.events);
       throw signal.aborted ? error : mountError(spec, error);
     }
   }
 
-  /** An event of the persistent volume: its device has a file system of another type than it says. */
-  #recordMismatch({ name, bound }: VolumeSpec, error: unknown): void {
-    if (!bound || !isFilesystemMismatch(error)) return;
-    const message = `MountVolume failed for volume "${name}" ${errorText(error)}`;
-    const object = volumeReference(bound.volume);
-    this.#deps.events.recordOf(object, 'Warning', 'FailedMountOnFilesystemMismatch', message);
-  }
-
-  #publishSetUp(
-    operation: 'overall_volume_mount' | 'overall_volume_map',
-    { name }: Pick<VolumePlugin, 'name'>,
-    spec: VolumeSpec,
-    beganMs: number,
-  ): void {
-    const tookMs = this.#deps.clock.monotonic() - beganMs;
-    volumeChannel.publish({ kind: 'setUp', operation, plugin: qualifiedName(name, spec), tookMs });
-  }
-
-  /** The number of volumes that are set up, by plugin. */
-  counts(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const { spec } of [...this.#ready.values()].flatMap((volumes) => [...volumes.values()])) {
-      const plugin = findVolumePlugin(spec, this.#deps.plugins);
-      const name = plugin ? qualifiedName(plugin.name, spec) : 'N/A';
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-    return counts;
-  }
-
-  #recordMapped(pod: Pod, { name }: VolumeSpec, { path, globalMapPath }: HostDevice): void {
-    for (const where of [`globalMapPath "${globalMapPath}"`, `volumeMapPath "${dirname(path)}"`]) {
-      const message = `MapVolume.MapPodDevice succeeded for volume "${name}" ${where}`;
-      this.#deps.events.record(pod, 'Normal', 'SuccessfulMountVolume', message);
-    }
+  /** The number of volumes that pods need and that are set up. */
+  counts(): VolumeCounts {
+    return countVolumes(this.#wanted, this.#ready, this.#deps.plugins);
   }
 
   /** A volume that is set up already does not wait for its claim, nor does one whose claim wakes the pod. */

@@ -13,7 +13,7 @@ import { CausedError, podCauseOf } from '../pod/pod-cause.ts';
 import type { KillPodOptions, PodSyncer } from './pod-syncer.ts';
 import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worker-state.ts';
 import { regularRetryDelay, retryDelay } from './retry-delay.ts';
-import { type WorkerOperation, workerChannel } from './worker-channel.ts';
+import { measuredPass, type WorkerOperation } from './worker-channel.ts';
 import type { SyncError, WorkerProgress } from './worker-progress.ts';
 
 /** Periodic syncs come after syncFrequency plus up to this fraction of it. */
@@ -199,20 +199,11 @@ export class PodWorker {
   }
 
   async #measure(run: () => Promise<void>): Promise<void> {
-    const { clock } = this.#deps;
     const { phase } = this.#state;
+    if (phase === 'waiting' || phase === 'finished') return run();
     const operation = phase === 'terminated' ? 'terminated' : (this.#operation ?? 'sync');
-    const isPass = phase === 'syncing' || phase === 'terminating' || phase === 'terminated';
-    const beganMs = clock.monotonic();
-    if (operation === 'create' && isPass) {
-      workerChannel.publish({ kind: 'started', pod: this.#pod, waitedMs: beganMs - this.#seenMs });
-    }
-    if (isPass) this.#operation = undefined;
-    try {
-      await run();
-    } finally {
-      if (isPass) workerChannel.publish({ kind: 'ran', operation, tookMs: clock.monotonic() - beganMs });
-    }
+    this.#operation = undefined;
+    await measuredPass({ pod: this.#pod, operation, seenMs: this.#seenMs }, this.#deps.clock, run);
   }
 
   /** For an error of the worker itself: `#runOnce` handles those of its calls. */

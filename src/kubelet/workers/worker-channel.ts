@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { typedChannel } from '../../base/typed-channel.ts';
+import type { Clock } from '../../host/clock.ts';
 
 /** What made the worker run: the new pod, a new version of it or its end, or anything else. */
 export type WorkerOperation = 'create' | 'update' | 'sync' | 'terminated';
@@ -17,3 +18,18 @@ export type WorkerMessage =
   | { readonly kind: 'orphanFound' };
 
 export const workerChannel = typedChannel<WorkerMessage>('nodelet.pod.worker');
+
+/** Publishes one pass of a worker: its start if it is the first one, and its duration. */
+export async function measuredPass(
+  { pod, operation, seenMs }: { readonly pod: Pod; readonly operation: WorkerOperation; readonly seenMs: number },
+  clock: Pick<Clock, 'monotonic'>,
+  run: () => Promise<void>,
+): Promise<void> {
+  const beganMs = clock.monotonic();
+  if (operation === 'create') workerChannel.publish({ kind: 'started', pod, waitedMs: beganMs - seenMs });
+  try {
+    await run();
+  } finally {
+    workerChannel.publish({ kind: 'ran', operation, tookMs: clock.monotonic() - beganMs });
+  }
+}
