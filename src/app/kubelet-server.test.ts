@@ -26,7 +26,6 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
     splitStreams: false,
     tunnels: true,
     debugging: true,
-    memoryReservation: undefined,
   });
 });
 
