@@ -28,7 +28,6 @@ test("kubeletServerSettings() has kubelet's defaults", async () => {
     tunnels: true,
     translatesStreams: true,
     readOnly: undefined,
-    memoryReservation: undefined,
   });
   const { flags, ...rest } = debug;
   assert.equal(flags['kubeconfig'], '/k');
