@@ -174,7 +174,9 @@ function testNode(
         // Exported later: they end later, and one of them in another process.
         const call = await until(() => collector.spans.find(({ spanId }) => spanId === pull.parentId));
         assert.equal(call.name, 'runtime.v1.ImageService/PullImage');
-        await until(() => collector.spans.some(({ name: of, traceId }) => of === 'syncPod' && traceId === pull.traceId));
+        await until(() =>
+          collector.spans.some(({ name: of, traceId }) => of === 'syncPod' && traceId === pull.traceId),
+        );
         await node.plane.remove('pulled');
       } finally {
         await registry.stop();
