@@ -78,6 +78,14 @@ export const GUARDED = [
   '/configz',
   '/runningpods/',
   '/exec/default/talk/main?output=1',
+  '/run/default/talk/main?cmd=true',
+  '/checkpoint/default/talk/main',
+  '/logs/none',
+  '/logs/?query=a',
+  '/debug/pprof/cmdline',
+  '/debug/flags/v',
+  '/flagz',
+  '/statusz',
 ];
 export const OPEN = ['/', '/nothing', '/healthz/other', '/runningpods', '//pods'];
 
