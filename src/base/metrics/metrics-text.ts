@@ -1,4 +1,5 @@
 import { byCodePoint } from '../code-point-order.ts';
+import { goFloat } from '../go/go-float.ts';
 import type { HistogramSeries, Labels, Metric } from './metric-registry.ts';
 
 /** Prometheus' text format, ordered by name and labels. A metric without values is left out. */
@@ -40,13 +41,4 @@ function labelsText(labels: Labels): string {
 
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-}
-
-/** A number as Go's `strconv.FormatFloat(value, 'g', -1, 64)` writes it: `0.005`, `1`, `1e+06`. */
-function goFloat(value: number): string {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
-  const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return String(value);
-  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
