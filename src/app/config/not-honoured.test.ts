@@ -11,11 +11,8 @@ const cases: Record<string, { file: Record<string, unknown>; expected: string[] 
   'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, expected: [] },
   'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, expected: [] },
   'warns about each field that has no effect': {
-    file: { showHiddenMetricsForVersion: '1.35', hairpinMode: 'hairpin-veth' },
-    expected: [
-      'warning showHiddenMetricsForVersion: has no effect in this version of Nodelet',
-      'warning hairpinMode: has no effect, as in kubelet v1.36',
-    ],
+    file: { hairpinMode: 'hairpin-veth' },
+    expected: ['warning hairpinMode: has no effect, as in kubelet v1.36'],
   },
   'evicts by every kind of threshold': {
     file: {
@@ -152,5 +149,5 @@ test('every field has an effect, or says why it has none', () => {
   const states = new Set([...HONOURED, ...Object.keys(IN_PART)]);
   const others = [...STRUCTS.KubeletConfiguration.keys()].filter((field) => !states.has(field));
   // runOnce: as in kubelet, it is an error.
-  assert.deepEqual(others.toSorted(byCodePoint), ['runOnce', 'showHiddenMetricsForVersion', 'tracing']);
+  assert.deepEqual(others.toSorted(byCodePoint), ['runOnce']);
 });

@@ -100,6 +100,7 @@ export const HONOURED: ReadonlySet<string> = new Set([
   'seccompDefault',
   'serializeImagePulls',
   'serverTLSBootstrap',
+  'showHiddenMetricsForVersion',
   'shutdownGracePeriod',
   'shutdownGracePeriodByPodPriority',
   'shutdownGracePeriodCriticalPods',
