@@ -300,8 +300,8 @@ async function swap(path: string, links: readonly string[], signal: AbortSignal)
         await rename(aside, path);
       } catch {
         // The tested code has created a folder meanwhile.
-        await rm(path, { recursive: true, force: true });
-        await rm(aside, { recursive: true, force: true });
+        // It may create another one in a folder that is being removed.
+        for (const each of [path, aside]) await rm(each, { recursive: true, force: true, maxRetries: 100 });
         await mkdir(`${path}/b`, { recursive: true });
       }
     }
