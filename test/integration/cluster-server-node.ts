@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
+import { buildMetrics } from '../../src/app/build-metrics.ts';
 import { connectCluster } from '../../src/app/cluster/connect-cluster.ts';
+import { HEALTHY } from '../../src/app/config/healthy-config.fixture.ts';
 import { createKubeletServer, type KubeletServerSettings } from '../../src/app/kubelet-server.ts';
 import { connectEndpoint } from '../../src/app/start-runtime.ts';
 import { silentLog } from '../../src/base/log.ts';
@@ -10,7 +12,6 @@ import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { ALL_HANDLERS } from '../../src/kubelet/server/debug-deps.fixture.ts';
-import { emptyMetrics } from '../../src/kubelet/server/served-metrics.fixture.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
@@ -51,13 +52,16 @@ export async function startServingNode(
   const { apiServer, source, reviews } = cluster;
   const settings = agentSettings(plane, runtime);
   const agent = await buildAgent({ host, cri, runtimeEvents, sources: [source], apiServer, settings, log }, end.signal);
+  const unhandled = new UnhandledErrors({ clock: host.clock, log });
+  const metrics = buildMetrics({ nodeName, featureGates: new Map(), config: HEALTHY }, { host, unhandled });
+  metrics.follow(agent);
   const listening = Promise.withResolvers<number>();
   const server = createKubeletServer({
     host,
     log,
-    unhandled: new UnhandledErrors({ clock: host.clock, log }),
+    unhandled,
     settings: serverSettings(plane, translatesStreams),
-    metrics: emptyMetrics(),
+    metrics,
     view: agent,
     runtime: cri.runtime,
     process: { version: '0' },
@@ -77,6 +81,7 @@ export async function startServingNode(
     async stop() {
       end.abort(new Error('the test is over'));
       await running;
+      metrics.close();
       cluster.close();
       cri.close();
     },

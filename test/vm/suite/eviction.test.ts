@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Node, NodeCondition, Pod } from '../../../src/api/generated/core-v1.ts';
 import { type ControlPlane, clusterSkipReason, podOn, startControlPlane } from '../../integration/cluster-fixture.ts';
@@ -18,6 +18,7 @@ const GIB = 2 ** 30;
 /** What logind starts to power off; for the test it is an empty target, and everything before it is real. */
 const POWER_OFF = '/run/systemd/system/poweroff.target';
 const LOGIND_OVERRIDE = '/etc/systemd/logind.conf.d/99-kubelet.conf';
+const NETWORK = '/etc/cni/net.d/10-eviction.conflist';
 
 function skipReason(): string | false {
   const isGuest = hostname() === 'nodelet-vm';
@@ -37,6 +38,11 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     // Puts the image into the store of the runtime.
     nodelet('run', '--once', writePod(join(folder, 'once.yaml'), 'once', {}, ['true']));
     replacePowerOff();
+    // The pods are on the network of the machine; without a configuration of networks no node is ready.
+    mkdirSync(dirname(NETWORK), { recursive: true });
+    const network = { cniVersion: '1.0.0', name: 'eviction', plugins: [{ type: 'loopback' }] };
+    writeFileSync(NETWORK, JSON.stringify(network));
+    stops.defer(() => rmSync(NETWORK, { force: true }));
     plane = await startControlPlane();
     stops.defer(() => plane.stop());
     const config = configuration();
@@ -46,7 +52,12 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     stops.defer(() => void process.stderr.write(readFileSync(files.logPath, 'utf8').slice(-20_000)));
     for (const [name, value] of Object.entries({ low: -100, high: 1000 }))
       await plane.apply({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, value });
-    await until('a ready node', async () => (await readiness()).status === 'True' || undefined);
+    let found: Awaited<ReturnType<typeof readiness>> = {};
+    stops.defer(() => void process.stderr.write(`the node was ready: ${found.status}, ${found.message}\n`));
+    await until('a ready node', async () => {
+      found = await readiness();
+      return found.status === 'True' || undefined;
+    });
   });
   after(async () => {
     await plane?.kubectl('delete', 'pods', '--all', '--force', '--grace-period=0').catch(() => {});
@@ -155,7 +166,12 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
 
   test('after the shutdown was cancelled the node is ready, and delays the next one', async () => {
     // logind reports the end of its operation, which it announces as a cancellation: this machine has not gone down.
-    await until('a ready node', async () => (await readiness()).status === 'True' || undefined);
+    let found: Awaited<ReturnType<typeof readiness>> = {};
+    stops.defer(() => void process.stderr.write(`the node was ready: ${found.status}, ${found.message}\n`));
+    await until('a ready node', async () => {
+      found = await readiness();
+      return found.status === 'True' || undefined;
+    });
     await until('an inhibitor lock', async () => (await inhibitors()) === 1 || undefined);
     const events = await plane.kubectl('get', 'events', '--field-selector=reason=NodeShutdown');
     assert.match(events, /Shutdown manager detected shutdown event/);
