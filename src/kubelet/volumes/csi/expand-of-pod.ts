@@ -39,7 +39,7 @@ export async function expandInUse(
   const { name, namespace = '' } = bound.claim.metadata;
   try {
     const pv = await api.get({ resource: 'persistentvolumes', namespace: '', name: volume.name }, signal);
-    const grown = persistentVolumeOf(pv, volume.readOnly);
+    const grown = persistentVolumeOf(pv, volume);
     if (grown?.id !== volume.id) return;
     const claim = await api.get({ resource: 'persistentvolumeclaims', namespace, name }, signal);
     const paths = { staging: stagingPathOf(volume, mode, deps), volume: path };
