@@ -14,9 +14,9 @@ const RELIST_WITHOUT_EVENTS_MS = 1_000;
 const RESUBSCRIBE_MS = [0, 100, 500, 2_000, 5_000] as const;
 
 export interface PlegDeps {
-  readonly observed: ObservedPods;
+  readonly observed: Pick<ObservedPods, 'beginRelist' | 'handleEvent'>;
   readonly events: RuntimeEvents | undefined;
-  readonly health: RuntimeHealth;
+  readonly health: Pick<RuntimeHealth, 'recordSuccess' | 'recordFailure'>;
   readonly clock: Clock;
   readonly log: Log;
 }
