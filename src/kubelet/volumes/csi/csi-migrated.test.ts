@@ -19,7 +19,7 @@ const operationsOf = (driver: string, isMigrated: boolean): string[] =>
   ['volume_mount', 'volume_unmount'].map((each) => `${each} kubernetes.io/csi:${driver} migrated=${isMigrated}`);
 
 const cases: Record<string, Case> = {
-  'a volume of a migrated type; the driver is not told it when the volume is removed, as by kubelet': {
+  'a volume of a migrated type; as in kubelet, calls that remove it do not have its type': {
     driverName: GCE,
     given: { csi: undefined, gcePersistentDisk: { pdName: 'disk' } },
     calls: [
