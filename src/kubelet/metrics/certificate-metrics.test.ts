@@ -41,7 +41,8 @@ testPublished('certificates of the node', {
   'certificates that could not be renewed': {
     observe: both,
     publish() {
-      for (const signerName of [CLIENT, SERVER, SERVER]) certificateChannel.publish({ kind: 'renewFailed', signerName });
+      for (const signerName of [CLIENT, SERVER, SERVER])
+        certificateChannel.publish({ kind: 'renewFailed', signerName });
     },
     series: [
       'kubelet_certificate_manager_client_expiration_renew_errors 1',

@@ -88,10 +88,7 @@ const cases: Record<string, Case> = {
     ],
   },
   'a pod that its source has removed, and one that only the runtime has': {
-    given: [
-      REMOVED,
-      { pod: examplePod({ spec: { containers: [] } }), ...REMOVED },
-    ],
+    given: [REMOVED, { pod: examplePod({ spec: { containers: [] } }), ...REMOVED }],
     series: [
       'kubelet_working_pods{config="orphan",lifecycle="terminating",static=""} 1',
       'kubelet_working_pods{config="runtime_only",lifecycle="terminating",static="unknown"} 1',
@@ -132,7 +129,9 @@ test('podCountMetrics() shows kubelet’s zeros', () =>
     'kubelet_running_pods 0',
     ...['desired', 'orphan'].flatMap((config) =>
       ['sync', 'terminated', 'terminating'].flatMap((lifecycle) =>
-        ['', 'true'].map((label) => `kubelet_working_pods{config="${config}",lifecycle="${lifecycle}",static="${label}"} 0`),
+        ['', 'true'].map(
+          (label) => `kubelet_working_pods{config="${config}",lifecycle="${lifecycle}",static="${label}"} 0`,
+        ),
       ),
     ),
     ...['sync', 'terminated', 'terminating'].map(

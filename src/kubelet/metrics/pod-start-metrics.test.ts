@@ -20,7 +20,9 @@ const metadata = { creationTimestamp: new Date(CREATED_MS).toISOString() };
 const startedAt = metadata.creationTimestamp;
 const RUNNING: PodStatus = {
   phase: 'Running',
-  containerStatuses: [{ name: 'web', image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: { startedAt } } }],
+  containerStatuses: [
+    { name: 'web', image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: { startedAt } } },
+  ],
 };
 
 /** A pod that is watched, pulls from second 1 to 3, runs, is reported after 4 seconds and seen after 6. */
@@ -55,8 +57,7 @@ testPublished('starts of pods of the API server', {
   },
   'a pod that the scheduler could not place at first is not measured': {
     observe,
-    publish: () =>
-      start({}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }),
+    publish: () => start({}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }),
     series: [],
   },
   'a pod that had started before the agent is not measured': {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { histogramSeries, DEFAULT_BOUNDS, testPublished } from '../../base/metrics/exposition.fixture.ts';
+import { DEFAULT_BOUNDS, histogramSeries, testPublished } from '../../base/metrics/exposition.fixture.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
 import { instrument } from '../../cri/instrument.ts';
@@ -20,17 +20,17 @@ const { runtime } = instrument({
   ...cri,
   runtime: {
     ...cri.runtime,
-  async runPodSandbox() {
-    nowMs += 500;
-    return { podSandboxId: 's' };
-  },
-  async listContainers() {
-    nowMs += 2;
-    throw new CriError('Unavailable', 'no runtime');
-  },
-  async runtimeConfig() {
-    throw new CriError('Unimplemented', 'unknown method');
-  },
+    async runPodSandbox() {
+      nowMs += 500;
+      return { podSandboxId: 's' };
+    },
+    async listContainers() {
+      nowMs += 2;
+      throw new CriError('Unavailable', 'no runtime');
+    },
+    async runtimeConfig() {
+      throw new CriError('Unimplemented', 'unknown method');
+    },
   },
 });
 
@@ -39,12 +39,7 @@ testPublished('calls of the runtime', {
     observe: (registry) => observeRuntime(registry, clock),
     publish: () => runtime.runPodSandbox({ config: undefined, runtimeHandler: 'kata' }, signal),
     series: [
-      ...histogramSeries(
-        'kubelet_run_podsandbox_duration_seconds',
-        'runtime_handler="kata"',
-        DEFAULT_BOUNDS,
-        [0.5],
-      ),
+      ...histogramSeries('kubelet_run_podsandbox_duration_seconds', 'runtime_handler="kata"', DEFAULT_BOUNDS, [0.5]),
       ...histogramSeries(
         'kubelet_runtime_operations_duration_seconds',
         'operation_type="run_podsandbox"',

@@ -6,8 +6,7 @@ import { examplePod } from '../sync/config/pod.fixture.ts';
 import { workerChannel } from '../workers/worker-channel.ts';
 import { observeStatuses } from './status-metrics.ts';
 
-const START_BOUNDS =
-  '0.5 1 2 3 4 5 6 8 10 20 30 45 60 120 180 240 300 360 480 600 900 1200 1800 2700 3600'.split(' ');
+const START_BOUNDS = '0.5 1 2 3 4 5 6 8 10 20 30 45 60 120 180 240 300 360 480 600 900 1200 1800 2700 3600'.split(' ');
 const SYNC_BOUNDS = '0.01 0.05 0.1 0.5 1 5 10 20 30 45 60'.split(' ');
 const pod = examplePod();
 let nowMs = 0;
@@ -54,8 +53,7 @@ testPublished('statuses', {
       change(status('Failed', TERMINATED));
     },
     series: ['container', 'init_container'].map(
-      (type) =>
-        `kubelet_terminated_containers_total{container_type="${type}",exit_code="137",reason="OOMKilled"} 1`,
+      (type) => `kubelet_terminated_containers_total{container_type="${type}",exit_code="137",reason="OOMKilled"} 1`,
     ),
   },
   'statuses that the API server has, in whole milliseconds': {
