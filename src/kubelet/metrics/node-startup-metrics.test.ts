@@ -19,7 +19,7 @@ function publishing(steps: readonly (readonly [seconds: number, kind: NodeMessag
       nowSeconds = seconds;
       nodeChannel.publish({ kind });
     }
-    await new Promise((resolve) => setImmediate(resolve)); // the start of the machine is read from a file
+    await Promise.resolve(); // the start of the machine is read from a file
   };
 }
 

@@ -1,5 +1,6 @@
 import type { PodSpec, PodStatus } from '../../api/generated/core-v1.ts';
 import { histogramSeries, testPublished } from '../../base/metrics/exposition.fixture.ts';
+import { formatTime } from '../../base/rfc3339.ts';
 import { imageChannel } from '../images/image-channel.ts';
 import { podWatchChannel } from '../sources/pod-watch-channel.ts';
 import { statusChannel } from '../status/status-channel.ts';
@@ -16,7 +17,7 @@ const at = (seconds: number, publish: () => void): void => {
 const deps = { clock: { now: () => CREATED_MS + secondsSinceCreation * 1000 }, observed: () => undefined };
 const observe = (registry: Parameters<typeof observePodStarts>[0]): (() => void) => observePodStarts(registry, deps);
 
-const metadata = { creationTimestamp: new Date(CREATED_MS).toISOString() };
+const metadata = { creationTimestamp: formatTime(CREATED_MS) };
 const startedAt = metadata.creationTimestamp;
 const RUNNING: PodStatus = {
   phase: 'Running',
