@@ -9,6 +9,8 @@ const KINDS = {
   [ContainerEventType.CONTAINER_STOPPED_EVENT]: 'stopped',
   [ContainerEventType.CONTAINER_DELETED_EVENT]: 'deleted',
 } as const;
+const NS_PER_US = 1_000n;
+const US_PER_MS = 1_000;
 
 /**
  * Events of GetContainerEvents. A runtime does not report when a stream is active. It counts as active once the runtime
@@ -43,7 +45,13 @@ async function roundTrips(runtime: RuntimeService, signal: AbortSignal): Promise
   await runtime.version({ version: '' }, signal);
 }
 
-function toRuntimeEvent({ containerId, containerEventType, podSandboxStatus }: ContainerEventResponse): RuntimeEvent {
+function toRuntimeEvent(event: ContainerEventResponse): RuntimeEvent {
+  const { containerId, containerEventType, createdAt, podSandboxStatus } = event;
   const podUid = podSandboxStatus?.metadata?.uid;
-  return { kind: KINDS[containerEventType], id: containerId, ...(podUid ? { podUid } : {}) };
+  return {
+    kind: KINDS[containerEventType],
+    id: containerId,
+    ...(podUid ? { podUid } : {}),
+    ...(createdAt > 0n && { createdMs: Number(createdAt / NS_PER_US) / US_PER_MS }),
+  };
 }

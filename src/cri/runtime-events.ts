@@ -6,6 +6,8 @@ export type RuntimeEvent =
       /** Id of the container or sandbox. */
       readonly id: string;
       readonly podUid?: string;
+      /** Wall-clock milliseconds at which the runtime created the event, if it says so. */
+      readonly createdMs?: number;
     };
 
 /** The event source of a runtime. */

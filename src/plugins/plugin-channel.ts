@@ -11,6 +11,8 @@ export type PluginMessage =
       readonly path: string;
       /** gRPC's name of the code in Go: `OK`, `DeadlineExceeded`. */
       readonly code: string;
+      /** The call is for a volume of a type that was migrated to the driver. */
+      readonly isMigrated: boolean;
       readonly tookMs: number;
     }
   /** A device plugin asked for its registration. */

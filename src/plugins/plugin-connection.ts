@@ -53,12 +53,16 @@ export class PluginConnection {
     this.#plugin = plugin;
   }
 
-  /** Rejects with a `PluginError` (`DeadlineExceeded` after `timeoutMs`), or with the signal's reason after an abort. */
+  /**
+   * Rejects with a `PluginError` (`DeadlineExceeded` after `timeoutMs`), or with the signal's reason after an abort.
+   * `isMigrated`: the call is counted as one for a migrated volume.
+   */
   async call<Request, Response>(
     rpc: PluginRpc<Request, Response>,
     request: Request,
     timeoutMs: number,
     signal: AbortSignal,
+    isMigrated = false,
   ): Promise<Response> {
     signal.throwIfAborted();
     if (this.#isClosed) throw new PluginError('Canceled', 'grpc: the client connection is closing', rpc.name);
@@ -77,7 +81,7 @@ export class PluginConnection {
       throw toPluginError(error, rpc.name);
     } finally {
       const tookMs = clock.monotonic() - beganMs;
-      pluginChannel.publish({ kind: 'called', plugin: this.#plugin, path: rpc.path, code, tookMs });
+      pluginChannel.publish({ kind: 'called', plugin: this.#plugin, path: rpc.path, code, isMigrated, tookMs });
     }
   }
 

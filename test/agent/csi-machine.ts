@@ -24,6 +24,8 @@ export const NODE = 'box';
 const never = new AbortController().signal;
 
 export interface CsiMachineOptions {
+  /** Absent: `csi.example.com`. */
+  readonly driverName?: string;
   readonly capabilities?: readonly CsiNodeCapability[];
   /** `undefined`: the driver has no CSIDriver object. Absent: one with the API server's defaults that attaches nothing. */
   readonly driverObject?: CSIDriverSpec | undefined;
@@ -61,8 +63,8 @@ export async function csiMachine(options: CsiMachineOptions = {}): Promise<CsiMa
   const { clock, random, fs, mounts } = host;
   const api = createMemoryApiServer({ clock, random });
   const effects = mountCsiVolumes({ fs, mounts, dataDir: '/driver' });
-  const { capabilities } = options;
-  const driver = new FakeCsiDriver({ name: DRIVER, clock, effects, ...(capabilities && { capabilities }) });
+  const { capabilities, driverName: name = DRIVER } = options;
+  const driver = new FakeCsiDriver({ name, clock, effects, ...(capabilities && { capabilities }) });
   installLosetup(host);
   return agentOn(host, api, driver, options);
 }
@@ -97,7 +99,7 @@ function agentOn(
     recorded.push(`${kind} ${name}: ${type} ${reason}: ${message}`),
   );
   const spec = 'driverObject' in options ? options.driverObject : DEFAULT_OBJECT;
-  const find = async (name: string) => (spec && name === DRIVER ? { metadata: { name }, spec } : undefined);
+  const find = async (name: string) => (spec && name === driver.name ? { metadata: { name }, spec } : undefined);
   const drivers = new FakeCsiDrivers(driver);
   const uses = new CsiUses();
   const { controllerAttaches } = options;

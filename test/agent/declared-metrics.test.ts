@@ -9,6 +9,7 @@ import { type Declaration, shownHelp } from '../../src/base/metrics/declaration.
 import { UnhandledErrors } from '../../src/base/unhandled-errors.ts';
 import { ScriptedAgent } from '../../src/cli/fake/scripted-agent.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
+import { MIXIN_METRICS } from './mixin-metrics.ts';
 
 /** All metrics of an agent that renews both of its certificates. */
 function declaredMetrics(): readonly Declaration[] {
@@ -21,36 +22,7 @@ function declaredMetrics(): readonly Declaration[] {
   return metrics.declared;
 }
 
-/**
- * What the rules, alerts and dashboards of kubernetes-mixin read from a kubelet, with the labels that they use. Not here, because
- * kubelet v1.36 has neither: `kubelet_node_config_error`, `storage_operation_errors_total`. Not here, because it is Go's:
- * `go_goroutines`.
- */
-const USED: Readonly<Record<string, readonly string[]>> = {
-  kubelet_certificate_manager_client_expiration_renew_errors: [],
-  kubelet_certificate_manager_client_ttl_seconds: [],
-  kubelet_certificate_manager_server_ttl_seconds: [],
-  kubelet_cgroup_manager_duration_seconds: ['operation_type'],
-  kubelet_evictions: ['eviction_signal'],
-  kubelet_node_name: ['node'],
-  kubelet_pleg_relist_duration_seconds: [],
-  kubelet_pleg_relist_interval_seconds: [],
-  kubelet_pod_start_duration_seconds: [],
-  kubelet_pod_worker_duration_seconds: ['operation_type'],
-  kubelet_running_containers: ['container_state'],
-  kubelet_running_pods: [],
-  kubelet_runtime_operations_duration_seconds: ['operation_type'],
-  kubelet_runtime_operations_errors_total: ['operation_type'],
-  kubelet_runtime_operations_total: ['operation_type'],
-  kubelet_server_expiration_renew_errors: [],
-  kubernetes_build_info: ['git_version'],
-  rest_client_request_duration_seconds: ['verb'],
-  rest_client_requests_total: ['code'],
-  storage_operation_duration_seconds: ['operation_name', 'volume_plugin'],
-  volume_manager_total_volumes: ['state'],
-};
-
-for (const [name, labels] of Object.entries(USED)) {
+for (const [name, labels] of Object.entries(MIXIN_METRICS)) {
   test(`${name}, which kubernetes-mixin uses, is declared with its labels`, () => {
     const found = declaredMetrics().find((each) => each.name === name);
     assert.ok(found);

@@ -2,8 +2,12 @@ import { gauge, histogram, sampled } from '../../base/metrics/declaration.ts';
 import type { Metric, MetricRegistry } from '../../base/metrics/metric-registry.ts';
 import { draChannel } from '../dra/dra-channel.ts';
 
-/** From 0.1 to 40 seconds in 15 steps of one factor. */
-export const DRA_SECONDS: readonly number[] = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
+/** From 0.1 to 40 seconds by one factor, with the last digits that Go computes: the labels of buckets show them. */
+export const DRA_SECONDS: readonly number[] = [
+  0.1, 0.1534127404634391, 0.23535468936502524, 0.36106407876409946, 0.5539182980610752, 0.849781240983936,
+  1.303672689737678, 1.9999999999999993, 3.0682548092687805, 4.7070937873005025, 7.221281575281985, 11.078365961221499,
+  16.995624819678714, 26.07345379475354, 39.99999999999997,
+];
 
 const OPERATIONS = histogram(
   'dra_operations_duration_seconds',

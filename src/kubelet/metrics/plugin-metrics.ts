@@ -74,10 +74,10 @@ function observeCalls(registry: MetricRegistry): (call: Call) => void {
   const csi = registry.histogram(CSI);
   const dra = registry.histogram(DRA);
   const deviceAllocation = registry.histogram(DEVICE_ALLOCATION);
-  return ({ plugin, path, code, tookMs }) => {
+  return ({ plugin, path, code, isMigrated, tookMs }) => {
     const seconds = tookMs / 1000;
     const labels = { driver_name: plugin, method_name: path, grpc_status_code: code };
-    if (path.startsWith('/csi.v1.')) csi.observe(seconds, { ...labels, migrated: 'false' });
+    if (path.startsWith('/csi.v1.')) csi.observe(seconds, { ...labels, migrated: String(isMigrated) });
     else if (/\.DRAPlugin\//.test(path)) dra.observe(seconds, labels);
     else if (path === '/v1beta1.DevicePlugin/Allocate') deviceAllocation.observe(seconds, { resource_name: plugin });
   };

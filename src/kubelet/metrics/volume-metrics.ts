@@ -34,10 +34,10 @@ export function observeVolumes(registry: MetricRegistry): () => void {
   return volumeChannel.subscribe((message) => {
     switch (message.kind) {
       case 'called': {
-        const { plugin, operation, isError } = message;
+        const { plugin, operation, isError, isMigrated } = message;
         const status = isError ? 'fail-unknown' : 'success';
-        const labels = { volume_plugin: plugin, operation_name: operation, status, migrated: 'false' };
-        return operations.observe(message.tookMs / 1000, labels);
+        const labels = { volume_plugin: plugin, operation_name: operation, status };
+        return operations.observe(message.tookMs / 1000, { ...labels, migrated: String(isMigrated) });
       }
       case 'setUp':
         return total.observe(message.tookMs / 1000, {

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
-import type { RuntimeEvents } from '../../cri/runtime-events.ts';
+import type { RuntimeEvent, RuntimeEvents } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from './observed-pods.ts';
 import { plegChannel } from './pleg-channel.ts';
@@ -14,9 +14,9 @@ const RELIST_WITHOUT_EVENTS_MS = 1_000;
 const RESUBSCRIBE_MS = [0, 100, 500, 2_000, 5_000] as const;
 
 export interface PlegDeps {
-  readonly observed: ObservedPods;
+  readonly observed: Pick<ObservedPods, 'beginRelist' | 'handleEvent'>;
   readonly events: RuntimeEvents | undefined;
-  readonly health: RuntimeHealth;
+  readonly health: Pick<RuntimeHealth, 'recordSuccess' | 'recordFailure'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -47,6 +47,12 @@ async function relistPeriodically(deps: PlegDeps, signal: AbortSignal): Promise<
   }
 }
 
+function publishEvent(event: RuntimeEvent, clock: Pick<Clock, 'now'>): void {
+  if (event.kind === 'subscribed') return plegChannel.publish({ kind: 'connected' });
+  const { createdMs } = event;
+  plegChannel.publish({ kind: 'event', delayMs: createdMs === undefined ? undefined : clock.now() - createdMs });
+}
+
 async function followEvents(deps: PlegDeps, events: RuntimeEvents, signal: AbortSignal): Promise<void> {
   for (let failures = 0; !signal.aborted; failures++) {
     const wait = RESUBSCRIBE_MS[Math.min(failures, RESUBSCRIBE_MS.length - 1)] ?? 0;
@@ -55,9 +61,7 @@ async function followEvents(deps: PlegDeps, events: RuntimeEvents, signal: Abort
       for await (const event of events.watch(signal)) {
         failures = 0;
         deps.health.recordSuccess();
-        plegChannel.publish(
-          event.kind === 'subscribed' ? { kind: 'connected' } : { kind: 'event', delayMs: undefined },
-        );
+        publishEvent(event, deps.clock);
         // Not awaited: a slow inspection must not delay events of other pods.
         deps.observed.handleEvent(event, signal).catch((error: unknown) => {
           if (!signal.aborted) deps.log.warn('cannot inspect a pod after a runtime event', { error });

@@ -10,11 +10,14 @@ export function qualifiedName(plugin: string, { volume, bound }: Pick<VolumeSpec
   return csi ? `${plugin}:${csi.driver}` : plugin;
 }
 
-/** Calls a plugin, and publishes the call with its duration. */
+/** Calls a plugin, and publishes the call with its duration. Without `spec`, only the directory of the volume is known. */
 export function measuredPlugin(
-  plugin: string,
+  { name }: { readonly name: string },
+  spec: VolumeSpec | undefined,
   clock: Pick<Clock, 'monotonic'>,
 ): <T>(operation: Operation, call: () => Promise<T>) => Promise<T> {
+  const plugin = spec ? qualifiedName(name, spec) : name;
+  const isMigrated = spec?.isMigrated ?? false;
   return async (operation, call) => {
     const beganMs = clock.monotonic();
     let isError = true;
@@ -23,7 +26,8 @@ export function measuredPlugin(
       isError = false;
       return result;
     } finally {
-      volumeChannel.publish({ kind: 'called', operation, plugin, isError, tookMs: clock.monotonic() - beganMs });
+      const tookMs = clock.monotonic() - beganMs;
+      volumeChannel.publish({ kind: 'called', operation, plugin, isError, isMigrated, tookMs });
     }
   };
 }

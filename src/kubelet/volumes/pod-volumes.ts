@@ -8,7 +8,7 @@ import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { waitForAll } from '../sync/wait-for-all.ts';
 import type { AttachLimits } from './attach-limits.ts';
-import { measuredPlugin, publishSetUp, qualifiedName } from './measured-plugin.ts';
+import { measuredPlugin, publishSetUp } from './measured-plugin.ts';
 import { attachLimitExceeded, mountError, notMounted, unsupportedVolume } from './mount-errors.ts';
 import { mountPointsBelow } from './mount-points.ts';
 import { checkNodeAffinity } from './node-affinity.ts';
@@ -150,10 +150,11 @@ export class PodVolumes implements PodStep {
 
   /** Releases a pod of which only the directory is known. */
   async releaseByUid(uid: string, signal: AbortSignal): Promise<void> {
+    const specs = [...this.#of(uid).values()].map(({ spec }) => spec);
     this.#ready.delete(uid);
     this.#wanted.delete(uid);
     for (const plugin of this.#deps.plugins) plugin.forget?.(uid, this.#deps);
-    await releaseVolumes(uid, this.#deps, signal);
+    await releaseVolumes({ uid, specs }, this.#deps, signal);
     await this.#attachments.release(uid, signal);
   }
 
@@ -186,7 +187,7 @@ export class PodVolumes implements PodStep {
     if (!plugin) throw unsupportedVolume(spec);
     checkNodeAffinity(spec, this.#deps.nodeLabels());
     const setup = { pod, volume: spec, mountPoints };
-    const called = measuredPlugin(qualifiedName(plugin.name, spec), this.#deps.clock);
+    const called = measuredPlugin(plugin, spec, this.#deps.clock);
     const deps = { ...this.#deps, attachedVolumes: this.#attachments.forVolume(pod.metadata.uid, spec) };
     if (spec.mode === 'Block') {
       if (!plugin.mapDevice) throw unsupportedVolume(spec);

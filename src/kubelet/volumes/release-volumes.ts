@@ -5,25 +5,37 @@ import { innermostFirst, mountPointsBelow } from './mount-points.ts';
 import type { NodeVolumeUse } from './node-volumes.ts';
 import { pluginsDirectory, subPathsDirectory, volumeDevicesDirectory, volumesDirectory } from './volume-paths.ts';
 import type { VolumeOnDisk, VolumePlugin, VolumePluginDeps } from './volume-plugin.ts';
-import { pluginOfFolder } from './volume-plugins.ts';
+import { findVolumePlugin, pluginOfFolder } from './volume-plugins.ts';
+import type { VolumeSpec } from './volume-spec.ts';
 
 type Files = Pick<VolumePluginDeps, 'fs' | 'plugins'>;
 
-/** Removes the volumes of a pod, found by its directory. Nothing is removed through a mount. */
-export async function releaseVolumes(uid: string, deps: VolumePluginDeps, signal: AbortSignal): Promise<void> {
+/**
+ * Removes the volumes of a pod, found by its directory. Nothing is removed through a mount. `specs`: the volumes of which more
+ * than the directory is known.
+ */
+export async function releaseVolumes(
+  { uid, specs }: { readonly uid: string; readonly specs: readonly VolumeSpec[] },
+  deps: VolumePluginDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { fs, settings } = deps;
   const subPaths = subPathsDirectory(settings.rootDir, uid);
   const volumes = volumesDirectory(settings.rootDir, uid);
   const devices = volumeDevicesDirectory(settings.rootDir, uid);
+  const measured = (plugin: VolumePlugin, { name }: VolumeOnDisk): ReturnType<typeof measuredPlugin> => {
+    const spec = specs.find((each) => each.name === name && findVolumePlugin(each, deps.plugins) === plugin);
+    return measuredPlugin(plugin, spec, deps.clock);
+  };
   await unmountBelow(uid, [subPaths], deps, signal);
   await Promise.all([
     forEachVolume(uid, volumes, deps, async (plugin, volume) => {
       const tearDown = async (): Promise<void> => plugin.tearDown?.(volume, deps, signal);
-      await measuredPlugin(plugin.name, deps.clock)('volume_unmount', tearDown);
+      await measured(plugin, volume)('volume_unmount', tearDown);
     }),
     forEachVolume(uid, devices, deps, async (plugin, volume) => {
       const unmap = async (): Promise<void> => plugin.unmapDevice?.(volume, deps, signal);
-      await measuredPlugin(plugin.name, deps.clock)('unmap_volume', unmap);
+      await measured(plugin, volume)('unmap_volume', unmap);
     }),
   ]);
   await unmountBelow(uid, [volumes, devices], deps, signal);

@@ -8,6 +8,8 @@ export type VolumeMessage =
       readonly operation: 'volume_mount' | 'volume_unmount' | 'map_volume' | 'unmap_volume';
       readonly plugin: string;
       readonly isError: boolean;
+      /** The volume is of a type that was migrated to the CSI driver. */
+      readonly isMigrated: boolean;
       readonly tookMs: number;
     }
   /** A volume of a pod is set up, with all that it had to wait for. */

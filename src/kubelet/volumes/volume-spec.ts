@@ -14,6 +14,8 @@ export interface VolumeSpec {
   readonly bound?: BoundClaim;
   /** The pod asks for the whole volume to be read-only. */
   readonly readOnly: boolean;
+  /** The persistent volume is of a type that was migrated to a CSI driver. */
+  readonly isMigrated?: boolean;
   readonly mode: 'Filesystem' | 'Block';
 }
 
@@ -48,7 +50,8 @@ export async function resolveVolume(
   const mode = bound.volume.spec.volumeMode === 'Block' ? 'Block' : 'Filesystem';
   checkMode(volume.name, mode, use);
   const readOnly = volume.persistentVolumeClaim?.readOnly ?? false;
-  return { name: bound.volume.metadata.name, volume, bound, readOnly, mode };
+  const isMigrated = bound.volume !== found.volume;
+  return { name: bound.volume.metadata.name, volume, bound, readOnly, mode, ...(isMigrated && { isMigrated }) };
 }
 
 /** Whether only one pod may use the volume. With several access modes it is unknown which one the pod means. */

@@ -22,14 +22,19 @@ export type CsiNodeCapability =
 
 /**
  * The node service of a CSI driver. Every call rejects with a `PluginError`, or with the signal's reason after an abort.
- * A call without an answer ends after kubelet's two minutes with `DeadlineExceeded`.
+ * A call without an answer ends after kubelet's two minutes with `DeadlineExceeded`. `isMigrated`: the volume is of a type that
+ * was migrated to the driver, by which the call is counted.
  */
 export interface CsiNodeService {
-  stageVolume(request: NodeStageVolumeRequest, signal: AbortSignal): Promise<void>;
+  stageVolume(request: NodeStageVolumeRequest, signal: AbortSignal, isMigrated?: boolean): Promise<void>;
   unstageVolume(request: NodeUnstageVolumeRequest, signal: AbortSignal): Promise<void>;
-  publishVolume(request: NodePublishVolumeRequest, signal: AbortSignal): Promise<void>;
+  publishVolume(request: NodePublishVolumeRequest, signal: AbortSignal, isMigrated?: boolean): Promise<void>;
   unpublishVolume(request: NodeUnpublishVolumeRequest, signal: AbortSignal): Promise<void>;
-  expandVolume(request: NodeExpandVolumeRequest, signal: AbortSignal): Promise<NodeExpandVolumeResponse>;
+  expandVolume(
+    request: NodeExpandVolumeRequest,
+    signal: AbortSignal,
+    isMigrated?: boolean,
+  ): Promise<NodeExpandVolumeResponse>;
   volumeStats(request: NodeGetVolumeStatsRequest, signal: AbortSignal): Promise<NodeGetVolumeStatsResponse>;
 }
 

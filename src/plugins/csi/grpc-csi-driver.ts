@@ -59,8 +59,13 @@ export class CsiNodeClient {
     return new Set(known.filter((each) => each !== undefined));
   }
 
-  call<Request, Response>(rpc: PluginRpc<Request, Response>, request: Request, signal: AbortSignal): Promise<Response> {
-    return this.#connection.call(rpc, request, CSI_TIMEOUT_MS, signal);
+  call<Request, Response>(
+    rpc: PluginRpc<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+    isMigrated?: boolean,
+  ): Promise<Response> {
+    return this.#connection.call(rpc, request, CSI_TIMEOUT_MS, signal, isMigrated);
   }
 
   close(): void {
@@ -80,24 +85,28 @@ export class GrpcCsiDriver implements CsiDriver {
     this.#client = client;
   }
 
-  async stageVolume(request: NodeStageVolumeRequest, signal: AbortSignal): Promise<void> {
-    await this.#client.call(RPC.stageVolume, request, signal);
+  async stageVolume(request: NodeStageVolumeRequest, signal: AbortSignal, isMigrated?: boolean): Promise<void> {
+    await this.#client.call(RPC.stageVolume, request, signal, isMigrated);
   }
 
   async unstageVolume(request: NodeUnstageVolumeRequest, signal: AbortSignal): Promise<void> {
     await this.#client.call(RPC.unstageVolume, request, signal);
   }
 
-  async publishVolume(request: NodePublishVolumeRequest, signal: AbortSignal): Promise<void> {
-    await this.#client.call(RPC.publishVolume, request, signal);
+  async publishVolume(request: NodePublishVolumeRequest, signal: AbortSignal, isMigrated?: boolean): Promise<void> {
+    await this.#client.call(RPC.publishVolume, request, signal, isMigrated);
   }
 
   async unpublishVolume(request: NodeUnpublishVolumeRequest, signal: AbortSignal): Promise<void> {
     await this.#client.call(RPC.unpublishVolume, request, signal);
   }
 
-  expandVolume(request: NodeExpandVolumeRequest, signal: AbortSignal): Promise<NodeExpandVolumeResponse> {
-    return this.#client.call(RPC.expandVolume, request, signal);
+  expandVolume(
+    request: NodeExpandVolumeRequest,
+    signal: AbortSignal,
+    isMigrated?: boolean,
+  ): Promise<NodeExpandVolumeResponse> {
+    return this.#client.call(RPC.expandVolume, request, signal, isMigrated);
   }
 
   volumeStats(request: NodeGetVolumeStatsRequest, signal: AbortSignal): Promise<NodeGetVolumeStatsResponse> {

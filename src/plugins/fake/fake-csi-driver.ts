@@ -38,6 +38,7 @@ export interface CsiCall {
   readonly method: CsiMethod;
   readonly volumeId: string;
   readonly request: CsiRequest;
+  readonly isMigrated: boolean;
 }
 
 export type CsiRequest =
@@ -122,14 +123,15 @@ export class FakeCsiDriver implements CsiDriver {
     this.#faults.push({ method, fault });
   }
 
-  stageVolume(request: NodeStageVolumeRequest, signal: AbortSignal): Promise<void> {
-    return this.#answer('NodeStageVolume', request, signal, async () => {
+  stageVolume(request: NodeStageVolumeRequest, signal: AbortSignal, isMigrated?: boolean): Promise<void> {
+    const work = async (): Promise<void> => {
       this.#require('STAGE_UNSTAGE_VOLUME');
       requireFields(request, 'volumeId', 'stagingTargetPath', 'volumeCapability');
       if (!this.#volumes.needsStage(request)) return;
       await this.#options.effects?.stage(request);
       this.#volumes.stage(request);
-    });
+    };
+    return this.#answer('NodeStageVolume', request, signal, work, isMigrated);
   }
 
   unstageVolume(request: NodeUnstageVolumeRequest, signal: AbortSignal): Promise<void> {
@@ -142,13 +144,14 @@ export class FakeCsiDriver implements CsiDriver {
     });
   }
 
-  publishVolume(request: NodePublishVolumeRequest, signal: AbortSignal): Promise<void> {
-    return this.#answer('NodePublishVolume', request, signal, async () => {
+  publishVolume(request: NodePublishVolumeRequest, signal: AbortSignal, isMigrated?: boolean): Promise<void> {
+    const work = async (): Promise<void> => {
       requireFields(request, 'volumeId', 'targetPath', 'volumeCapability');
       if (!this.#volumes.needsPublish(request, this.capabilities.has('STAGE_UNSTAGE_VOLUME'))) return;
       await this.#options.effects?.publish(request);
       this.#volumes.publish(request);
-    });
+    };
+    return this.#answer('NodePublishVolume', request, signal, work, isMigrated);
   }
 
   unpublishVolume(request: NodeUnpublishVolumeRequest, signal: AbortSignal): Promise<void> {
@@ -159,14 +162,19 @@ export class FakeCsiDriver implements CsiDriver {
     });
   }
 
-  expandVolume(request: NodeExpandVolumeRequest, signal: AbortSignal): Promise<NodeExpandVolumeResponse> {
-    return this.#answer('NodeExpandVolume', request, signal, async () => {
+  expandVolume(
+    request: NodeExpandVolumeRequest,
+    signal: AbortSignal,
+    isMigrated?: boolean,
+  ): Promise<NodeExpandVolumeResponse> {
+    const work = async () => {
       this.#require('EXPAND_VOLUME');
       requireFields(request, 'volumeId', 'volumePath');
       this.#requireAt(request.volumeId, request.volumePath);
       const required = Number(request.capacityRange?.requiredBytes ?? 0n);
       return { capacityBytes: BigInt(this.#volumes.expand(request.volumeId, required)) };
-    });
+    };
+    return this.#answer('NodeExpandVolume', request, signal, work, isMigrated);
   }
 
   volumeStats(request: NodeGetVolumeStatsRequest, signal: AbortSignal): Promise<NodeGetVolumeStatsResponse> {
@@ -185,10 +193,16 @@ export class FakeCsiDriver implements CsiDriver {
     });
   }
 
-  async #answer<T>(method: CsiMethod, request: CsiRequest, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #answer<T>(
+    method: CsiMethod,
+    request: CsiRequest,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+    isMigrated = false,
+  ): Promise<T> {
     signal.throwIfAborted();
     const { volumeId } = request;
-    const call = { method, volumeId, request };
+    const call = { method, volumeId, request, isMigrated };
     this.#calls.push(call);
     const fault = this.#takeFault(call);
     if (this.#busy.has(volumeId)) {

@@ -40,6 +40,8 @@ export function eventContract(subjectOf: () => Subject): void {
     const whole = ['created', 'started', 'stopped', 'deleted'];
     await eventually(async () => events.kindsOf(pod.id).length >= 4 || undefined);
     assert.deepEqual(events.received[0], { kind: 'subscribed' });
+    for (const event of events.received)
+      if ('createdMs' in event) assert.ok(event.createdMs > 1e12, 'wall-clock milliseconds');
     assert.deepEqual(events.kindsOf(containerId), whole);
     assert.deepEqual(new Set(events.kindsOf(pod.id)), new Set(whole));
     await events.stop();

@@ -96,7 +96,12 @@ function volumeContract(name: string, makeWorld: MakeCsiWorld): void {
       [volumes['vol-1']?.staged?.path, volumes['vol-1']?.published.map(({ path }) => path)],
       [VOLUME.stagingTargetPath, [TARGET.targetPath]],
     );
-    assert.deepEqual(calls[0], { method: 'NodeStageVolume', volumeId: 'vol-1', request: stageRequest() });
+    assert.deepEqual(calls[0], {
+      method: 'NodeStageVolume',
+      volumeId: 'vol-1',
+      request: stageRequest(),
+      isMigrated: false,
+    });
     for (const _ of [1, 2]) await driver.unpublishVolume({ ...TARGET }, FOREVER);
     for (const _ of [1, 2]) await driver.unstageVolume({ ...VOLUME }, FOREVER);
     assert.deepEqual(world.behind.volumes, {});

@@ -8,6 +8,8 @@ import type { CsiNodeCapability } from '../../../src/plugins/csi/csi-drivers.ts'
 import { CsiRegistration, NO_CSI_NODE_RECORD } from '../../../src/plugins/csi/csi-registration.ts';
 import { FakeCsiDriver } from '../../../src/plugins/fake/fake-csi-driver.ts';
 import { FakeCsiDrivers } from '../../../src/plugins/fake/fake-csi-drivers.ts';
+import { NodeStageVolumeRequest } from '../../../src/plugins/generated/csi-v1.ts';
+import { pluginChannel } from '../../../src/plugins/plugin-channel.ts';
 import type { PluginRegistration } from '../../../src/plugins/registration/plugin-handler.ts';
 import { startTestCsiDriver } from '../../csi/test-csi-driver.ts';
 import { temporaryFolder } from '../host/temporary-folder.ts';
@@ -32,6 +34,25 @@ csiDriversContract('memory', async (_t, capabilities) => {
   };
 });
 csiDriversContract('grpc', grpcWorld);
+
+test('grpc: calls are published with their volume: of a migrated type, or of the driver itself', async (t) => {
+  const world = await grpcWorld(t);
+  await world.register();
+  const published: unknown[] = [];
+  const unsubscribe = pluginChannel.subscribe((message) => {
+    if (message.kind === 'called') published.push([message.plugin, message.path, message.code, message.isMigrated]);
+  });
+  t.after(unsubscribe);
+  const driver = world.drivers.driver(DRIVER);
+  const request = NodeStageVolumeRequest.fromPartial({ volumeId: 'vol-1' });
+  for (const isMigrated of [true, undefined])
+    await assert.rejects(driver.stageVolume(request, FOREVER, isMigrated), { code: 'InvalidArgument' });
+  const call = [DRIVER, '/csi.v1.Node/NodeStageVolume', 'InvalidArgument'];
+  assert.deepEqual(published, [
+    [...call, true],
+    [...call, false],
+  ]);
+});
 
 async function grpcWorld(t: TestContext, capabilities?: readonly CsiNodeCapability[]): Promise<CsiWorld> {
   const rootDir = await temporaryFolder(t);

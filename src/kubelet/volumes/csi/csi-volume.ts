@@ -14,6 +14,8 @@ interface AnyCsiVolume {
   readonly fsType: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly readOnly: boolean;
+  /** The volume is of a type that was migrated to the driver. */
+  readonly isMigrated: boolean;
   readonly publishSecret: SecretReference | undefined;
 }
 
@@ -41,8 +43,8 @@ export function csiVolumeOf(
   spec: VolumeSpec,
   pod: { readonly uid: string; readonly namespace: string },
 ): CsiVolume | undefined {
-  const { name, volume, bound, readOnly } = spec;
-  if (bound) return persistentVolumeOf(bound.volume, readOnly);
+  const { name, volume, bound, readOnly, isMigrated = false } = spec;
+  if (bound) return persistentVolumeOf(bound.volume, { readOnly, isMigrated });
   const source = volume.csi;
   if (!source) return undefined;
   const secretName = source.nodePublishSecretRef?.name;
@@ -54,12 +56,16 @@ export function csiVolumeOf(
     fsType: source.fsType ?? '',
     attributes: source.volumeAttributes ?? {},
     readOnly: source.readOnly ?? false,
+    isMigrated: false,
     publishSecret: secretName === undefined ? undefined : { namespace: pod.namespace, name: secretName },
   };
 }
 
 /** `readOnly` is that of the claim in the pod: `csi.readOnly` is for the controller that attaches the volume. */
-export function persistentVolumeOf(pv: PersistentVolume, readOnly: boolean): PersistentCsiVolume | undefined {
+export function persistentVolumeOf(
+  pv: PersistentVolume,
+  { readOnly, isMigrated }: Pick<PersistentCsiVolume, 'readOnly' | 'isMigrated'>,
+): PersistentCsiVolume | undefined {
   const { csi, accessModes, mountOptions } = pv.spec;
   if (!csi) return undefined;
   return {
@@ -71,6 +77,7 @@ export function persistentVolumeOf(pv: PersistentVolume, readOnly: boolean): Per
     fsType: csi.fsType ?? '',
     attributes: csi.volumeAttributes ?? {},
     readOnly,
+    isMigrated,
     publishSecret: csi.nodePublishSecretRef,
     accessModes,
     mountOptions: mountOptions ?? [],

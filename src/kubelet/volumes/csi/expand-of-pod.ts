@@ -1,4 +1,5 @@
 import { goErrorText } from '../../../plugins/plugin-error.ts';
+import { migrateToCsi } from '../csi-migration/csi-migration.ts';
 import { inStep, VolumeError } from '../volume-error.ts';
 import type { VolumeSetup } from '../volume-plugin.ts';
 import type { CsiPluginDeps } from './csi-deps.ts';
@@ -39,7 +40,7 @@ export async function expandInUse(
   const { name, namespace = '' } = bound.claim.metadata;
   try {
     const pv = await api.get({ resource: 'persistentvolumes', namespace: '', name: volume.name }, signal);
-    const grown = persistentVolumeOf(pv, volume.readOnly);
+    const grown = persistentVolumeOf(migrateToCsi(pv), volume);
     if (grown?.id !== volume.id) return;
     const claim = await api.get({ resource: 'persistentvolumeclaims', namespace, name }, signal);
     const paths = { staging: stagingPathOf(volume, mode, deps), volume: path };

@@ -107,7 +107,7 @@ async function callDriver(
   );
   const request = expandRequest(volume, paths, bytes, { capabilities, mode, secrets });
   try {
-    await driver.expandVolume(request, signal);
+    await driver.expandVolume(request, signal, volume.isMigrated);
   } catch (error) {
     signal.throwIfAborted();
     const colon = error instanceof PluginError && INFEASIBLE.has(error.code) ? '' : ' :';

@@ -74,7 +74,7 @@ async function setUpDevice(
   await explained(what, () => makeNodeDirectory(staging, deps), signal);
   try {
     const context = { capabilities, mode: 'Block', publishContext, secrets, fsGroup: undefined } as const;
-    await driver.stageVolume(stageRequest(volume, staging, context), signal);
+    await driver.stageVolume(stageRequest(volume, staging, context), signal, volume.isMigrated);
   } catch (error) {
     // After an uncertain error the volume may be staged: it is unstaged after its last pod.
     if (isNew && error instanceof PluginError && isFinalCsiError(error)) await fs.remove(staging);
@@ -111,5 +111,6 @@ async function mapPodDevice(
   const context = { capabilities, mode: 'Block', publishContext, secrets, fsGroup: undefined } as const;
   const volumeContext = { ...attributes, ...podInfo(object, pod, lifecycle) };
   // kubelet names the staging path also for a driver that does not stage volumes.
-  await driver.publishVolume(publishRequest(volume, { staging, target: publish }, volumeContext, context), signal);
+  const request = publishRequest(volume, { staging, target: publish }, volumeContext, context);
+  await driver.publishVolume(request, signal, volume.isMigrated);
 }

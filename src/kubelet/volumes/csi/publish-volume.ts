@@ -52,7 +52,7 @@ export async function publishVolume(
   const context = { capabilities, mode: 'Filesystem', publishContext, secrets, fsGroup } as const;
   try {
     const target = { staging, target: paths.mount };
-    await driver.publishVolume(publishRequest(volume, target, volumeContext, context), signal);
+    await driver.publishVolume(publishRequest(volume, target, volumeContext, context), signal, volume.isMigrated);
   } catch (error) {
     // What the pod already has is not removed because it could not be published again. The folder stays: the volume is
     // still staged for the pod.

@@ -75,7 +75,7 @@ async function mountDevice(
   try {
     const fsGroup = pod.spec.securityContext?.fsGroup;
     const context = { capabilities, mode: 'Filesystem', publishContext, secrets, fsGroup } as const;
-    await driver.stageVolume(stageRequest(volume, paths.mount, context), signal);
+    await driver.stageVolume(stageRequest(volume, paths.mount, context), signal, volume.isMigrated);
   } catch (error) {
     // After an uncertain error the volume may be staged: it is unstaged after its last pod.
     if (isNew && error instanceof PluginError && isFinalCsiError(error)) await removeMountFolder(paths, deps);
