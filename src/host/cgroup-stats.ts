@@ -48,8 +48,8 @@ export interface CgroupUsage {
   };
   /** Absent where swap is not counted. */
   readonly swap?: { readonly usageBytes: number; readonly limitBytes?: number };
-  /** Threads, as the kernel counts for `pids.max`. */
-  readonly threads: number;
+  /** Pids of the cgroup itself, without those of the cgroups below. */
+  readonly processes: readonly number[];
   /** Absent where the kernel does not report it: always with version 1. */
   readonly pressure?: {
     readonly cpu: PressureStall;
@@ -100,8 +100,8 @@ export interface CgroupDetails extends CgroupUsage {
     readonly limitHits: number;
     readonly oomKills: number;
   };
-  /** Pids of the cgroup itself, without those of the cgroups below. */
-  readonly processes: readonly number[];
+  /** As the kernel counts for `pids.max`. */
+  readonly threads: number;
   /** Absent: no limit. */
   readonly threadsLimit?: number;
   readonly devices: readonly DeviceTraffic[];

@@ -185,14 +185,14 @@ function contract(name: string, makeStats: (t: TestContext) => Promise<CgroupSta
     const stats = await makeStats(t);
     assert.deepEqual([...(await stats.details(['/none', PATH]))], [[PATH, figures]]);
     const usage = (await stats.usage([PATH, '/none'])).get(PATH);
-    const { cpuNs, memory, swap, threads, pressure } = usage ?? {};
+    const { cpuNs, memory, swap, processes, pressure } = usage ?? {};
     assert.deepEqual(
-      { cpuNs, memory, swap, threads, pressure },
+      { cpuNs, memory, swap, processes, pressure },
       {
         cpuNs: figures.cpuNs,
         memory: figures.memory,
         swap: figures.swap,
-        threads: figures.threads,
+        processes: figures.processes,
         pressure: figures.pressure,
       },
     );
