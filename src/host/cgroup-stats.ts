@@ -21,6 +21,9 @@ export interface CgroupStats {
   /** The open files of processes. */
   openFiles(pids: readonly number[]): Promise<ReadonlyMap<number, OpenFiles>>;
 
+  /** The soft limits of `RLIMIT_NOFILE`. */
+  fileLimits(pids: readonly number[]): Promise<ReadonlyMap<number, FileLimit>>;
+
   /** The interfaces that a process sees, loopback included. */
   interfaces(pids: readonly number[]): Promise<ReadonlyMap<number, readonly InterfaceCounters[]>>;
 }
@@ -29,9 +32,9 @@ export interface OpenFiles {
   readonly descriptors: number;
   /** Of these, sockets. */
   readonly sockets: number;
-  /** The soft limit of `RLIMIT_NOFILE`; absent: unlimited. */
-  readonly limit?: number;
 }
+
+export type FileLimit = number | 'unlimited';
 
 export interface CgroupUsage {
   readonly cpuNs: bigint;
