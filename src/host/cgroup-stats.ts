@@ -21,6 +21,9 @@ export interface CgroupStats {
   /** The open files of processes. */
   openFiles(pids: readonly number[]): Promise<ReadonlyMap<number, OpenFiles>>;
 
+  /** The soft limits of `RLIMIT_NOFILE`. */
+  fileLimits(pids: readonly number[]): Promise<ReadonlyMap<number, FileLimit>>;
+
   /** The interfaces that a process sees, loopback included. */
   interfaces(pids: readonly number[]): Promise<ReadonlyMap<number, readonly InterfaceCounters[]>>;
 }
@@ -29,9 +32,9 @@ export interface OpenFiles {
   readonly descriptors: number;
   /** Of these, sockets. */
   readonly sockets: number;
-  /** The soft limit of `RLIMIT_NOFILE`; absent: unlimited. */
-  readonly limit?: number;
 }
+
+export type FileLimit = number | 'unlimited';
 
 export interface CgroupUsage {
   readonly cpuNs: bigint;
@@ -48,8 +51,8 @@ export interface CgroupUsage {
   };
   /** Absent where swap is not counted. */
   readonly swap?: { readonly usageBytes: number; readonly limitBytes?: number };
-  /** Threads, as the kernel counts for `pids.max`. */
-  readonly threads: number;
+  /** Pids of the cgroup itself, without those of the cgroups below. */
+  readonly processes: readonly number[];
   /** Absent where the kernel does not report it: always with version 1. */
   readonly pressure?: {
     readonly cpu: PressureStall;
@@ -100,8 +103,8 @@ export interface CgroupDetails extends CgroupUsage {
     readonly limitHits: number;
     readonly oomKills: number;
   };
-  /** Pids of the cgroup itself, without those of the cgroups below. */
-  readonly processes: readonly number[];
+  /** As the kernel counts for `pids.max`. */
+  readonly threads: number;
   /** Absent: no limit. */
   readonly threadsLimit?: number;
   readonly devices: readonly DeviceTraffic[];

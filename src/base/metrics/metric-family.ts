@@ -22,6 +22,10 @@ export class CounterFamily<Label extends string> {
     this.#series.forget(labels);
   }
 
+  reset(): void {
+    this.#series.reset();
+  }
+
   /** Shows the series with its value, 0 if nothing was counted yet. */
   show(...labels: LabelArguments<Label>): void {
     this.#series.at(labels[0]);
@@ -47,6 +51,10 @@ export class GaugeFamily<Label extends string> {
 
   add(by: number, ...labels: LabelArguments<Label>): void {
     this.#series.at(labels[0]).value += by;
+  }
+
+  reset(): void {
+    this.#series.reset();
   }
 
   collect(): Metric {
@@ -83,6 +91,10 @@ export class HistogramFamily<Label extends string> {
   /** Drops the series with these values of some labels: what they measured is gone. */
   forget(labels: Readonly<Partial<Record<Label, string>>>): void {
     this.#series.forget(labels);
+  }
+
+  reset(): void {
+    this.#series.reset();
   }
 
   collect(): Metric {
@@ -129,6 +141,11 @@ class SeriesMap<State> {
     const wanted = Object.entries(labels);
     for (const [key, series] of this.#series)
       if (wanted.every(([name, value]) => series.labels[name] === value)) this.#series.delete(key);
+  }
+
+  /** Drops all series. A metric without labels keeps its value, as in Kubernetes' registry. */
+  reset(): void {
+    if (this.#declaration.labels !== undefined) this.#series.clear();
   }
 
   read<T extends object>(

@@ -60,6 +60,7 @@ export interface RegistryOptions {
 export class MetricRegistry {
   readonly #sources: MetricSource[] = [];
   readonly #declared: Declaration[] = [];
+  readonly #families: { reset(): void }[] = [];
   readonly #options: RegistryOptions;
 
   constructor(options: RegistryOptions = {}) {
@@ -108,12 +109,18 @@ export class MetricRegistry {
     }, [REGISTERED, HIDDEN]);
   }
 
+  /** Drops the series of all metrics that have labels, except those of sources. */
+  reset(): void {
+    for (const family of this.#families) family.reset();
+  }
+
   async collect(): Promise<readonly Metric[]> {
     return (await Promise.all(this.#sources.map(async (source) => source()))).flat();
   }
 
-  #add<F extends { collect(): Metric }>(declaration: Declaration, family: F): F {
+  #add<F extends { collect(): Metric; reset(): void }>(declaration: Declaration, family: F): F {
     this.#declared.push(declaration);
+    this.#families.push(family);
     if (!isHidden(declaration, this.#options)) this.#sources.push(() => [family.collect()]);
     return family;
   }

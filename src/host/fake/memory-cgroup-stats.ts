@@ -1,4 +1,4 @@
-import type { CgroupDetails, CgroupStats, CgroupUsage, OpenFiles } from '../cgroup-stats.ts';
+import type { CgroupDetails, CgroupStats, CgroupUsage, FileLimit, OpenFiles } from '../cgroup-stats.ts';
 import type { InterfaceCounters } from '../network-namespaces.ts';
 
 const NOTHING: CgroupDetails = {
@@ -23,6 +23,7 @@ const NOTHING: CgroupDetails = {
 
 export interface MemoryProcessFigures {
   readonly files: OpenFiles;
+  readonly fileLimit?: FileLimit;
   readonly interfaces?: readonly InterfaceCounters[];
 }
 
@@ -77,6 +78,10 @@ export class MemoryCgroupStats implements CgroupStats {
 
   async openFiles(pids: readonly number[]): Promise<ReadonlyMap<number, OpenFiles>> {
     return this.#ofProcesses(pids, ({ files }) => files);
+  }
+
+  async fileLimits(pids: readonly number[]): Promise<ReadonlyMap<number, FileLimit>> {
+    return this.#ofProcesses(pids, ({ fileLimit }) => fileLimit);
   }
 
   async interfaces(pids: readonly number[]): Promise<ReadonlyMap<number, readonly InterfaceCounters[]>> {

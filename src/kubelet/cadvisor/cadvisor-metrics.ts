@@ -12,14 +12,14 @@ import { processCgroup } from '../stats/process-cgroup.ts';
 import type { RuntimeReader } from '../stats/runtime-reader.ts';
 import { cgroupTexts, machineTexts, scrapeError, versionTexts } from './cadvisor-page.ts';
 import { type CgroupOwner, cgroupOwners, isImageId, type PodCgroup } from './cgroup-owners.ts';
-import { cgroupViews } from './cgroup-views.ts';
+import { cgroupViews, limitedProcess } from './cgroup-views.ts';
 import type { CriMetrics } from './cri-metrics.ts';
 import { parseDiskStats } from './disk-counters.ts';
 import { machineMounts, readFileSystems, readLayerFileSystems } from './file-systems.ts';
 import { RuntimeImageNames, type ShownImages } from './image-names.ts';
 import { type MachineInfo, readMachineInfo } from './machine-info.ts';
 import { type MetricText, pageText } from './metrics-page.ts';
-import { FIRST_PROCESS, networkProcesses } from './network-processes.ts';
+import { networkProcesses } from './network-processes.ts';
 
 export interface CadvisorSettings {
   readonly rootDir: string;
@@ -102,9 +102,11 @@ export class CadvisorMetrics {
     const timeMs = Math.trunc(clock.now());
     const owners = cgroupOwners(this.#podCgroups(), cgroupDriver);
     const networks = networkProcesses(owners, figures);
-    const [names, openFiles, interfaces, table, diskStats] = await Promise.all([
+    const limited = [...figures].flatMap(([path, own]) => limitedProcess(path, owners.get(path), own) ?? []);
+    const [names, openFiles, fileLimits, interfaces, table, diskStats] = await Promise.all([
       this.#names.of(shownImages(owners, figures), signal),
-      cgroupStats.openFiles([FIRST_PROCESS, ...[...figures.values()].flatMap(({ processes }) => processes)]),
+      cgroupStats.openFiles([...figures.values()].flatMap(({ processes }) => processes)),
+      cgroupStats.fileLimits(limited),
       cgroupStats.interfaces([...new Set(networks.values())]),
       mounts.list(),
       fs.readText('/proc/diskstats').catch(() => ''),
@@ -115,7 +117,7 @@ export class CadvisorMetrics {
       readLayerFileSystems(layers.layers(this.#life), table, fs),
     ]);
     const readings = {
-      ...{ timeMs, created, figures, owners, names, openFiles, networks, interfaces },
+      ...{ timeMs, created, figures, owners, names, openFiles, fileLimits, networks, interfaces },
       ...{ disks, machineFileSystems, layerFileSystems, machine: view, bootSeconds, version: cgroupStats.version },
     };
     return cgroupTexts(cgroupViews(readings), () => clock.sleep(0, this.#life));

@@ -1,4 +1,4 @@
-import type { CgroupDetails, OpenFiles } from '../../host/cgroup-stats.ts';
+import type { CgroupDetails, FileLimit, OpenFiles } from '../../host/cgroup-stats.ts';
 import type { InterfaceCounters } from '../../host/network-namespaces.ts';
 import type { DiskCounters } from './disk-counters.ts';
 
@@ -24,9 +24,9 @@ export interface CgroupView {
   /** Version 1: of memory and swap together. Absent: no limit. */
   readonly swapLimitBytes: number | undefined;
   /** Of the processes of the cgroup itself. */
-  readonly openFiles: Pick<OpenFiles, 'descriptors' | 'sockets'>;
+  readonly openFiles: OpenFiles;
   /** The soft limit of open files of the first process of a container, or of the machine; `undefined`: not known. */
-  readonly fileLimit: number | 'unlimited' | undefined;
+  readonly fileLimit: FileLimit | undefined;
   /** Those of the machine and of sandboxes. */
   readonly interfaces: readonly InterfaceCounters[];
   /** The file systems of the machine, or the one of a container's writable layer. */

@@ -110,8 +110,13 @@ async function readings(change: Partial<CgroupReadings> = {}): Promise<CgroupRea
     networks: new Map([[CGROUP, 9]]),
     openFiles: new Map([
       [1, { descriptors: 9, sockets: 3 }],
-      [9, { descriptors: 3, sockets: 1, limit: 1024 }],
-      [12, { descriptors: 4, sockets: 0, limit: 7 }],
+      [9, { descriptors: 3, sockets: 1 }],
+      [12, { descriptors: 4, sockets: 0 }],
+    ]),
+    fileLimits: new Map<number, number | 'unlimited'>([
+      [1, 'unlimited'],
+      [9, 1024],
+      [12, 7],
     ]),
     interfaces: new Map([
       [

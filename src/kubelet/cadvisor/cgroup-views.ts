@@ -1,4 +1,4 @@
-import type { CgroupDetails, OpenFiles } from '../../host/cgroup-stats.ts';
+import type { CgroupDetails, FileLimit, OpenFiles } from '../../host/cgroup-stats.ts';
 import type { InterfaceCounters } from '../../host/network-namespaces.ts';
 import { countedInterfaces } from '../stats/network-stats.ts';
 import { type CgroupOwner, cgroupLabels, type ImageNames } from './cgroup-owners.ts';
@@ -22,6 +22,8 @@ export interface CgroupReadings {
   readonly networks: ReadonlyMap<string, number>;
   /** By pid. */
   readonly openFiles: ReadonlyMap<number, OpenFiles>;
+  /** By pid: those of `limitedProcess`. */
+  readonly fileLimits: ReadonlyMap<number, FileLimit>;
   readonly interfaces: ReadonlyMap<number, readonly InterfaceCounters[]>;
   /** By `major:minor`. */
   readonly disks: ReadonlyMap<string, Pick<DiskCounters, 'device'>>;
@@ -37,6 +39,7 @@ export function cgroupViews(readings: CgroupReadings): readonly CgroupView[] {
     const owner = owners.get(path);
     const limited = path === '/' ? ofMachine(own, readings.machine) : own;
     const network = networks.get(path);
+    const limitedPid = limitedProcess(path, owner, own);
     return {
       labels: cgroupLabels(path, owner, names),
       createdSeconds: Math.max(bootSeconds, Math.trunc((created.get(path) ?? 0) / 1000)),
@@ -44,7 +47,7 @@ export function cgroupViews(readings: CgroupReadings): readonly CgroupView[] {
       figures: limited,
       swapLimitBytes: path === '/' ? readings.machine.swapBytes : swapLimit(own, readings.version),
       openFiles: sumOfFiles(own, readings.openFiles),
-      fileLimit: fileLimit(path, owner, own, readings.openFiles),
+      fileLimit: limitedPid === undefined ? undefined : readings.fileLimits.get(limitedPid),
       interfaces: network === undefined ? [] : countedInterfaces(interfaces.get(network) ?? []),
       fileSystems: fileSystemsOf(path, owner, readings),
       deviceName,
@@ -71,16 +74,14 @@ function sumOfFiles({ processes }: CgroupDetails, files: CgroupReadings['openFil
   };
 }
 
-/** Only containers, sandboxes and the machine have a process that stands for them. */
-function fileLimit(
+/** The process whose limits a cgroup shows: only containers, sandboxes and the machine have one. */
+export function limitedProcess(
   path: string,
   owner: CgroupOwner | undefined,
-  figures: CgroupDetails,
-  files: CgroupReadings['openFiles'],
-): CgroupView['fileLimit'] {
-  const pid = path === '/' ? FIRST_PROCESS : owner && owner.kind !== 'pod' ? firstProcess(figures) : undefined;
-  const found = pid === undefined ? undefined : files.get(pid);
-  return found && (found.limit ?? 'unlimited');
+  figures: Pick<CgroupDetails, 'processes'>,
+): number | undefined {
+  if (path === '/') return FIRST_PROCESS;
+  return owner && owner.kind !== 'pod' ? firstProcess(figures) : undefined;
 }
 
 function fileSystemsOf(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MountEntry } from '../../host/mounts.ts';
 import { parseDiskStats } from './disk-counters.ts';
-import { deviceOfPath, machineMounts, readFileSystems } from './file-systems.ts';
+import { deviceOfPath, machineMounts, readFileSystems, readLayerFileSystems } from './file-systems.ts';
 
 const ID = 'a'.repeat(64);
 
@@ -78,5 +78,18 @@ test('a file system has the counters of its disk, and none that cannot be read i
       ['/dev/sda1', 4, 40, 331],
       ['/run', 4, undefined, undefined],
     ],
+  );
+});
+
+test('a writable layer has the size of its file system and the inodes that it uses itself', async () => {
+  const usage = { capacityBytes: 10, availableBytes: 5, usedBytes: 4, inodes: 3_000_000, inodesFree: 2_000_000 };
+  const layers = new Map([
+    ['c1', { time: '', mountpoint: '/var/lib', usedBytes: 2, inodesUsed: 7 }],
+    ['not measured', { time: '', mountpoint: '/var/lib' }],
+  ]);
+  const found = await readLayerFileSystems(layers, [mount('ext4', '/dev/sda1', '/')], { usage: async () => usage });
+  assert.deepEqual(
+    [...found],
+    [['c1', { device: '/dev/sda1', capacityBytes: 10, usedBytes: 2, inodes: 7, inodesFree: 0 }]],
   );
 });

@@ -74,7 +74,10 @@ export async function readFileSystems(
   return views.flat();
 }
 
-/** The file systems of writable layers by container id, with what the container uses of it. */
+/**
+ * The file systems of writable layers by container id, with what the container uses of it. cAdvisor shows the inodes that the
+ * layer uses as all inodes, and no free ones.
+ */
 export async function readLayerFileSystems(
   layers: ReadonlyMap<string, LayerUsage>,
   mounts: readonly MountEntry[],
@@ -88,9 +91,9 @@ export async function readLayerFileSystems(
     if (usage && device !== undefined) disks.set(place, { device, ...figuresOf(usage) });
   }
   return new Map(
-    [...layers].flatMap(([id, { mountpoint, usedBytes }]) => {
+    [...layers].flatMap(([id, { mountpoint, usedBytes, inodesUsed: inodes = 0 }]) => {
       const disk = disks.get(mountpoint);
-      return disk && usedBytes !== undefined ? [[id, { ...disk, usedBytes }] as const] : [];
+      return disk && usedBytes !== undefined ? [[id, { ...disk, usedBytes, inodes, inodesFree: 0 }] as const] : [];
     }),
   );
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { silentLog } from '../../base/log.ts';
-import { gauge } from '../../base/metrics/declaration.ts';
+import { counter, gauge } from '../../base/metrics/declaration.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { IncomingUpgrade } from '../../host/network.ts';
@@ -74,7 +74,7 @@ async function setUp(more: Partial<KubeletApiDeps> = {}) {
   const tls = { authorities: [IDENTITY.certificate] };
   const get = async (
     path: string,
-    method: 'GET' | 'POST' = 'GET',
+    method: 'GET' | 'POST' | 'DELETE' = 'GET',
     asked: readonly (readonly [string, string])[] = [],
   ) => {
     const { status, body, headers } = await network.request(
@@ -231,6 +231,17 @@ test('/metrics, /metrics/probes and /metrics/slis show their registries, compres
   assert.match(gunzipSync(packed.bytes).toString(), /^process_start_time_seconds 1003.5$/m);
   for (const path of ['/metrics/probes', '/metrics/slis'])
     assert.deepEqual([(await get(path)).status, (await get(path)).body], [200, '']);
+});
+
+test('DELETE /metrics/slis drops the counts of health checks', async () => {
+  const metrics = emptyMetrics();
+  const checks = metrics.slis.counter(counter('kubernetes_healthchecks_total', 'Checks.', { labels: ['name'] }));
+  checks.increment({ name: 'ping' });
+  const { get } = await setUp({ metrics });
+  assert.match((await get('/metrics/slis')).body, /^kubernetes_healthchecks_total\{name="ping"\} 1$/m);
+  const { status, headers, body } = await get('/metrics/slis', 'DELETE');
+  assert.deepEqual([status, headers['content-type'], body], [200, 'text/plain; charset=utf-8', 'metrics reset\n']);
+  assert.doesNotMatch((await get('/metrics/slis')).body, /ping/);
 });
 
 const LOGS = '/containerLogs/default/hello-box/web';

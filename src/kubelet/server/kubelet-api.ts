@@ -179,7 +179,7 @@ async function serveRoute(
     case 'probeMetrics':
       return encodedMetrics(await metrics.probes.collect(), headers);
     case 'sliMetrics':
-      return encodedMetrics(await metrics.slis.collect(), headers);
+      return serveSlis(metrics.slis, request);
     case 'resourceMetrics':
       return serveResourceMetrics(parts, headers, signal);
     case 'cadvisorMetrics':
@@ -197,6 +197,12 @@ async function serveRoute(
     default:
       return serveDebugRoute(parts.debug, route, request);
   }
+}
+
+async function serveSlis(slis: ServedMetrics['slis'], { method, headers }: TlsRequest): Promise<ServerResponse> {
+  if (method !== 'DELETE') return encodedMetrics(await slis.collect(), headers);
+  slis.reset();
+  return plainText(200, 'metrics reset\n');
 }
 
 async function serveResourceMetrics(

@@ -7,8 +7,8 @@ export interface ServedMetrics {
   readonly main: Pick<MetricRegistry, 'collect'>;
   /** `/metrics/probes` */
   readonly probes: Pick<MetricRegistry, 'collect'>;
-  /** `/metrics/slis` */
-  readonly slis: Pick<MetricRegistry, 'collect'>;
+  /** `/metrics/slis`; a DELETE resets them. */
+  readonly slis: Pick<MetricRegistry, 'collect' | 'reset'>;
   /** The requests of the server itself. */
   readonly requests: RequestMetrics;
 }

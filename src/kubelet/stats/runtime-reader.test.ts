@@ -69,7 +69,12 @@ function setUp({
   });
   const memory = { usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 }; // words: quoted
   host.cgroupStats.set(POD, { cpuNs: 9n, memory: { ...memory, workingSetBytes: 20 } });
-  host.cgroupStats.set(`${POD}/main-0`, { cpuNs: 4n, memory: { ...memory, workingSetBytes: 10 }, threads: 2 });
+  host.cgroupStats.set(`${POD}/main-0`, {
+    cpuNs: 4n,
+    memory: { ...memory, workingSetBytes: 10 },
+    threads: 9,
+    processes: [4, 5],
+  });
   const read = async (scope: 'usage' | 'all', target = TARGET) => {
     const pod = (await reader.read([target], scope, never)).get('s0');
     const main = pod?.containers.get('main-0');

@@ -195,7 +195,7 @@ export class RuntimeReader {
     const own = usage.get(cgroup);
     return {
       ...(own && cgroupUsageStats(sandbox.id, own, at, this.#rates)),
-      ...(found.length > 0 && { processCount: found.reduce((sum, { used }) => sum + used.threads, 0) }),
+      ...(found.length > 0 && { processCount: found.reduce((sum, { used }) => sum + used.processes.length, 0) }),
       containers: new Map(found.map(({ id, used }) => [id, cgroupUsageStats(id, used, at, this.#rates)])),
     };
   }

@@ -11,7 +11,7 @@ const LATER = { time: TIME, monotonicNs: 3_000_000_000n };
 const USAGE: CgroupUsage = {
   cpuNs: 5_000_000_000n,
   memory: { usageBytes: 900, workingSetBytes: 600, rssBytes: 500, pageFaults: 7, majorPageFaults: 1 }, // words: quoted
-  threads: 3,
+  processes: [],
 };
 const MEMORY = {
   time: TIME,

@@ -57,7 +57,7 @@ async function serviceWorld() {
     devices: [{ major: 8, minor: 0, readBytes: 4096n, writeBytes: 512n, reads: 2n, writes: 1n }],
   };
   host.cgroupStats.set(CGROUP, { ...used, cpuNs: 2_000_000_000n });
-  host.cgroupStats.set(POD_CGROUP, { ...used, cpuNs: 4_000_000_000n, threads: 4 });
+  host.cgroupStats.set(POD_CGROUP, { ...used, cpuNs: 4_000_000_000n, processes: [] });
   host.networkNamespaces.set('/ns/net', [{ name: 'eth0', received: TRAFFIC, sent: TRAFFIC }]);
   await host.fs.makeDirectory('/lib/storage');
   const podCidrs: string[] = [];
@@ -184,7 +184,7 @@ test('PodSandboxStats reports the pod, its network and its containers', async ()
       linux?.process?.processCount,
       linux?.containers.map((each) => each.attributes?.id),
     ],
-    [value(4_000_000_000n), value(4n), [id]],
+    [value(4_000_000_000n), value(2n), [id]],
   );
   assert.deepEqual(linux?.network, {
     timestamp: NOW,

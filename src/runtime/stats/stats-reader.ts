@@ -65,13 +65,13 @@ export class StatsReader {
       const [path] = podCgroup(record);
       const used = path === undefined ? undefined : usage.get(path);
       const interfaces = networks.get(record.namespaces.network ?? '');
-      const threads = sum(own.flatMap(runningCgroup).map((each) => usage.get(each)?.threads ?? 0));
+      const processes = sum(own.flatMap(runningCgroup).map((each) => usage.get(each)?.processes.length ?? 0));
       return PodSandboxStats.create({
         attributes: recordAttributes(record),
         linux: LinuxPodSandboxStats.create({
           ...(used && podUsage(used, this.#rateOf(record.id, used), timestamp)),
           network: interfaces && networkMessage(interfaces, timestamp),
-          process: ProcessUsage.create({ timestamp, processCount: uint64Value(used?.threads ?? threads) }),
+          process: ProcessUsage.create({ timestamp, processCount: uint64Value(processes) }),
           containers: own.flatMap(({ id }) => byId.get(id) ?? []),
         }),
       });

@@ -139,8 +139,8 @@ contract(
     stats.set(PATH, FIGURES);
     for (const path of ['/kubepods', '/kubepods/pod1']) stats.set(path, {});
     stats.setCreated(PATH, CREATED * 1000);
-    stats.setProcess(41, { files: { descriptors: 3, sockets: 1, limit: 1024 }, interfaces: LOOPBACK });
-    stats.setProcess(42, { files: { descriptors: 0, sockets: 0 } });
+    stats.setProcess(41, { files: { descriptors: 3, sockets: 1 }, fileLimit: 1024, interfaces: LOOPBACK });
+    stats.setProcess(42, { files: { descriptors: 0, sockets: 0 }, fileLimit: 'unlimited' });
     return stats;
   },
   FIGURES,
@@ -185,14 +185,14 @@ function contract(name: string, makeStats: (t: TestContext) => Promise<CgroupSta
     const stats = await makeStats(t);
     assert.deepEqual([...(await stats.details(['/none', PATH]))], [[PATH, figures]]);
     const usage = (await stats.usage([PATH, '/none'])).get(PATH);
-    const { cpuNs, memory, swap, threads, pressure } = usage ?? {};
+    const { cpuNs, memory, swap, processes, pressure } = usage ?? {};
     assert.deepEqual(
-      { cpuNs, memory, swap, threads, pressure },
+      { cpuNs, memory, swap, processes, pressure },
       {
         cpuNs: figures.cpuNs,
         memory: figures.memory,
         swap: figures.swap,
-        threads: figures.threads,
+        processes: figures.processes,
         pressure: figures.pressure,
       },
     );
@@ -210,8 +210,15 @@ function contract(name: string, makeStats: (t: TestContext) => Promise<CgroupSta
     assert.deepEqual(
       [...(await stats.openFiles([41, 7, 42]))],
       [
-        [41, { descriptors: 3, sockets: 1, limit: 1024 }],
+        [41, { descriptors: 3, sockets: 1 }],
         [42, { descriptors: 0, sockets: 0 }],
+      ],
+    );
+    assert.deepEqual(
+      [...(await stats.fileLimits([41, 7, 42]))],
+      [
+        [41, 1024],
+        [42, 'unlimited'],
       ],
     );
     assert.deepEqual([...(await stats.interfaces([41, 7]))], [[41, LOOPBACK]]);

@@ -52,7 +52,7 @@ function usageOf(file: FileOf, stat: Figures): CgroupUsage | undefined {
       ...(limitBytes === undefined ? {} : { limitBytes }),
     },
     ...swapOf(file, stat, limitBytes),
-    threads: readNumber(file('pids', 'pids.current')) ?? 0,
+    processes: readNumbers(file('pids', 'cgroup.procs')),
   };
 }
 
@@ -92,7 +92,7 @@ function detailsOf(file: FileOf, stat: Figures, usage: CgroupUsage): CgroupDetai
       limitHits: readNumber(file('memory', 'memory.failcnt')) ?? 0,
       oomKills: figure(readFigures(file('memory', 'memory.oom_control')), 'oom_kill'),
     },
-    processes: readNumbers(file('pids', 'cgroup.procs')),
+    threads: readNumber(file('pids', 'pids.current')) ?? 0,
     ...(threadsLimit === undefined ? {} : { threadsLimit }),
     devices: devicesOf(file),
   };

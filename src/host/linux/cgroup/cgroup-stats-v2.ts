@@ -63,7 +63,7 @@ function usageOf(files: CgroupFiles, { cpu, memory: stat }: Stats): CgroupUsage 
       ...(limitBytes === undefined ? {} : { limitBytes }),
     },
     ...(machine ? { swap: machine.swap } : swapOf(files)),
-    threads: readNumber(files.of('pids.current')) ?? 0,
+    processes: readNumbers(files.of('cgroup.procs')),
     ...pressureOf(files),
   };
 }
@@ -134,7 +134,7 @@ function detailsOf(files: CgroupFiles, { cpu, memory: stat }: Stats, usage: Cgro
       limitHits: figure(events, 'max'),
       oomKills: figure(events, 'oom_kill'),
     },
-    processes: readNumbers(files.of('cgroup.procs')),
+    threads: readNumber(files.of('pids.current')) ?? 0,
     ...(threadsLimit === undefined ? {} : { threadsLimit }),
     devices: devicesOf(readKernelFile(files.of('io.stat'))),
   };

@@ -4,7 +4,7 @@ import type { CgroupStats, OpenFiles } from '../../cgroup-stats.ts';
 import { parseNetDev } from '../../net-dev.ts';
 import type { InterfaceCounters } from '../../network-namespaces.ts';
 import { readKernelFile } from '../proc/kernel-file.ts';
-import { openFilesOf } from '../proc/open-files.ts';
+import { fileLimitOf, openFilesOf } from '../proc/open-files.ts';
 import { eventLoopTurn } from '../process/event-loop-turn.ts';
 import { cgroupTree } from './cgroup-stats-tree.ts';
 import { cgroupStatsV1 } from './cgroup-stats-v1.ts';
@@ -34,6 +34,7 @@ export function createLinuxCgroupStats({
     details: (paths) => inTurns(paths, layout.details),
     tree: (paths, known) => cgroupTree(paths, known, layout),
     openFiles: (pids) => openFilesInTurns(pids, proc),
+    fileLimits: (pids) => inTurns(pids, (pid) => fileLimitOf(`${proc}/${pid}`)),
     interfaces: (pids) => inTurns(pids, (pid) => interfacesOf(`${proc}/${pid}`)),
   };
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import type { OpenFiles } from '../../cgroup-stats.ts';
+import type { FileLimit, OpenFiles } from '../../cgroup-stats.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { readKernelFile } from './kernel-file.ts';
 
@@ -8,19 +8,17 @@ export function openFilesOf(process: string): OpenFiles | undefined {
   const folder = `${process}/fd`;
   const names = unlessHidden(() => readdirSync(folder));
   if (!names) return undefined;
-  const links = names.map((name) => unlessHidden(() => readlinkSync(`${folder}/${name}`)) ?? '');
-  const limit = softLimit(readKernelFile(`${process}/limits`) ?? '');
-  return {
-    descriptors: names.length,
-    sockets: links.filter((link) => link.startsWith('socket:')).length,
-    ...(limit !== undefined && { limit }),
-  };
+  const isSocket = (name: string): boolean =>
+    unlessHidden(() => readlinkSync(`${folder}/${name}`))?.startsWith('socket:') ?? false;
+  return { descriptors: names.length, sockets: names.filter(isSocket).length };
 }
 
-/** `Max open files            1024                 524288               files`. */
-function softLimit(limits: string): number | undefined {
-  const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
-  return soft === undefined ? undefined : Number(soft);
+/** How many files a process can open: `Max open files            1024                 524288               files`. */
+export function fileLimitOf(process: string): FileLimit | undefined {
+  const limits = unlessHidden(() => readKernelFile(`${process}/limits`));
+  const soft = /^Max open files +(\d+|unlimited)/m.exec(limits ?? '')?.[1];
+  if (soft === undefined) return undefined;
+  return soft === 'unlimited' ? soft : Number(soft);
 }
 
 function unlessHidden<T>(read: () => T): T | undefined {
