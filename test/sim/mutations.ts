@@ -21,7 +21,7 @@ const DEAD = 'src/kubelet/gc/dead-containers.ts';
 export const MUTATIONS: readonly Mutation[] = [
   mutation('a grace period grows', WORKER_STATE, 'Math.min(before?.graceSeconds', 'Math.max(before?.graceSeconds'),
   mutation('a pod starts beside another pod of the same name', WORKERS, 'if (queue.length === 0) worker', 'worker'),
-  mutation('a recreated pod is forgotten', WORKERS, 'if (worker.successor) this', 'if (!worker) this'),
+  mutation('a recreated pod is forgotten', WORKERS, 'if (worker.successor) {', 'if (!worker) {'),
   mutation('terminating a pod does not abort its sync', WORKER, 'this.#pass?.abort(', 'void ('),
   mutation('containers are not stopped before they are removed', WORKER, 'await syncer.terminate(', 'void ('),
   mutation('a failed sync is not retried', WORKER, 'this.#wakeIn(retryDelay(', 'void (retryDelay('),
