@@ -128,7 +128,17 @@ function injectClusterFault(fault: ClusterFault, { clock, runtime, faults, clust
   }
 }
 
-export function setNetwork(hasNetwork: boolean, runtime: FakeRuntime, clusterState: ClusterState): void {
+/** Ends all faults that last, and forgets those that wait for a call. */
+export function endFaults({ runtime, apiServer, faults, clusterState, disks, machine }: InjectFaultDeps): void {
+  faults.clear();
+  disks.endFaults();
+  machine?.endFaults();
+  apiServer.faults.setOutage(false);
+  clusterState.setSilent(false);
+  setNetwork(true, runtime, clusterState);
+}
+
+function setNetwork(hasNetwork: boolean, runtime: FakeRuntime, clusterState: ClusterState): void {
   const condition = hasNetwork ? {} : { reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
   runtime.setCondition('NetworkReady', { status: hasNetwork, ...condition });
   clusterState.setNetwork(hasNetwork);

@@ -26,7 +26,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     'await this.#deps.containers.update(id, cpus, signal);',
     '',
   ),
-  mutation('assigned CPUs are not on disk', CPU_FILE, 'if (text === this.#onDisk) return;', 'if (text) return;'),
+  mutation('assigned CPUs are not on disk', CPU_FILE, 'this.#file.markChanged();', ''),
   mutation(
     'what a pod was assigned is not taken back',
     PLACEMENT,

@@ -1,43 +1,35 @@
-import type { Pod } from '../../src/api/generated/core-v1.ts';
-import type { Log } from '../../src/base/log.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
-import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
-import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { AgentProcess } from './agent-process.ts';
 import type { CheckContext, Violation } from './check-context.ts';
 import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
-import { injectFault, type PlannedKill, setMemory, setNetwork } from './inject-fault.ts';
-import { Invariants } from './invariants.ts';
-import { checkClaimCall } from './invariants-of-claims.ts';
-import { checkDiskCall } from './invariants-of-disks.ts';
+import { endFaults, type InjectFaultDeps, injectFault, setMemory } from './inject-fault.ts';
 import { StableImages } from './invariants-of-node.ts';
 import { checkDelay, checkRelease } from './invariants-of-shutdown.ts';
 import { checkReleased, checkWrite } from './invariants-of-writes.ts';
 import { MachineSide } from './machine-side.ts';
+import { Observer } from './observer.ts';
 import { PendingFaults } from './pending-faults.ts';
 import type { PlannedFault } from './plan-faults.ts';
 import type { MachinePlan } from './plan-machine.ts';
-import { allowsPull } from './plan-objects.ts';
-import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
-import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
+import type { WorldPlan } from './plan-world.ts';
 import { PodRecords } from './pod-records.ts';
-import { behaviours } from './program.ts';
 import type { SimCluster } from './sim-cluster.ts';
 import { SimDisks } from './sim-disks.ts';
 import { SimLogs } from './sim-logs.ts';
 import { prepareMachine } from './sim-machine.ts';
 import { SimObjects } from './sim-objects.ts';
+import { createSimRuntime, imageNames } from './sim-runtime.ts';
 import { SimServers } from './sim-servers.ts';
 import { SimManifests } from './sim-sources.ts';
-import { Trace } from './trace.ts';
+import { SimUsers } from './sim-users.ts';
+import { Supervisor } from './supervisor.ts';
+import { notedLog, Trace } from './trace.ts';
 
-const SLOW_PULL_MS = 40_000;
 /** The longest duration of a call that was made just before the faults end. */
 const LONGEST_CALL_MS = 250_000;
-/** The time after which a supervisor restarts an agent that failed to start. */
-const RESTART_MS = 1_000;
 
 /** A machine, its runtime, its users, its faults, and a sequence of agent processes. */
 export class World {
@@ -56,12 +48,11 @@ export class World {
   readonly #machine: MachineSide | undefined;
   readonly #side: ClusterSide;
   readonly #faults = new PendingFaults((ms) => this.context.clusterState.noteMachineFault(ms));
-  readonly #invariants: Invariants;
+  readonly #observer: Observer;
   readonly #end = new AbortController();
   readonly #pace: Draw;
-  #agentProcess: AgentProcess | undefined;
-  #processCount = 0;
-  #agentStartedAt = 0;
+  readonly #users: SimUsers;
+  readonly #supervisor: Supervisor;
   #jumpedAt = Number.NEGATIVE_INFINITY;
   #violation: Violation | undefined;
 
@@ -70,23 +61,19 @@ export class World {
     this.#pace = new Draw(plan.seed, 'pace');
     this.host = createMemoryHost({ seed: plan.seed });
     const { clock } = this.host;
-    const onEffect = (effect: Effect): void => this.#effect(effect);
-    const behaviourOf = behaviours(clock, (...hook) => this.#invariants.hook(...hook));
-    this.runtime = createFakeRuntime({ clock, random: this.host.random, behaviourOf, onEffect });
-    for (const image of IMAGES) {
-      this.runtime.addImage(image);
-      this.runtime.registry.set(image, {});
-    }
-    this.runtime.registry.set(PRIVATE_IMAGE, { allows: allowsPull });
+    this.runtime = createSimRuntime({
+      host: this.host,
+      onHook: (...hook) => this.#observer.invariants.hook(...hook),
+      onEffect: (effect) => {
+        this.#serve(effect);
+        this.#observer.effect(effect);
+      },
+    });
     this.#servers = new SimServers(this.host.network, clock);
     this.#logs = plan.hasLogs ? new SimLogs(this.host.fs, clock) : undefined;
-    this.runtime.registry.set(SLOW_IMAGE, { pullMs: SLOW_PULL_MS });
     this.#disks = new SimDisks({
       host: this.host,
-      onCall: (call) => {
-        this.#note(`  ${call.method} ${call.volumeId}`);
-        checkDiskCall(call, this.context);
-      },
+      onCall: (call) => this.#observer.diskCall(call),
       onBrokenRule: (message) => this.fail(34, message),
     });
     this.#records = new PodRecords(() => clock.monotonic());
@@ -117,18 +104,33 @@ export class World {
       now: () => clock.monotonic(),
       wallMs: () => clock.now(),
       jumpedAt: () => this.#jumpedAt,
-      processNumber: () => this.#processCount,
-      agentStartedAt: () => this.#agentStartedAt,
+      processNumber: () => this.processCount,
+      agentStartedAt: () => this.#supervisor.startedAt,
       hasLostPull: () => this.#faults.hasLostPull,
       sources: plan.sources.length,
       fail: (invariant, text) => this.fail(invariant, text),
     };
-    this.#invariants = new Invariants(this.context);
-    const list = async (): Promise<readonly string[]> => {
-      const { images } = await this.runtime.cri.images.listImages({ filter: undefined }, new AbortController().signal);
-      return images.flatMap(({ repoDigests, repoTags }) => [...repoDigests, ...repoTags]);
-    };
-    this.images = new StableImages(list, () => clock.monotonic());
+    this.#observer = new Observer(this.context, (line) => this.#note(line));
+    this.images = new StableImages(
+      () => imageNames(this.runtime),
+      () => clock.monotonic(),
+    );
+    this.#users = new SimUsers({
+      manifests: this.#manifests,
+      cluster: users,
+      objects,
+      records: this.#records,
+      registry: this.runtime.registry,
+      applyChange: (change) => this.#side.applyChange(change),
+      onApiPod: (pod) => this.#machine?.reserveClaims(pod),
+      note: (line) => this.#note(line),
+    });
+    this.#supervisor = new Supervisor({
+      clock,
+      newProcess: (number) => this.#newProcess(number),
+      onExit: (error) => this.fail(12, `the agent exited: ${error}`),
+      note: (line) => this.#note(line),
+    });
   }
 
   get violation(): Violation | undefined {
@@ -140,11 +142,11 @@ export class World {
   }
 
   get agentProcess(): AgentProcess | undefined {
-    return this.#agentProcess;
+    return this.#supervisor.agentProcess;
   }
 
   get processCount(): number {
-    return this.#processCount;
+    return this.#supervisor.processCount;
   }
 
   /** Only the first violation counts: later ones may be its consequences. */
@@ -168,7 +170,7 @@ export class World {
     setMemory(this.host, false);
     await this.host.fs.makeDirectory('/var/lib/fake-runtime');
     await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
-    for (const action of actions) clock.schedule(action.at, () => this.#run(this.#act(action)));
+    for (const action of actions) clock.schedule(action.at, () => this.#run(this.#users.act(action)));
     for (const fault of faults) clock.schedule(fault.at, () => this.#injectFault(fault));
     clock.schedule(times.calm, () => this.#endFaults());
     this.startAgent();
@@ -176,22 +178,34 @@ export class World {
 
   /** Stops the world. */
   end(): void {
-    this.#agentProcess?.kill();
+    this.agentProcess?.kill();
     this.#end.abort();
   }
 
   startAgent(): void {
+    this.#supervisor.start();
+  }
+
+  /** Removes all pods with their own grace periods. */
+  removeAll(): void {
+    for (const work of this.#users.removeAll()) this.#run(work);
+  }
+
+  /** Actions of users must not fail. */
+  #run(work: Promise<void>): void {
+    work.catch((error: unknown) => this.fail(0, `the simulator failed: ${error}`));
+  }
+
+  #newProcess(number: number): AgentProcess {
     const { host, runtime } = this;
     const { seed, events } = this.#plan;
-    this.#processCount++;
-    this.#agentStartedAt = this.host.clock.monotonic();
     this.#records.forgetReports();
-    this.context.clusterState.agentStarted(this.#processCount);
+    this.context.clusterState.agentStarted(number);
     this.#machine?.claims.agentStarted();
-    const draw = new Draw(seed, `life ${this.#processCount}`);
+    const draw = new Draw(seed, `life ${number}`);
     const delay = (): number => (draw.chance(0.3) ? draw.int(1, 30_000) : 0);
-    this.#note(`the agent starts (process ${this.#processCount})`);
-    this.#agentProcess = new AgentProcess({
+    this.#note(`the agent starts (process ${number})`);
+    return new AgentProcess({
       host,
       runtime,
       apiServer: this.#plan.sources.includes('api') ? this.#side.agentApi : undefined,
@@ -203,149 +217,37 @@ export class World {
       events,
       sourceDelaysMs: { file: delay(), api: delay() },
       seed: draw.int(1, 2 ** 30),
-      log: this.#log(),
+      log: notedLog((line) => this.#note(line)),
       onCall: (method, request) => {
         this.#logs?.called(method, request);
-        this.#invariants.call(method, request);
+        this.#observer.invariants.call(method, request);
       },
-      onKill: (downMs) => this.#planKill({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs }),
+      onKill: (downMs) => this.#supervisor.killNow(downMs),
       onSnapshot: (source, pods) => this.#records.report(source, pods),
-      onAgentEvent: (event) => this.#agentEvent(event),
-      onEnd: (error) => this.#agentEnded(error),
+      onAgentEvent: (event) => this.#observer.agentEvent(event),
+      onEnd: (error) => this.#supervisor.ended(error),
     });
-    this.#agentProcess.start();
-  }
-
-  /** Removes all pods with their own grace periods. */
-  removeAll(): void {
-    for (const key of this.#manifests.keys) this.#run(this.#act({ at: 0, do: 'remove', from: 'file', key }));
-    for (const key of this.cluster.keys) this.#run(this.#delete(key, undefined));
-  }
-
-  /** Actions of users must not fail. */
-  #run(work: Promise<void>): void {
-    work.catch((error: unknown) => this.fail(0, `the simulator failed: ${error}`));
-  }
-
-  async #act(action: PlannedAction): Promise<void> {
-    switch (action.do) {
-      case 'put':
-        return this.#put(action.from, action.key, action.pod);
-      case 'remove':
-        return this.#remove(action.from, action.key);
-      case 'delete':
-        return this.#delete(action.key, action.graceSeconds);
-      case 'publish':
-        this.runtime.registry.set(action.image, {});
-        return this.#note(`${action.image} can be pulled`);
-      case 'object':
-        this.#note(`${action.resource} ${action.namespace}/${action.name}: ${action.version ?? 'gone'}`);
-        return this.context.objects.set(action);
-      case 'externalChange':
-        this.#note(`external change: ${JSON.stringify(action.change)}`);
-        return this.#side.applyChange(action.change);
-    }
-  }
-
-  async #put(from: SimSource, key: string, pod: Pod): Promise<void> {
-    const before = await this.#present(from, key);
-    const seen = from === 'file' ? await this.#manifests.put(key, pod) : await this.cluster.put(key, pod);
-    this.#note(`${from} has ${key} as ${seen.metadata.uid}: ${summaryOf(seen)}`);
-    if (before && before.metadata.uid !== seen.metadata.uid) this.#records.remove(before.metadata.uid);
-    this.#records.put(seen);
-    if (from === 'api') this.#machine?.reserveClaims(seen);
-  }
-
-  async #remove(from: SimSource, key: string): Promise<void> {
-    const before = await this.#present(from, key);
-    this.#note(`${from} removes ${key}`);
-    if (before) this.#records.remove(before.metadata.uid);
-    return from === 'file' ? this.#manifests.remove(key) : this.cluster.remove(key);
-  }
-
-  async #delete(key: string, graceSeconds: number | undefined): Promise<void> {
-    const before = await this.cluster.get(key);
-    if (!before) return;
-    this.#note(`api deletes ${key} (${graceSeconds ?? 'own grace period'})`);
-    await this.cluster.delete(key, graceSeconds);
-    const marked = await this.cluster.get(key);
-    if (marked) this.#records.put(marked);
-    else this.#records.remove(before.metadata.uid);
-  }
-
-  async #present(from: SimSource, key: string): Promise<Pod | undefined> {
-    return from === 'file' ? this.#manifests.get(key) : this.cluster.get(key);
   }
 
   #injectFault(fault: PlannedFault): void {
     this.#note(`fault ${JSON.stringify({ ...fault, at: undefined })}`);
     if (fault.kind === 'jump') this.#jumpedAt = this.host.clock.monotonic();
-    const kill = (planned: PlannedKill): void => this.#planKill(planned);
-    const { runtime } = this;
-    const { clock, fs } = this.host;
-    const { clusterState, disks, machine } = this.context;
-    const apiServer = this.#side.server;
-    const memory = this.host;
-    injectFault(fault, {
-      clock,
-      fs,
-      runtime,
-      apiServer,
-      faults: this.#faults,
-      clusterState,
-      disks,
-      machine,
-      memory,
-      kill,
-    });
-  }
-
-  #planKill({ calls, when, downMs }: PlannedKill): void {
-    const killed = this.#agentProcess;
-    const onKill = (): void => {
-      if (this.#agentProcess !== killed) return;
-      this.#note('the agent is killed');
-      killed?.kill();
-      this.#agentProcess = undefined;
-      this.host.clock.schedule(downMs, () => this.startAgent());
-    };
-    if (!killed) return;
-    if (calls === 0) onKill();
-    else killed.gate.killAtCall({ calls, when, onKill });
+    injectFault(fault, this.#faultDeps());
   }
 
   #endFaults(): void {
     this.#note('faults end');
-    this.#faults.clear();
-    this.#disks.endFaults();
-    this.#machine?.endFaults();
-    this.#side.server.faults.setOutage(false);
-    this.context.clusterState.setSilent(false);
-    setNetwork(true, this.runtime, this.context.clusterState);
-    this.#agentProcess?.gate.killAtCall({ calls: Number.POSITIVE_INFINITY, when: 'before', onKill: () => {} });
+    endFaults(this.#faultDeps());
+    this.#supervisor.cancelKill();
   }
 
-  #agentEnded(error: unknown): void {
-    const wasStarting = this.#agentProcess?.agent === undefined;
-    this.#note(`the agent exits: ${error}`);
-    if (!wasStarting) return this.fail(12, `the agent exited: ${error}`);
-    this.#agentProcess?.kill();
-    this.#agentProcess = undefined;
-    this.host.clock.schedule(RESTART_MS, () => this.startAgent());
-  }
-
-  #agentEvent(event: AgentEvent): void {
-    if (event.kind === 'event' && event.event.reason === 'Preempting') this.#notePreempted(event.pod);
-    if (event.kind !== 'status') return;
-    const { pod, status } = event;
-    this.#note(`status of ${pod.metadata.uid}: ${status.phase} ${status.reason ?? ''}`);
-    this.#invariants.status(pod.metadata.uid, status);
-  }
-
-  #notePreempted({ metadata: { uid } }: Pod): void {
-    this.#note(`${uid} is preempted`);
-    const record = this.#records.pods.get(uid);
-    if (record) record.preemptedAt = this.host.clock.monotonic();
+  #faultDeps(): InjectFaultDeps {
+    const { host, runtime } = this;
+    const { clock, fs } = host;
+    const { clusterState, disks, machine } = this.context;
+    const { server: apiServer } = this.#side;
+    const kill: InjectFaultDeps['kill'] = (planned) => this.#supervisor.kill(planned);
+    return { clock, fs, runtime, apiServer, faults: this.#faults, clusterState, disks, machine, memory: host, kill };
   }
 
   #newMachine(plan: WorldPlan, machine: MachinePlan): MachineSide {
@@ -357,32 +259,16 @@ export class World {
       host,
       runtime,
       onAllocate: (resource, ids) => this.#note(`  allocate ${resource} ${ids}`),
-      onClaimCall: (call) => {
-        this.#note(`  ${call.method} ${call.uid} ${call.driver}`);
-        checkClaimCall(call, this.context);
-      },
+      onClaimCall: (call) => this.#observer.claimCall(call),
       onBrokenRule: (invariant, message) => this.fail(invariant, message),
       onReleased: (shutdown) => checkRelease(shutdown, this.context),
       onDelayed: (shutdown) => checkDelay(shutdown, this.context),
       onPowerOff: (bootMs) => {
         this.#disks.reset();
-        this.#planKill({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs: bootMs });
+        this.#supervisor.killNow(bootMs);
       },
       note: (line) => this.#note(line),
     });
-  }
-
-  #effect(effect: Effect): void {
-    const { config, id } = 'sandbox' in effect ? effect.sandbox : effect.container;
-    const uid = config.labels['io.kubernetes.pod.uid'];
-    const name =
-      'sandbox' in effect ? '' : `/${config.metadata && 'name' in config.metadata ? config.metadata.name : ''}`;
-    const extra = effect.kind === 'terminating' ? ` ${effect.graceSeconds} s` : '';
-    const end =
-      'container' in effect && effect.container.state.phase === 'exited' ? ` ${effect.container.state.exitCode}` : '';
-    this.#note(`  ${uid}${name} ${id.slice(0, 6)} ${effect.kind}${extra}${end}`);
-    this.#serve(effect);
-    this.#invariants.effect(effect);
   }
 
   #serve(effect: Effect): void {
@@ -395,20 +281,7 @@ export class World {
     this.#logs?.ended(effect.container.id);
   }
 
-  #log(): Log {
-    const write = (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-      const error = fields['error'] === undefined ? '' : `: ${fields['error']}`;
-      this.#note(`log: ${message} ${fields['pod'] ?? ''}${error}`);
-    };
-    return { debug() {}, info: write, warn: write, error: write };
-  }
-
   #note(line: string): void {
     this.trace.add(this.host.clock.monotonic(), line);
   }
-}
-
-function summaryOf({ spec }: Pod): string {
-  const names = [...(spec.initContainers ?? []), ...spec.containers].map(({ name, image }) => `${name} ${image}`);
-  return `${spec.restartPolicy}, ${names.join(', ')}`;
 }
