@@ -148,7 +148,7 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     const late = (await untilEnded('late')).status;
     assert.deepEqual(
       [late?.phase, late?.reason, late?.message],
-      ['Failed', 'NodeShutdown', 'Pod was rejected as the node is shutting down.'],
+      ['Failed', 'NodeShutdown', 'Pod was rejected: Pod was rejected as the node is shutting down.'],
     );
     assert.equal((await pod('second')).status?.reason, undefined, 'the pod of higher priority still runs');
     assert.equal(powerOffState(), 'inactive');
@@ -166,12 +166,7 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
 
   test('after the shutdown was cancelled the node is ready, and delays the next one', async () => {
     // logind reports the end of its operation, which it announces as a cancellation: this machine has not gone down.
-    let found: Awaited<ReturnType<typeof readiness>> = {};
-    stops.defer(() => void process.stderr.write(`the node was ready: ${found.status}, ${found.message}\n`));
-    await until('a ready node', async () => {
-      found = await readiness();
-      return found.status === 'True' || undefined;
-    });
+    await until('a ready node', async () => (await readiness()).status === 'True' || undefined);
     await until('an inhibitor lock', async () => (await inhibitors()) === 1 || undefined);
     const events = await plane.kubectl('get', 'events', '--field-selector=reason=NodeShutdown');
     assert.match(events, /Shutdown manager detected shutdown event/);
