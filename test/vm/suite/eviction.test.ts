@@ -168,7 +168,7 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     // logind reports the end of its operation, which it announces as a cancellation: this machine has not gone down.
     await until('a ready node', async () => (await readiness()).status === 'True' || undefined);
     await until('an inhibitor lock', async () => (await inhibitors()) === 1 || undefined);
-    const events = await plane.kubectl('get', 'events', '--field-selector=reason=NodeShutdown');
+    const events = await plane.kubectl('get', 'events', '--field-selector=reason=Shutdown');
     assert.match(events, /Shutdown manager detected shutdown event/);
     assert.match(events, /Shutdown manager detected shutdown cancellation/);
   });
