@@ -7,11 +7,15 @@ export function metricsText(metrics: readonly Metric[]): string {
   return metrics
     .toSorted((a, b) => byCodePoint(a.name, b.name))
     .map((metric) => {
-      const { name, type, help } = metric;
       const lines = linesOf(metric);
-      return lines === '' ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}`;
+      return lines === '' ? '' : `${metricHeader(metric)}${lines}`;
     })
     .join('');
+}
+
+/** The lines before the values of a metric. */
+export function metricHeader({ name, type, help }: Pick<Metric, 'name' | 'help'> & { readonly type: string }): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
 }
 
 function linesOf(metric: Metric): string {
@@ -35,8 +39,17 @@ function histogramLines(name: string, { labels = {}, buckets, sum, count }: Hist
 }
 
 function labelsText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return inBraces(Object.entries(labels).map(([name, value]) => labelPair(name, value)));
+}
+
+/** `{container="x",pod="y"}`; nothing without pairs. */
+export function inBraces(pairs: readonly string[]): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+/** `container="x"` */
+export function labelPair(name: string, value: string): string {
+  return `${name}="${/[\\"\n]/.test(value) ? escaped(value) : value}"`;
 }
 
 function escaped(value: string): string {

@@ -1,5 +1,6 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import { goFloat } from '../../base/go/go-float.ts';
+import { inBraces, labelPair, metricHeader } from '../../base/metrics/metrics-text.ts';
 import type { PageMetric, PageValue } from './metric-table.ts';
 
 /** What a page shows metrics of, with the labels that all of its metrics have. */
@@ -41,11 +42,8 @@ export function subjectTexts<View>(
 }
 
 /** A metric with at most one value and constant labels. */
-export function metricText(
-  { name, type, help }: Pick<PageMetric<never>, 'name' | 'type' | 'help'>,
-  lines: string,
-): MetricText {
-  return { name, text: `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}` };
+export function metricText(metric: Pick<PageMetric<never>, 'name' | 'type' | 'help'>, lines: string): MetricText {
+  return { name: metric.name, text: `${metricHeader(metric)}${lines}` };
 }
 
 interface WrittenSubject<View> {
@@ -60,7 +58,7 @@ interface WrittenSubject<View> {
 function writtenSubject<View>({ view, labels, timeMs }: Subject<View>): WrittenSubject<View> {
   const pairs = Object.entries(labels)
     .toSorted(([a], [b]) => byCodePoint(a, b))
-    .map(([name, value]) => [name, pairText(name, value)] as const);
+    .map(([name, value]) => [name, labelPair(name, value)] as const);
   return { view, pairs, labels: inBraces(pairs.map(([, text]) => text)), time: ` ${timeMs}` };
 }
 
@@ -92,7 +90,7 @@ function withLabels(
   names: readonly string[],
   { labels = [] }: PageValue,
 ): string {
-  const own = names.map((name, index) => [name, pairText(name, labels[index] ?? '')] as const);
+  const own = names.map((name, index) => [name, labelPair(name, labels[index] ?? '')] as const);
   const all = [...pairs, ...own].sort(([a], [b]) => (a < b ? -1 : 1));
   return inBraces(all.map(([, text]) => text));
 }
@@ -100,17 +98,5 @@ function withLabels(
 /** `{container="x",pod="y"}` in the order of the names; nothing without labels. */
 export function labelsText(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).toSorted(([a], [b]) => byCodePoint(a, b));
-  return inBraces(pairs.map(([name, value]) => pairText(name, value)));
-}
-
-function inBraces(texts: readonly string[]): string {
-  return texts.length === 0 ? '' : `{${texts.join(',')}}`;
-}
-
-function pairText(name: string, value: string): string {
-  return `${name}="${/[\\"\n]/.test(value) ? escaped(value) : value}"`;
-}
-
-function escaped(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  return inBraces(pairs.map(([name, value]) => labelPair(name, value)));
 }

@@ -11,10 +11,10 @@ import type { NodeStatistics } from '../stats/stats-source.ts';
 import type { Authenticate, User } from './authenticate.ts';
 import { type Authorize, requestedAccess } from './authorize.ts';
 import { type HealthChecks, healthResponse } from './healthz.ts';
-import { encodedMetrics, encodedPage, startTimeSeconds } from './metrics-response.ts';
+import { encodedMetrics, encodedPage } from './metrics-response.ts';
 import { openResponse } from './open-response.ts';
 import { podList, runningPodList } from './pod-lists.ts';
-import { processMetrics } from './process-metrics.ts';
+import { processStartSeconds } from './process-metrics.ts';
 import { proxyStream } from './proxy-stream.ts';
 import type { ServerType } from './request-metrics.ts';
 import { resourceMetrics } from './resource-metrics.ts';
@@ -210,8 +210,8 @@ async function serveResourceMetrics(
   headers: TlsRequest['headers'],
   signal: AbortSignal,
 ): Promise<ServerResponse> {
-  const [resources, own] = await Promise.all([resourceMetrics(stats, log, signal), processMetrics(fs)]);
-  return encodedMetrics(resources, headers, startTimeSeconds(own));
+  const [resources, started] = await Promise.all([resourceMetrics(stats, log, signal), processStartSeconds(fs)]);
+  return encodedMetrics(resources, headers, started);
 }
 
 /** As kubelet labels it. */
@@ -224,8 +224,8 @@ async function serveCadvisor(
   headers: TlsRequest['headers'],
   signal: AbortSignal,
 ): Promise<ServerResponse> {
-  const [page, own] = await Promise.all([stats.cadvisorPage(signal), processMetrics(fs)]);
-  return encodedPage(page, headers, startTimeSeconds(own));
+  const [page, started] = await Promise.all([stats.cadvisorPage(signal), processStartSeconds(fs)]);
+  return encodedPage(page, headers, started);
 }
 
 function respond(response: ServerResponse): TlsResponse {

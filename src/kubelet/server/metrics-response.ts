@@ -48,7 +48,7 @@ async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** The metric `process_start_time_seconds`. */
-export function startTimeSeconds(metrics: readonly Metric[]): number | undefined {
+function startTimeSeconds(metrics: readonly Metric[]): number | undefined {
   const metric = metrics.find(({ name }) => name === 'process_start_time_seconds');
   return metric?.type === 'gauge' ? metric.samples[0]?.value : undefined;
 }

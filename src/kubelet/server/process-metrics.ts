@@ -9,14 +9,20 @@ const UNLIMITED = 2 ** 64;
 type Files = Pick<FileSystem, 'readText' | 'readDirectory'>;
 
 /** The only metric of the process beside those of `/metrics/probes` and `/metrics/slis`. */
-export async function processStart(fs: Files): Promise<readonly Metric[]> {
-  const [metric] = (await processMetrics(fs)).filter(({ name }) => name === 'process_start_time_seconds');
-  return metric ? [{ ...metric, help: `[ALPHA] ${metric.help}` }] : [];
+export async function processStart(fs: Pick<FileSystem, 'readText'>): Promise<readonly Metric[]> {
+  const metric = startMetric(await processStartSeconds(fs));
+  return [{ ...metric, help: `[ALPHA] ${metric.help}` }];
+}
+
+/** When this process started, since the Unix epoch; `undefined` if the kernel does not say. */
+export async function processStartSeconds(fs: Pick<FileSystem, 'readText'>): Promise<number | undefined> {
+  const [stat, machine] = await Promise.all([fs.readText('/proc/self/stat'), fs.readText('/proc/stat')]);
+  return startSeconds(statFields(stat), machine);
 }
 
 /** Wall-clock milliseconds of the start of the machine; `undefined` if the kernel does not say. */
 export async function bootTimeMs(fs: Pick<FileSystem, 'readText'>): Promise<number | undefined> {
-  const seconds = numberIn(/^btime (\d+)/m, await fs.readText('/proc/stat').catch(() => ''));
+  const seconds = bootSecondsIn(await fs.readText('/proc/stat').catch(() => ''));
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
@@ -30,19 +36,13 @@ export async function processMetrics(fs: Files): Promise<readonly Metric[]> {
     fs.readText('/proc/self/net/netstat'),
     fs.readDirectory('/proc/self/fd'),
   ]);
-  // The command name before it may contain spaces and brackets.
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
-  const [userTicks, systemTicks, startTicks] = [fields[11], fields[12], fields[19]];
+  const fields = statFields(stat);
   const network = ipCounters(netstat);
-  const bootSeconds = numberIn(/^btime (\d+)/m, machine);
   return [
     counter(
       'process_cpu_seconds_total',
       'Total user and system CPU time spent in seconds.',
-      seconds(userTicks, systemTicks),
+      seconds(fields[11], fields[12]),
     ),
     gauge('process_max_fds', 'Maximum number of open file descriptors.', numberIn(/^Max open files +(\d+)/m, limits)),
     counter(
@@ -57,11 +57,7 @@ export async function processMetrics(fs: Files): Promise<readonly Metric[]> {
     ),
     gauge('process_open_fds', 'Number of open file descriptors.', open.length),
     gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', kilobytes(/^VmRSS:\s+(\d+) kB/m, status)),
-    gauge(
-      'process_start_time_seconds',
-      'Start time of the process since unix epoch in seconds.',
-      seconds(startTicks, bootSeconds === undefined ? undefined : bootSeconds * TICKS_PER_SECOND),
-    ),
+    startMetric(startSeconds(fields, machine)),
     gauge('process_virtual_memory_bytes', 'Virtual memory size in bytes.', kilobytes(/^VmSize:\s+(\d+) kB/m, status)),
     gauge(
       'process_virtual_memory_max_bytes',
@@ -69,6 +65,27 @@ export async function processMetrics(fs: Files): Promise<readonly Metric[]> {
       /^Max address space +unlimited/m.test(limits) ? UNLIMITED : numberIn(/^Max address space +(\d+)/m, limits),
     ),
   ];
+}
+
+/** The fields of `/proc/PID/stat` from the third on. The command name before them may contain spaces and brackets. */
+function statFields(stat: string): readonly number[] {
+  return stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+}
+
+function startSeconds(fields: readonly number[], machine: string): number | undefined {
+  const bootSeconds = bootSecondsIn(machine);
+  return seconds(fields[19], bootSeconds === undefined ? undefined : bootSeconds * TICKS_PER_SECOND);
+}
+
+function bootSecondsIn(machine: string): number | undefined {
+  return numberIn(/^btime (\d+)/m, machine);
+}
+
+function startMetric(value: number | undefined): Metric {
+  return gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', value);
 }
 
 /** The counters of IP of the network namespace: a line of names, then a line of values. */

@@ -1,8 +1,7 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { ServerResponse } from '../../host/network.ts';
 import type { TlsRequest } from '../../host/tls-server.ts';
-import { startTimeSeconds } from './metrics-response.ts';
-import { processMetrics } from './process-metrics.ts';
+import { processStartSeconds } from './process-metrics.ts';
 import type { DebugRoute } from './route.ts';
 import { type ContainerCallDeps, serveCheckpoint, serveRun } from './serve-container-calls.ts';
 import { serveLogVerbosity } from './serve-log-verbosity.ts';
@@ -15,7 +14,7 @@ export interface DebugDeps {
   readonly calls: ContainerCallDeps;
   readonly logs: SystemLogDeps;
   readonly profiles: ProfileDeps;
-  readonly fs: Parameters<typeof processMetrics>[0];
+  readonly fs: Parameters<typeof processStartSeconds>[0];
   readonly clock: ContainerCallDeps['clock'];
   /** The command line, for `/flagz`. */
   readonly flags: Readonly<Record<string, string>>;
@@ -53,6 +52,6 @@ export async function serveDebugRoute(
 
 async function processStatus({ fs, clock, status }: DebugDeps): Promise<ProcessStatus> {
   const nowMs = clock.now();
-  const started = startTimeSeconds(await processMetrics(fs));
+  const started = await processStartSeconds(fs);
   return { ...status, nowMs, startedMs: started === undefined ? nowMs : 1000 * Math.trunc(started) };
 }
