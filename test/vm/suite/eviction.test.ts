@@ -2,65 +2,29 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir, totalmem } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Node, NodeCondition, Pod } from '../../../src/api/generated/core-v1.ts';
 import { type ControlPlane, clusterSkipReason, podOn, startControlPlane } from '../../integration/cluster-fixture.ts';
 import { end, launch } from '../../integration/daemon-fixture.ts';
 import { prepareNode } from '../../integration/node-files.ts';
+import {
+  DATA_MOUNTS,
+  DATA_VOLUMES,
+  mountSmallDisk,
+  SHORTAGES,
+  smallNodeConfiguration,
+} from '../../integration/shortages.ts';
 import { nodelet, until as untilFound, writePod } from '../kubelet-agent.ts';
 import { BUSYBOX, NODELET } from '../nodelet-program.ts';
 import { systemdSkipReason } from '../systemd-skip.ts';
 
 const NODE = 'guest';
-const GIB = 2 ** 30;
 /** What logind starts to power off; for the test it is an empty target, and everything before it is real. */
 const POWER_OFF = '/run/systemd/system/poweroff.target';
 const LOGIND_OVERRIDE = '/etc/systemd/logind.conf.d/99-kubelet.conf';
 const NETWORK = '/etc/cni/net.d/10-eviction.conflist';
-
-/** More processes than the rest of the machine starts meanwhile. */
-const SPARE_PROCESSES = 700;
-const DATA = { volumes: [{ name: 'data', emptyDir: {} }] };
-const DATA_MOUNT = { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
-/** A pod that stays although its priority is lower: it keeps to its requests. */
-const MODEST = [
-  { priorityClassName: 'low' },
-  { resources: { requests: { memory: '64Mi', 'ephemeral-storage': '4Mi' } } },
-] as const;
-
-interface Shortage {
-  /** What the shell of the greedy pod does. */
-  readonly script: string;
-  /** The other pod, and its container. */
-  readonly calm: readonly [pod?: object, container?: object];
-  readonly message: RegExp;
-}
-
-const SHORTAGES: Readonly<Record<string, Shortage>> = {
-  memory: {
-    script: 'head -c 700000000 /dev/zero | tail -c 650000000 | sleep 1000 &',
-    calm: MODEST,
-    message:
-      /^The node was low on resource: memory\. Threshold quantity: 512Mi, available: \S+\. Container main was using \S+, request is 0, has larger consumption of memory\. $/,
-  },
-  processes: {
-    script: 'i=0; while [ $i -lt 1000 ]; do sleep 1000 & i=$((i+1)); done;',
-    calm: [],
-    message: /^The node was low on resource: pids\. Threshold quantity: \d+, available: \d+\. $/,
-  },
-  disk: {
-    script: 'head -c 55000000 /dev/zero > /data/zeros;',
-    calm: MODEST,
-    message: /^The node was low on resource: ephemeral-storage\. Threshold quantity: 16Mi, available: \S+\. /,
-  },
-  inodes: {
-    script: 'i=0; while [ $i -lt 3300 ]; do : > /data/$i; i=$((i+1)); done;',
-    calm: [],
-    message: /^The node was low on resource: inodes\. Threshold quantity: 1k, available: \S+\. $/,
-  },
-};
 
 function skipReason(): string | false {
   const isGuest = hostname() === 'nodelet-vm';
@@ -88,8 +52,7 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
     plane = await startControlPlane();
     stops.defer(() => plane.stop());
     const disk = join(plane.folder, NODE, 'root');
-    mkdirSync(disk, { recursive: true });
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m,nr_inodes=4k,mode=755', 'tmpfs', disk]);
+    mountSmallDisk(disk);
     stops.defer(() => void execFileSync('umount', ['--lazy', disk]));
     const config = configuration();
     const files = await prepareNode({ plane, nodeName: NODE, endpoint: 'embedded', cgroupParent: '/', config });
@@ -134,11 +97,12 @@ suite('a node with systemd and cgroup v2', { skip: skipReason(), timeout: 3_000_
       return found.status?.reason === undefined ? undefined : found;
     });
 
-  for (const [resource, { script, calm, message }] of Object.entries(SHORTAGES)) {
-    test(`${resource}: the pod that uses most is evicted, one that keeps to its own stays`, async () => {
-      await plane.apply(shellPod('calm', ['exit 0', ''], ...calm));
+  for (const [what, { script, calm, message }] of Object.entries(SHORTAGES)) {
+    test(`${what}, one that keeps to its own stays`, async () => {
+      await plane.apply(shellPod('calm', ['exit 0', ''], calm.pod, calm.container));
       await untilReady('calm');
-      await plane.apply(shellPod('greedy', ['exit 0', script], DATA, DATA_MOUNT));
+      const data = { volumeMounts: DATA_MOUNTS };
+      await plane.apply(shellPod('greedy', ['exit 0', script], { volumes: DATA_VOLUMES }, data));
       const { status } = await untilEnded('greedy');
       assert.deepEqual([status?.phase, status?.reason], ['Failed', 'Evicted']);
       assert.match(status?.message ?? '', message);
@@ -232,33 +196,15 @@ function until<T>(what: string, find: () => T | undefined | Promise<T | undefine
   });
 }
 
-/** See test/integration/cluster-eviction.test.ts. */
 function configuration(): object {
   return {
+    ...smallNodeConfiguration(),
     cgroupDriver: 'systemd',
-    kubeReserved: { memory: String(totalmem() - GIB) },
-    enforceNodeAllocatable: ['pods'],
-    evictionHard: {
-      'memory.available': '512Mi',
-      'pid.available': String(freeProcesses() - SPARE_PROCESSES),
-      'nodefs.available': '16Mi',
-      'nodefs.inodesFree': '1k',
-      'imagefs.available': '1Mi',
-    },
-    evictionPressureTransitionPeriod: '1s',
-    volumeStatsAggPeriod: '1s',
-    nodeStatusUpdateFrequency: '1s',
     shutdownGracePeriodByPodPriority: [
       { priority: 0, shutdownGracePeriodSeconds: 600 },
       { priority: 1000, shutdownGracePeriodSeconds: 60 },
     ],
   };
-}
-
-function freeProcesses(): number {
-  const number = (path: string): number => Number(readFileSync(path, 'utf8'));
-  const threads = /\/(\d+) /.exec(readFileSync('/proc/loadavg', 'utf8'))?.[1] ?? 0;
-  return Math.min(number('/proc/sys/kernel/pid_max'), number('/proc/sys/kernel/threads-max')) - Number(threads);
 }
 
 /** `onTerm`: what the shell of the pod does on SIGTERM. */
